@@ -1,0 +1,149 @@
+import * as v from "valibot";
+
+/** The version of the Parquet layout below: columns, metadata keys and the definition of the checksum. */
+export const schemaVersion = 1;
+
+/** The snapshot's columns in file order. Strings are dictionary-coded; amounts are US cents, null where blank. */
+export const stringColumns = [
+  "ccn",
+  "facility",
+  "city",
+  "state",
+  "procedure_code",
+  "procedure_name",
+] as const;
+export const amountColumns = ["submitted_charge_cents", "medicare_allowed_cents"] as const;
+
+/** How a blank amount stands in an `Int32Array` of cents. */
+export const blank = -1;
+/** The largest amount that a snapshot holds, in cents: $21,474,836.47. */
+export const maxCents = 2 ** 31 - 1;
+
+/** What may be read at all; a footer that promises more is refused before anything is decompressed. */
+export const maxSnapshotFileBytes = 2 ** 31 - 1;
+export const maxSnapshotRows = 50_000_000;
+/** Decoded column bytes that a row can honestly need, beside a fixed allowance for the dictionaries of small files. */
+export const maxColumnBytesPerRow = 512;
+export const columnBytesAllowance = 2 ** 20;
+
+/** State codes the service knows, by name: the 50 states, DC and the territories, in alphabetical order of codes. */
+export const stateNames: Readonly<Record<string, string>> = Object.freeze({
+  AK: "Alaska",
+  AL: "Alabama",
+  AR: "Arkansas",
+  AS: "American Samoa",
+  AZ: "Arizona",
+  CA: "California",
+  CO: "Colorado",
+  CT: "Connecticut",
+  DC: "District of Columbia",
+  DE: "Delaware",
+  FL: "Florida",
+  GA: "Georgia",
+  GU: "Guam",
+  HI: "Hawaii",
+  IA: "Iowa",
+  ID: "Idaho",
+  IL: "Illinois",
+  IN: "Indiana",
+  KS: "Kansas",
+  KY: "Kentucky",
+  LA: "Louisiana",
+  MA: "Massachusetts",
+  MD: "Maryland",
+  ME: "Maine",
+  MI: "Michigan",
+  MN: "Minnesota",
+  MO: "Missouri",
+  MP: "Northern Mariana Islands",
+  MS: "Mississippi",
+  MT: "Montana",
+  NC: "North Carolina",
+  ND: "North Dakota",
+  NE: "Nebraska",
+  NH: "New Hampshire",
+  NJ: "New Jersey",
+  NM: "New Mexico",
+  NV: "Nevada",
+  NY: "New York",
+  OH: "Ohio",
+  OK: "Oklahoma",
+  OR: "Oregon",
+  PA: "Pennsylvania",
+  PR: "Puerto Rico",
+  RI: "Rhode Island",
+  SC: "South Carolina",
+  SD: "South Dakota",
+  TN: "Tennessee",
+  TX: "Texas",
+  UT: "Utah",
+  VA: "Virginia",
+  VI: "U.S. Virgin Islands",
+  VT: "Vermont",
+  WA: "Washington",
+  WI: "Wisconsin",
+  WV: "West Virginia",
+  WY: "Wyoming",
+});
+export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
+
+/** A CCN is six letters or digits, kept as text: 010001 is not 10001. */
+export const ccnPattern = /^[0-9A-Za-z]{6}$/;
+/** An APC code is four digits, kept as text. */
+export const procedureCodePattern = /^[0-9]{4}$/;
+
+/** Data years that the file layout exists for. */
+export const minDataYear = 2016;
+export const maxDataYear = 2099;
+
+/** What a snapshot says of itself, beside what is counted from its rows. */
+export interface Provenance {
+  /** Calendar year of the services. */
+  dataYear: number;
+  /** 1 for the first snapshot of a year, counted up by each later one. */
+  revision: number;
+  title: string;
+  publisher: string;
+  sourceUrl: string | null;
+  /** Month of publication, `YYYY-MM`. */
+  released: string | null;
+  caveat: string;
+}
+
+/** Counts over a snapshot's rows; `rows` is the sum of the three kinds. */
+export interface Counts {
+  rows: number;
+  /** Charge and allowed amount both present and above zero. */
+  pricedRows: number;
+  /** Both amounts blank. */
+  suppressedRows: number;
+  /** Neither of the two: one amount blank, or a zero. */
+  incompleteRows: number;
+  facilities: number;
+  procedures: number;
+}
+
+const decimal = v.pipe(v.string(), v.regex(/^(0|[1-9][0-9]{0,9})$/), v.transform(Number));
+const dataYear = v.pipe(decimal, v.integer(), v.minValue(minDataYear), v.maxValue(maxDataYear));
+const revision = v.pipe(decimal, v.minValue(1), v.maxValue(9999));
+const text = v.pipe(v.string(), v.maxLength(4000));
+export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
+
+/** Parquet key-value metadata of a snapshot; every value is a string there, an absent optional one the empty string. */
+export const metadataSchema = v.object({
+  schema_version: v.pipe(decimal, v.literal(schemaVersion)),
+  data_year: dataYear,
+  revision,
+  title: text,
+  publisher: text,
+  source_url: text,
+  released: v.union([v.literal(""), v.pipe(v.string(), v.regex(releasedPattern))]),
+  caveat: text,
+  rows: v.pipe(decimal, v.minValue(1)),
+  priced_rows: decimal,
+  suppressed_rows: decimal,
+  incomplete_rows: decimal,
+  facilities: decimal,
+  procedures: decimal,
+  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+});

@@ -1,0 +1,44 @@
+const digitBits = 11;
+const buckets = 1 << digitBits;
+
+/** The positions 0 … length − 1. */
+export function identityOrder(length: number): Uint32Array<ArrayBuffer> {
+  const order = new Uint32Array(length);
+  for (let i = 0; i < length; i++) order[i] = i;
+  return order;
+}
+
+/**
+ * Sorts positions by `keys[position]` ascending; equal keys keep the order they came in. Radix sort, so O(n)
+ * and without a comparator; sorting by several columns is one call a column, the least important first.
+ *
+ * @param keys non-negative integers, indexed by position
+ * @param order positions; not changed
+ * @returns the positions in their new order
+ */
+export function stableOrder(
+  keys: Int32Array | Uint32Array,
+  order: Uint32Array<ArrayBuffer>,
+): Uint32Array<ArrayBuffer> {
+  let highest = 0;
+  for (const position of order) if (keys[position] > highest) highest = keys[position];
+
+  let from = order;
+  let to = new Uint32Array(order.length);
+  let spare: Uint32Array<ArrayBuffer> | undefined;
+  const starts = new Uint32Array(buckets);
+  for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += digitBits) {
+    starts.fill(0);
+    for (const position of from) starts[(keys[position] >>> shift) & (buckets - 1)]++;
+    let start = 0;
+    for (let digit = 0; digit < buckets; digit++) {
+      const count = starts[digit];
+      starts[digit] = start;
+      start += count;
+    }
+    for (const position of from) to[starts[(keys[position] >>> shift) & (buckets - 1)]++] = position;
+    spare ??= new Uint32Array(order.length);
+    [from, to] = [to, from === order ? spare : from];
+  }
+  return from === order ? order.slice() : from;
+}
