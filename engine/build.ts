@@ -1,0 +1,214 @@
+import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
+import { DataError } from "./errors.ts";
+import { allocateImage, type Description, maxImageBytes, stateIndex, summaryFields } from "./image.ts";
+import { validity } from "./parquet.ts";
+import { stateCodes } from "./schema.ts";
+import { type Snapshot, versionName } from "./snapshot.ts";
+import { stableOrder } from "./sort.ts";
+import { percentile, ratioInHundredths } from "./statistics.ts";
+
+/** Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only. */
+export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
+  const { provenance, counts, sha256, facilities, procedures, rows } = snapshot;
+  const { order, groupStart } = orderRows(snapshot);
+  const columns = {
+    ccn: encodeText(facilities.ccn),
+    facilityName: encodeText(facilities.name),
+    city: encodeText(facilities.city),
+    state: encodeText(facilities.state),
+    code: encodeText(procedures.code),
+    procedureName: encodeText(procedures.name),
+  };
+  const description = utf8(JSON.stringify({ provenance, counts, sha256 } satisfies Description));
+  const source = {
+    data_year: provenance.dataYear,
+    data_version: versionName(provenance),
+    caveat: provenance.caveat,
+  };
+  const tail = utf8(`],"source":${JSON.stringify(source)}}`);
+  const summaries = summarize(snapshot, order, groupStart);
+  const heads = encodeText(encodeHeads(snapshot, summaries, groupStart));
+  const prefixes = encodeText(facilities.ccn.map((_, i) => rowPrefix(snapshot, i)));
+  const rowStart = measureRows(snapshot, order, prefixes);
+  const columnLengths = Object.fromEntries(
+    Object.entries(columns).flatMap(([name, { offsets, bytes }]) => [
+      [`${name}Offsets`, offsets.length],
+      [`${name}Bytes`, bytes.length],
+    ]),
+  ) as Record<`${keyof typeof columns}${"Offsets" | "Bytes"}`, number>;
+  const bitmapBytes = Math.ceil(counts.rows / 8);
+
+  const image = allocateImage(
+    {
+      description: description.length,
+      tail: tail.length,
+      ...columnLengths,
+      facility: counts.rows,
+      procedure: counts.rows,
+      charge: counts.rows,
+      chargeValidity: bitmapBytes,
+      allowed: counts.rows,
+      allowedValidity: bitmapBytes,
+      groupStart: groupStart.length,
+      summaries: summaries.length,
+      headStart: heads.offsets.length,
+      heads: heads.bytes.length,
+      order: order.length,
+      rowStart: rowStart.length,
+      rows: rowStart[order.length],
+    },
+    versionName(provenance),
+  );
+  for (const name of Object.keys(columns) as (keyof typeof columns)[]) {
+    image[`${name}Offsets`].set(columns[name].offsets);
+    image[`${name}Bytes`].set(columns[name].bytes);
+  }
+  image.description.set(description);
+  image.tail.set(tail);
+  image.facility.set(rows.facility);
+  image.procedure.set(rows.procedure);
+  image.charge.set(rows.charge);
+  image.chargeValidity.set(validity(rows.charge).nullBitmap);
+  image.allowed.set(rows.allowed);
+  image.allowedValidity.set(validity(rows.allowed).nullBitmap);
+  image.groupStart.set(groupStart);
+  image.summaries.set(summaries);
+  image.headStart.set(heads.offsets);
+  image.heads.set(heads.bytes);
+  image.order.set(order);
+  image.rowStart.set(rowStart);
+  writeRows(image.rows, snapshot, order, prefixes);
+  return image.buffer;
+}
+
+/** Priced rows by group, within a group by charge and then CCN; and where each group starts in that order. */
+function orderRows({ facilities, procedures, rows, counts }: Snapshot) {
+  const priced = new Uint32Array(counts.pricedRows);
+  let filled = 0;
+  for (let row = 0; row < counts.rows; row++)
+    if (rows.charge[row] > 0 && rows.allowed[row] > 0) priced[filled++] = row;
+  // Rows come by CCN, and the sort is stable: equal charges stay by CCN.
+  const byCharge = stableOrder(rows.charge, priced);
+
+  const stateOf = facilities.state.map((code) => stateIndex.get(code) ?? 0);
+  const stateGroup = new Int32Array(counts.rows);
+  for (let row = 0; row < counts.rows; row++)
+    stateGroup[row] = rows.procedure[row] * stateCodes.length + stateOf[rows.facility[row]];
+
+  const order = new Uint32Array(2 * counts.pricedRows);
+  order.set(stableOrder(rows.procedure, byCharge));
+  order.set(stableOrder(stateGroup, byCharge), counts.pricedRows);
+
+  const national = procedures.code.length;
+  const groupStart = new Uint32Array(national * (1 + stateCodes.length) + 1);
+  for (const row of priced) {
+    groupStart[rows.procedure[row] + 1]++;
+    groupStart[national + stateGroup[row] + 1]++;
+  }
+  for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
+  return { order, groupStart };
+}
+
+function summarize({ rows }: Snapshot, order: Uint32Array, groupStart: Uint32Array): Float64Array {
+  const summaries = new Float64Array((groupStart.length - 1) * summaryFields.length);
+  let largest = 0;
+  for (let group = 0; group + 1 < groupStart.length; group++)
+    largest = Math.max(largest, groupStart[group + 1] - groupStart[group]);
+  const scratch = new Int32Array(largest);
+  for (let group = 0; group + 1 < groupStart.length; group++) {
+    const start = groupStart[group];
+    const count = groupStart[group + 1] - start;
+    if (count === 0) continue;
+    const charge = (rank: number) => rows.charge[order[start + rank]];
+    for (let i = 0; i < count; i++) scratch[i] = rows.allowed[order[start + i]];
+    const allowed = scratch.subarray(0, count).sort();
+    const min = charge(0);
+    const max = charge(count - 1);
+    const summary: Record<(typeof summaryFields)[number], number> = {
+      facilities: count,
+      median_charge: percentile(charge, count, 50),
+      min_charge: min,
+      max_charge: max,
+      spread: ratioInHundredths(max, min),
+      p10_charge: percentile(charge, count, 10),
+      p25_charge: percentile(charge, count, 25),
+      p75_charge: percentile(charge, count, 75),
+      p90_charge: percentile(charge, count, 90),
+      median_allowed: percentile((rank) => allowed[rank], count, 50),
+    };
+    for (const [i, field] of summaryFields.entries())
+      summaries[group * summaryFields.length + i] = summary[field];
+  }
+  return summaries;
+}
+
+/** The JSON of an answer up to its first row, for each group; empty for a group without rows. */
+function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupStart: Uint32Array): string[] {
+  const national = procedures.code.length;
+  return Array.from({ length: groupStart.length - 1 }, (_, group) => {
+    if (groupStart[group] === groupStart[group + 1]) return "";
+    const inState = group - national;
+    const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
+    const summary = summaryFields.map((field, i) => {
+      const value = summaries[group * summaryFields.length + i];
+      return [field, field === "facilities" ? value : value / 100];
+    });
+    const head = JSON.stringify({
+      procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },
+      scope: { state: inState < 0 ? "national" : stateCodes[inState % stateCodes.length] },
+      summary: Object.fromEntries(summary),
+    });
+    return `${head.slice(0, -1)},"data":[`;
+  });
+}
+
+/** A row's JSON is the facility's prefix, the charge, `middle`, the allowed amount and `end`, then a comma. */
+function rowPrefix({ facilities }: Snapshot, i: number): string {
+  const row = JSON.stringify({
+    facility: facilities.name[i],
+    city: facilities.city[i],
+    state: facilities.state[i],
+    ccn: facilities.ccn[i],
+  });
+  return `${row.slice(0, -1)},"submitted_charge":`;
+}
+const middle = utf8(',"medicare_allowed":');
+const end = utf8("},");
+
+function measureRows({ rows }: Snapshot, order: Uint32Array, prefixes: TextColumn): Uint32Array {
+  const rowStart = new Uint32Array(order.length + 1);
+  let total = 0;
+  for (let i = 0; i < order.length; i++) {
+    const row = order[i];
+    const facility = rows.facility[row];
+    total +=
+      prefixes.offsets[facility + 1] -
+      prefixes.offsets[facility] +
+      hundredthsLength(rows.charge[row]) +
+      middle.length +
+      hundredthsLength(rows.allowed[row]) +
+      end.length;
+    rowStart[i + 1] = total;
+  }
+  if (total > maxImageBytes)
+    throw new DataError(
+      "encoded rows",
+      `${total} bytes`,
+      `at most ${maxImageBytes}, as positions have 32 bits`,
+    );
+  return rowStart;
+}
+
+function writeRows(out: Uint8Array, { rows }: Snapshot, order: Uint32Array, prefixes: TextColumn): void {
+  let at = 0;
+  for (let i = 0; i < order.length; i++) {
+    const row = order[i];
+    const facility = rows.facility[row];
+    for (let from = prefixes.offsets[facility]; from < prefixes.offsets[facility + 1]; from++)
+      out[at++] = prefixes.bytes[from];
+    at = writeHundredths(out, at, rows.charge[row]);
+    for (let from = 0; from < middle.length; from++) out[at++] = middle[from];
+    at = writeHundredths(out, at, rows.allowed[row]);
+    for (let from = 0; from < end.length; from++) out[at++] = end[from];
+  }
+}

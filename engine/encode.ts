@@ -1,0 +1,59 @@
+/** Writes JSON into bytes. Amounts are written digit by digit: the same text as `JSON.stringify(cents / 100)`. */
+
+const zero = 48;
+const point = 46;
+
+/** Bytes that `writeHundredths` takes for a value. */
+export function hundredthsLength(value: number): number {
+  let length = 1;
+  for (let rest = Math.floor(value / 100); rest >= 10; rest = Math.floor(rest / 10)) length++;
+  return value % 100 === 0 ? length : value % 10 === 0 ? length + 2 : length + 3;
+}
+
+/**
+ * Writes a whole number of hundredths as a JSON number with at most two decimals: 218894 → `2188.94`.
+ *
+ * @returns the position after the last byte
+ */
+export function writeHundredths(out: Uint8Array, start: number, value: number): number {
+  const end = start + hundredthsLength(value);
+  const fraction = value % 100;
+  let whole = (value - fraction) / 100;
+  let at = end;
+  if (fraction !== 0) {
+    const second = fraction % 10;
+    if (second !== 0) out[--at] = zero + second;
+    out[--at] = zero + (fraction - second) / 10;
+    out[--at] = point;
+  }
+  while (at > start) {
+    const next = Math.floor(whole / 10);
+    out[--at] = zero + whole - next * 10;
+    whole = next;
+  }
+  return end;
+}
+
+const encoder = new TextEncoder();
+
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return encoder.encode(text);
+}
+
+/** Strings end to end with the offset of each, as Arrow lays out a Utf8 column. */
+export interface TextColumn {
+  /** Length is one past the number of strings. */
+  offsets: Int32Array;
+  bytes: Uint8Array;
+}
+
+export function encodeText(values: string[]): TextColumn {
+  const offsets = new Int32Array(values.length + 1);
+  const bytes = utf8(values.join(""));
+  let end = 0;
+  for (let i = 0; i < values.length; i++) {
+    end += Buffer.byteLength(values[i]);
+    offsets[i + 1] = end;
+  }
+  return { offsets, bytes };
+}

@@ -1,0 +1,220 @@
+import * as arrow from "apache-arrow";
+import { DataError } from "./errors.ts";
+import { type Counts, type Provenance, stateCodes } from "./schema.ts";
+
+/*
+ * The image is what a data version is at run time: one buffer that any thread attaches to by reference. It holds
+ *
+ *  - the Arrow columns of the snapshot, rows ascending by CCN and APC code;
+ *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
+ *  - every group's priced rows in the order of an answer (charge, then CCN), end to end: their positions in the
+ *    columns, and the JSON of each;
+ *  - every group's summary, and the JSON of an answer up to its first row.
+ *
+ * So an answer is a head, one range of bytes and a tail. A snapshot's sections are laid out once, all sizes known.
+ */
+
+const magic = 0x49514348; // "HCQI"
+/** Counted up when the layout or the encoded JSON changes. */
+export const imageFormatVersion = 1;
+export const maxImageBytes = 2 ** 32 - 1;
+
+type View<Values> = {
+  new (buffer: SharedArrayBuffer, offset: number, length: number): Values;
+  BYTES_PER_ELEMENT: number;
+};
+const bytes: View<Uint8Array> = Uint8Array;
+const int32: View<Int32Array> = Int32Array;
+const uint32: View<Uint32Array> = Uint32Array;
+const float64: View<Float64Array> = Float64Array;
+
+/** The sections in the order they lie in, each with the type of its elements. */
+const sections = {
+  description: bytes,
+  tail: bytes,
+  ccnOffsets: int32,
+  ccnBytes: bytes,
+  facilityNameOffsets: int32,
+  facilityNameBytes: bytes,
+  cityOffsets: int32,
+  cityBytes: bytes,
+  stateOffsets: int32,
+  stateBytes: bytes,
+  codeOffsets: int32,
+  codeBytes: bytes,
+  procedureNameOffsets: int32,
+  procedureNameBytes: bytes,
+  facility: int32,
+  procedure: int32,
+  charge: int32,
+  chargeValidity: bytes,
+  allowed: int32,
+  allowedValidity: bytes,
+  groupStart: uint32,
+  summaries: float64,
+  headStart: uint32,
+  heads: bytes,
+  order: uint32,
+  rowStart: uint32,
+  rows: bytes,
+};
+
+export type SectionName = keyof typeof sections;
+type Sections = { [Name in SectionName]: InstanceType<(typeof sections)[Name]> };
+
+const sectionNames = Object.keys(sections) as SectionName[];
+const headerWords = 4 + 2 * sectionNames.length;
+
+/** Statistics of a group, in this order in `summaries`: amounts in cents, spread in hundredths. */
+export const summaryFields = [
+  "facilities",
+  "median_charge",
+  "min_charge",
+  "max_charge",
+  "spread",
+  "p10_charge",
+  "p25_charge",
+  "p75_charge",
+  "p90_charge",
+  "median_allowed",
+] as const;
+
+/** What an image says of its snapshot. */
+export interface Description {
+  provenance: Provenance;
+  counts: Counts;
+  /** Of the snapshot's canonical content. */
+  sha256: string;
+}
+
+/** An attached image: views on shared memory, read only by convention, and the few look-ups over them. */
+export interface Image extends Readonly<Sections> {
+  readonly buffer: SharedArrayBuffer;
+  readonly describe: Readonly<Description>;
+  /** APC code → procedure. */
+  readonly procedureOf: ReadonlyMap<string, number>;
+  readonly procedures: number;
+}
+
+/** State code → its place among a procedure's groups. */
+export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
+
+/** The group of a procedure over the nation (state null) or within a state; −1 where there is no priced row. */
+export function findGroup(image: Image, procedureCode: string, state: string | null): number {
+  const procedure = image.procedureOf.get(procedureCode);
+  if (procedure === undefined) return -1;
+  let group = procedure;
+  if (state !== null) {
+    const index = stateIndex.get(state);
+    if (index === undefined) return -1;
+    group = image.procedures + procedure * stateCodes.length + index;
+  }
+  return image.groupStart[group] === image.groupStart[group + 1] ? -1 : group;
+}
+
+/** A snapshot's rows as an Arrow table over the image's memory; nothing is copied. */
+export function imageTable(image: Image): arrow.Table {
+  const text = (offsets: Int32Array, bytes: Uint8Array) =>
+    arrow.makeVector(
+      arrow.makeData({
+        type: new arrow.Utf8(),
+        length: offsets.length - 1,
+        nullCount: 0,
+        valueOffsets: offsets,
+        data: bytes,
+      }),
+    );
+  const coded = (codes: Int32Array, dictionary: arrow.Vector<arrow.Utf8>) =>
+    arrow.makeVector(
+      arrow.makeData({
+        type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+        length: codes.length,
+        nullCount: 0,
+        data: codes,
+        dictionary,
+      }),
+    );
+  const amounts = (data: Int32Array, nullBitmap: Uint8Array) =>
+    arrow.makeVector(arrow.makeData({ type: new arrow.Int32(), length: data.length, nullBitmap, data }));
+  return new arrow.Table({
+    ccn: coded(image.facility, text(image.ccnOffsets, image.ccnBytes)),
+    facility: coded(image.facility, text(image.facilityNameOffsets, image.facilityNameBytes)),
+    city: coded(image.facility, text(image.cityOffsets, image.cityBytes)),
+    state: coded(image.facility, text(image.stateOffsets, image.stateBytes)),
+    procedure_code: coded(image.procedure, text(image.codeOffsets, image.codeBytes)),
+    procedure_name: coded(image.procedure, text(image.procedureNameOffsets, image.procedureNameBytes)),
+    submitted_charge_cents: amounts(image.charge, image.chargeValidity),
+    medicare_allowed_cents: amounts(image.allowed, image.allowedValidity),
+  });
+}
+
+/**
+ * Attaches to an image without copying or parsing its rows.
+ *
+ * @throws DataError when the buffer is no image of this format
+ */
+export function attachImage(buffer: SharedArrayBuffer): Image {
+  const header = new Uint32Array(buffer, 0, Math.min(headerWords, buffer.byteLength >> 2));
+  if (header.length < headerWords || header[0] !== magic || header[1] !== imageFormatVersion)
+    throw new DataError(
+      "image",
+      header.length < headerWords ? `${buffer.byteLength} bytes` : `magic ${header[0]}, format ${header[1]}`,
+      `magic ${magic}, format ${imageFormatVersion}`,
+    );
+  const views = viewSections(
+    buffer,
+    sectionNames.map((_, i) => [header[4 + 2 * i], header[5 + 2 * i]]),
+  );
+  const describe: Description = JSON.parse(textOf(views.description));
+  const procedureOf = new Map<string, number>();
+  for (let i = 0; i + 1 < views.codeOffsets.length; i++)
+    procedureOf.set(textOf(views.codeBytes.subarray(views.codeOffsets[i], views.codeOffsets[i + 1])), i);
+  return Object.freeze({
+    ...views,
+    buffer,
+    describe: Object.freeze(describe),
+    procedureOf,
+    procedures: procedureOf.size,
+  });
+}
+
+/** Text of bytes in shared memory; a copy first, because text decoders need not take shared memory. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("utf8");
+}
+
+function viewSections(buffer: SharedArrayBuffer, extents: number[][]): Sections {
+  const views = sectionNames.map((name, i) => {
+    const [offset, length] = extents[i];
+    return [name, new sections[name](buffer, offset, length)];
+  });
+  return Object.fromEntries(views);
+}
+
+/** Allocates a buffer in which each section has the length given, in elements, and writes the header. */
+export function allocateImage(
+  lengths: Record<SectionName, number>,
+  subject: string,
+): Sections & { buffer: SharedArrayBuffer } {
+  let end = headerWords * 4;
+  const extents = sectionNames.map((name) => {
+    const offset = Math.ceil(end / 64) * 64;
+    end = offset + lengths[name] * sections[name].BYTES_PER_ELEMENT;
+    return [offset, lengths[name]];
+  });
+  if (end > maxImageBytes)
+    throw new DataError(
+      `image of ${subject}`,
+      `${end} bytes`,
+      `at most ${maxImageBytes}, as positions have 32 bits`,
+    );
+  const buffer = new SharedArrayBuffer(end);
+  new Uint32Array(buffer, 0, headerWords).set([
+    magic,
+    imageFormatVersion,
+    sectionNames.length,
+    0,
+    ...extents.flat(),
+  ]);
+  return { ...viewSections(buffer, extents), buffer };
+}

@@ -1,0 +1,99 @@
+import * as uws from "uWebSockets.js";
+import type { Reply, RequestHead } from "./service.ts";
+
+/** The listening HTTP server of one thread. */
+export interface HttpServer {
+  /** Accepts no new connection, and closes each open one with its next answer. */
+  drain(): void;
+  /** Requests answered so far. */
+  handled(): number;
+  /** Answers that are still on their way to slow readers. */
+  pending(): number;
+  /** Cuts every connection. */
+  close(): void;
+}
+
+/**
+ * Listens, and answers every request with what `answer` returns, within the call. Ports are shared by SO_REUSEPORT.
+ *
+ * @param answer must not throw
+ * @throws Error when the address can't be listened on
+ */
+export function serveHttp(
+  host: string,
+  port: number,
+  answer: (request: RequestHead, hasBody: boolean) => Reply,
+): HttpServer {
+  let draining = false;
+  let pending = 0;
+  let handled = 0;
+
+  function handle(res: uws.HttpResponse, req: uws.HttpRequest): void {
+    handled++;
+    // A request that announces a body may smuggle a second one in it, so its connection ends with the answer.
+    const hasBody = req.getHeader("content-length") !== "" || req.getHeader("transfer-encoding") !== "";
+    const reply = answer(req, hasBody);
+    const isHead = req.getCaseSensitiveMethod() === "HEAD";
+    const close = draining || hasBody;
+    // The status has to come first: a later one is ignored.
+    res.writeStatus(reply.status);
+    for (const [name, value] of reply.headers) res.writeHeader(name, value);
+    res.writeHeader("X-RateLimit-Remaining", String(reply.remaining));
+    res.writeHeader("X-RateLimit-Reset", String(reply.reset));
+    const { body } = reply;
+    if (body === undefined || isHead) {
+      if (body !== undefined) res.writeHeader("Content-Length", String(body.length));
+      // With a length of its own, endWithoutBody() aborts the process.
+      if (close) res.endWithoutBody(undefined, true);
+      else res.endWithoutBody();
+    } else if (close) res.end(body, true);
+    else send(res, body);
+  }
+
+  /** Sends what the socket takes now and the rest as it drains; `end()` would buffer it all, for any number of requests. */
+  function send(res: uws.HttpResponse, body: Uint8Array): void {
+    const [, done] = res.tryEnd(body, body.length);
+    if (done) return;
+    pending++;
+    res.onAborted(() => {
+      pending--;
+    });
+    res.onWritable((offset) => {
+      const [ok, finished] = res.tryEnd(body.subarray(offset), body.length);
+      if (finished) pending--;
+      return ok;
+    });
+  }
+
+  const app = uws.App();
+  app.any("/*", (res, req) => {
+    // An exception that left a handler would end the process.
+    try {
+      handle(res, req);
+    } catch {
+      try {
+        res.close();
+      } catch {
+        // It was answered already.
+      }
+    }
+  });
+
+  let socket: uws.us_listen_socket | false = false;
+  app.listen(host, port, (listening) => {
+    socket = listening;
+  });
+  if (!socket) throw new Error(`can't listen on ${host} port ${port}`);
+  const listenSocket: uws.us_listen_socket = socket;
+  return {
+    drain() {
+      draining = true;
+      uws.us_listen_socket_close(listenSocket);
+    },
+    handled: () => handled,
+    pending: () => pending,
+    close() {
+      app.close();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import * as v from "valibot";
+import { ApiError, echo, echoBare } from "./errors.ts";
+
+/** An endpoint's parameters, each a schema from the string in the query. Its messages say what was expected. */
+export type Parameters = v.ObjectEntries;
+
+/**
+ * Parses a query string strictly: `+` is a space, percent escapes are UTF-8, no control characters, no name twice.
+ *
+ * @param query what stands behind the `?`, undecoded
+ * @throws ApiError `invalid_parameter`
+ */
+export function parseQuery(query: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const part of query.split("&")) {
+    if (part === "") continue;
+    const equals = part.indexOf("=");
+    const name = decode(equals < 0 ? part : part.slice(0, equals), part);
+    if (values.has(name))
+      throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, echoBare(name));
+    values.set(name, equals < 0 ? "" : decode(part.slice(equals + 1), part));
+  }
+  return values;
+}
+
+function decode(text: string, part: string): string {
+  let decoded: string;
+  try {
+    // The server hands over bytes that are no UTF-8 as U+FFFD; a client that means U+FFFD has to escape it.
+    if (text.includes("\uFFFD")) throw new URIError("invalid UTF-8");
+    decoded = decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw new ApiError(
+      "invalid_parameter",
+      `the query has ${echo(part)}, expected percent-encoded UTF-8`,
+      parameterName(part),
+    );
+  }
+  if (/\p{Cc}/u.test(decoded))
+    throw new ApiError(
+      "invalid_parameter",
+      `the query has a control character in ${echo(part)}, expected text`,
+      parameterName(part),
+    );
+  return decoded;
+}
+
+function parameterName(part: string): string {
+  return echoBare(part.split("=", 1)[0]);
+}
+
+/**
+ * Reads an endpoint's parameters. Unknown names come first: a typo is the usual cause of a missing parameter.
+ *
+ * @throws ApiError `invalid_parameter` or `missing_parameter`
+ */
+export function readParameters<Schema extends Parameters>(
+  schema: v.ObjectSchema<Schema, undefined>,
+  query: string,
+): v.InferOutput<typeof schema> {
+  const given = query === "" ? new Map<string, string>() : parseQuery(query);
+  for (const name of given.keys()) {
+    if (Object.hasOwn(schema.entries, name)) continue;
+    const names = Object.keys(schema.entries);
+    const supported = names.length > 0 ? `supported are ${names.join(", ")}` : "none is supported here";
+    throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, echoBare(name));
+  }
+  const parsed = v.safeParse(schema, Object.fromEntries(given), { abortEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const name = v.getDotPath(issue) ?? "";
+  const value = given.get(name) ?? "";
+  if (value === "" && schema.entries[name].type !== "optional")
+    throw new ApiError("missing_parameter", `the parameter ${name} is required`, name);
+  throw new ApiError("invalid_parameter", `${name} is ${echo(value)}, expected ${issue.message}`, name);
+}
+
+/** A whole number in plain decimal digits. */
+export function wholeNumber(min: number, max: number) {
+  const expected = `a whole number from ${min} to ${max}`;
+  return v.pipe(
+    v.string(),
+    v.regex(/^[0-9]+$/, expected),
+    v.transform(Number),
+    v.minValue(min, expected),
+    v.maxValue(max, expected),
+  );
+}
