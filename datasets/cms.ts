@@ -5,6 +5,7 @@ import {
   DataError,
   type Facilities,
   maxCents,
+  maxNameCharacters,
   maxSnapshotRows,
   type Procedures,
   type Provenance,
@@ -31,7 +32,6 @@ type Column = keyof typeof columnNames;
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
 /** Longest name of a facility, city or procedure; CMS's have about 100. */
-const maxNameCharacters = 500;
 
 /** What a snapshot of a CMS release says of itself. */
 export function cmsProvenance(

@@ -1,8 +1,8 @@
 import * as arrow from "apache-arrow";
-import { type FileMetaData, parquetMetadata } from "hyparquet";
 import * as parquet from "parquet-wasm";
 import * as v from "valibot";
 import { DataError, shown } from "./errors.ts";
+import { type ParquetFooter, readParquetFooter } from "./footer.ts";
 import {
   amountColumns,
   blank,
@@ -10,6 +10,8 @@ import {
   ccnPattern,
   columnBytesAllowance,
   maxColumnBytesPerRow,
+  maxImageRows,
+  maxNameCharacters,
   maxSnapshotFileBytes,
   maxSnapshotRows,
   metadataSchema,
@@ -111,12 +113,17 @@ export function validity(amounts: Int32Array): { nullBitmap: Uint8Array; nullCou
  *
  * @param bytes the whole Parquet file
  * @param subject what to call it in errors, usually the file's name
+ * @param onRows told how many rows are read so far, a row group at a time
  * @throws DataError whatever is wrong with it
  */
-export function decodeSnapshot(bytes: Uint8Array, subject: string): Snapshot {
+export function decodeSnapshot(
+  bytes: Uint8Array,
+  subject: string,
+  onRows?: (rows: number) => void,
+): Snapshot {
   const footer = readFooter(bytes, subject);
   const metadata = checkedMetadata(footer, subject);
-  checkSizes(footer, metadata.rows, subject);
+  checkSizes(footer, metadata.rows, metadata.priced_rows, subject);
   const content: SnapshotContent = {
     provenance: {
       dataYear: metadata.data_year,
@@ -127,7 +134,7 @@ export function decodeSnapshot(bytes: Uint8Array, subject: string): Snapshot {
       released: metadata.released === "" ? null : metadata.released,
       caveat: metadata.caveat,
     },
-    ...readColumns(bytes, footer, metadata.rows, subject),
+    ...readColumns(bytes, footer, metadata.rows, subject, onRows),
   };
   checkKeys(content, subject);
   const counts = countRows(content);
@@ -168,55 +175,62 @@ function guarded<T>(subject: string, part: string, read: () => T): T {
   }
 }
 
-function readFooter(bytes: Uint8Array, subject: string): FileMetaData {
+function readFooter(bytes: Uint8Array, subject: string): ParquetFooter {
   if (bytes.length > maxSnapshotFileBytes)
     throw new DataError(`${subject}: size`, `${bytes.length} bytes`, `at most ${maxSnapshotFileBytes}`);
-  const magic = String.fromCharCode(...bytes.subarray(0, 4));
-  if (magic !== "PAR1")
+  if (Buffer.from(bytes.subarray(0, 4)).toString("latin1") !== "PAR1")
     throw new DataError(
       subject,
       bytes.length === 0 ? "an empty file" : "no Parquet file",
       "a Parquet snapshot",
     );
-  return guarded(subject, "footer", () => parquetMetadata(bytes));
+  return guarded(subject, "footer", () => readParquetFooter(bytes));
 }
 
-function checkedMetadata(footer: FileMetaData, subject: string) {
-  const pairs = footer.key_value_metadata ?? [];
-  const given = Object.fromEntries(pairs.map(({ key, value }) => [key, value]));
-  const parsed = v.safeParse(metadataSchema, given);
+function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
+  const parsed = v.safeParse(metadataSchema, Object.fromEntries(metadata));
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
   const key = v.getDotPath(issue) ?? "metadata";
-  const found = key in given ? shown(String(given[key])) : "nothing";
-  throw new DataError(`${subject}: metadata ${key}`, found, issue.expected ?? issue.message);
+  const found = metadata.get(key);
+  const expected = issue.expected ?? issue.message;
+  throw new DataError(
+    `${subject}: metadata ${key}`,
+    found === undefined ? "nothing" : shown(found),
+    expected,
+  );
 }
 
-function checkSizes(footer: FileMetaData, rows: number, subject: string): void {
-  const total = (of: (group: FileMetaData["row_groups"][number]) => bigint) =>
-    Number(footer.row_groups.reduce((sum, group) => sum + of(group), 0n));
+function checkSizes(
+  { groupRows, rows: footerRows, decodedBytes }: ParquetFooter,
+  rows: number,
+  pricedRows: number,
+  subject: string,
+): void {
   if (rows > maxSnapshotRows)
     throw new DataError(`${subject}: rows`, String(rows), `at most ${maxSnapshotRows}`);
-  if (Number(footer.num_rows) !== rows || total((group) => group.num_rows) !== rows)
-    throw new DataError(
-      `${subject}: rows in the footer`,
-      String(footer.num_rows),
-      `${rows} as in its metadata`,
-    );
+  const found = groupRows.reduce((sum, group) => sum + group, 0);
+  if (footerRows !== rows || found !== rows)
+    throw new DataError(`${subject}: rows in the footer`, String(footerRows), `${rows} as in its metadata`);
+  if (pricedRows > maxImageRows)
+    throw new DataError(`${subject}: priced rows`, String(pricedRows), `at most ${maxImageRows}, as an image has 4 GiB`);
   const ceiling = columnBytesAllowance + rows * maxColumnBytesPerRow;
-  const decoded = total((group) =>
-    group.columns.reduce((sum, column) => sum + (column.meta_data?.total_uncompressed_size ?? 0n), 0n),
-  );
-  if (!(decoded >= 0 && decoded <= ceiling))
+  if (decodedBytes > ceiling)
     throw new DataError(
       `${subject}: decoded size`,
-      `${decoded} bytes`,
+      `${decodedBytes} bytes`,
       `at most ${ceiling} for ${rows} rows`,
     );
 }
 
 /** Reads one row group at a time, so that memory in WebAssembly stays that of the largest one. */
-function readColumns(bytes: Uint8Array, footer: FileMetaData, length: number, subject: string) {
+function readColumns(
+  bytes: Uint8Array,
+  footer: ParquetFooter,
+  length: number,
+  subject: string,
+  onRows?: (rows: number) => void,
+) {
   const rows: Rows = {
     facility: new Int32Array(length),
     procedure: new Int32Array(length),
@@ -227,7 +241,7 @@ function readColumns(bytes: Uint8Array, footer: FileMetaData, length: number, su
   const procedures: Procedures = { code: [], name: [] };
   const procedureIndex = new Map<string, number>();
   let filled = 0;
-  for (let group = 0; group < footer.row_groups.length; group++) {
+  for (let group = 0; group < footer.groupRows.length; group++) {
     const batch = guarded(subject, `row group ${group + 1}`, () => readGroup(bytes, footer, group, subject));
     for (const [i, name] of amountColumns.entries())
       batch.amounts(name, i === 0 ? rows.charge : rows.allowed, filled);
@@ -268,6 +282,7 @@ function readColumns(bytes: Uint8Array, footer: FileMetaData, length: number, su
       rows.procedure[filled + i] = procedure;
     }
     filled += batch.length;
+    onRows?.(filled);
   }
   const order = ascending(procedures.code);
   return {
@@ -280,8 +295,8 @@ function readColumns(bytes: Uint8Array, footer: FileMetaData, length: number, su
   };
 }
 
-function readGroup(bytes: Uint8Array, footer: FileMetaData, group: number, subject: string) {
-  const length = Number(footer.row_groups[group].num_rows);
+function readGroup(bytes: Uint8Array, footer: ParquetFooter, group: number, subject: string) {
+  const length = footer.groupRows[group];
   const read = parquet.readParquet(bytes, { rowGroups: [group], batchSize: Math.max(1, length) });
   const table = arrow.tableFromIPC(read.intoIPCStream());
   const found = table.schema.fields.map((field) => `${field.name}: ${field.type}`).join(", ");
@@ -304,7 +319,18 @@ function readGroup(bytes: Uint8Array, footer: FileMetaData, group: number, subje
     strings(name: string): { codes: Int32Array; values: string[] } {
       const data = column(name);
       if (data.nullCount > 0) throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
-      return { codes: data.values, values: Array.from(data.dictionary ?? [], String) };
+      const bytes = data.dictionary?.byteLength ?? 0;
+      if (bytes > columnBytesAllowance + length * maxColumnBytesPerRow)
+        throw new DataError(`${subject}: column ${name}`, `${bytes} bytes`, `fewer for ${length} rows`);
+      const values = Array.from(data.dictionary ?? [], String);
+      const long = values.find((value) => value.length > maxNameCharacters);
+      if (long !== undefined)
+        throw new DataError(
+          `${subject}: column ${name}`,
+          `${long.length} characters`,
+          `at most ${maxNameCharacters}`,
+        );
+      return { codes: data.values, values };
     },
     amounts(name: string, into: Int32Array, offset: number): void {
       const data = column(name);

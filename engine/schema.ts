@@ -22,6 +22,11 @@ export const maxCents = 2 ** 31 - 1;
 /** What may be read at all; a footer that promises more is refused before anything is decompressed. */
 export const maxSnapshotFileBytes = 2 ** 31 - 1;
 export const maxSnapshotRows = 50_000_000;
+/**
+ * Priced rows that an image can hold at all: each has its JSON twice, of at least 96 bytes, and positions have 32 bits.
+ * Real names are longer, so an image may end before; the exact size is checked before memory is taken.
+ */
+export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
 /** Decoded column bytes that a row can honestly need, beside a fixed allowance for the dictionaries of small files. */
 export const maxColumnBytesPerRow = 512;
 export const columnBytesAllowance = 2 ** 20;
@@ -91,6 +96,9 @@ export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateName
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 /** An APC code is four digits, kept as text. */
 export const procedureCodePattern = /^[0-9]{4}$/;
+
+/** The longest name of a facility, a city or a procedure. */
+export const maxNameCharacters = 500;
 
 /** Data years that the file layout exists for. */
 export const minDataYear = 2016;

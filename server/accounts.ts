@@ -8,20 +8,21 @@ export class Accounts {
   readonly #keys: KeyTable;
   readonly #limits: Limits;
   readonly #slots = new Map<number, number>();
-  readonly #saved = new Map<number, number>();
-  #month: number;
+  /** What the database holds, for an even and an odd month. */
+  readonly #saved = [0, 1].map((month) => ({ month, used: new Map<number, number>() }));
   #changes = -1;
 
   constructor(store: Store, keys: KeyTable, limits: Limits, nowMs: number) {
     this.#store = store;
     this.#keys = keys;
     this.#limits = limits;
-    this.#month = monthOf(nowMs);
     this.refresh();
-    for (const [account, used] of store.usage(monthName(this.#month))) {
+    const month = monthOf(nowMs);
+    const used = store.usage(monthName(month));
+    this.#saved[month & 1] = { month, used };
+    for (const [account, count] of used) {
       const slot = this.#slots.get(account);
-      if (slot !== undefined) limits.restore(slot, this.#month, used);
-      this.#saved.set(account, used);
+      if (slot !== undefined) limits.restore(slot, month, count);
     }
   }
 
@@ -41,24 +42,24 @@ export class Accounts {
     }
   }
 
-  /** Writes the counts that changed since the last call. */
+  /** Writes the counts that changed since the last call, of this month and the one before. */
   save(nowMs: number): void {
-    this.#saveMonth();
     const month = monthOf(nowMs);
-    if (month === this.#month) return;
-    this.#month = month;
-    this.#saved.clear();
-    this.#saveMonth();
+    this.#saveMonth(month - 1);
+    this.#saveMonth(month);
   }
 
-  #saveMonth(): void {
+  #saveMonth(month: number): void {
+    const saved = this.#saved[month & 1];
     const changed: [account: number, used: number][] = [];
     for (const [account, slot] of this.#slots) {
-      const used = this.#limits.used(slot, this.#month);
-      if (used !== undefined && used !== (this.#saved.get(account) ?? 0)) changed.push([account, used]);
+      const used = this.#limits.used(slot, month);
+      if (used !== undefined && (saved.month !== month || used !== saved.used.get(account)))
+        changed.push([account, used]);
     }
     if (changed.length === 0) return;
-    this.#store.saveUsage(monthName(this.#month), changed);
-    for (const [account, used] of changed) this.#saved.set(account, used);
+    this.#store.saveUsage(monthName(month), changed);
+    if (saved.month !== month) this.#saved[month & 1] = { month, used: new Map(changed) };
+    else for (const [account, used] of changed) saved.used.set(account, used);
   }
 }

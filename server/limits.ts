@@ -1,95 +1,151 @@
 /*
- * Ceilings and counts by account slot, in shared memory. A slot is an account's place in the table; it stays the
- * account's as long as the process lives.
+ * Ceilings and counts by account slot, in shared memory, changed with Atomics by all serving threads. An account
+ * stays in its slot as long as the process lives. A slot has eight 32-bit words:
  */
-const maxAccounts = 100_000;
+const slotWords = 8;
+const quotaWord = 0;
+/** Requests per second. */
+const burstWord = 1;
+/** Two counters, for even and odd months, each a month and what was used in it; so a month's last requests and the next one's first don't meet. */
+const monthWords = 2;
+/** When the bucket is full again, on a clock that runs `burst` ticks per millisecond, modulo 2^32. */
+const fullAtWord = 6;
+/** The second in which the bucket was last used: tells a recent `fullAt` from one that wrapped around. */
+const usedAtWord = 7;
 
-export const admitted = 0;
-export const burstExceeded = 1;
-export const quotaExceeded = 2;
-export type Admission = typeof admitted | typeof burstExceeded | typeof quotaExceeded;
+export const maxAccounts = 1_000_000;
 
-const monthMs = (month: number) => Date.UTC(Math.floor(month / 12), month % 12);
+/** A request takes this many ticks, a full bucket holds `burst` requests: one second. */
+const ticksPerRequest = 1000;
+
+/** What `admit` returns in place of the requests left. */
+export const burstExceeded = -1;
+export const quotaExceeded = -2;
 
 /** UTC calendar months since year 0. */
-export function monthOf(nowMs: number): number {
-  const date = new Date(nowMs);
+export function monthOf(wallMs: number): number {
+  const date = new Date(wallMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
 /** Unix milliseconds of a month's first instant. */
-export const startOfMonth = monthMs;
+export function startOfMonth(month: number): number {
+  return Date.UTC(Math.floor(month / 12), month % 12);
+}
 
 /** `YYYY-MM` */
 export function monthName(month: number): string {
-  return new Date(monthMs(month)).toISOString().slice(0, 7);
+  return new Date(startOfMonth(month)).toISOString().slice(0, 7);
 }
 
 export class Limits {
   readonly buffer: SharedArrayBuffer;
-  readonly #quota: Int32Array;
-  readonly #burst: Int32Array;
-  readonly #month: Int32Array;
-  readonly #used: Int32Array;
-  /** When the bucket is full again, in Unix milliseconds. */
-  readonly #fullAt: Float64Array;
+  readonly #words: Int32Array;
 
-  constructor(buffer = new SharedArrayBuffer(maxAccounts * 24)) {
+  constructor(buffer = new SharedArrayBuffer(maxAccounts * slotWords * 4)) {
     this.buffer = buffer;
-    this.#quota = new Int32Array(buffer, 0, maxAccounts);
-    this.#burst = new Int32Array(buffer, 4 * maxAccounts, maxAccounts);
-    this.#month = new Int32Array(buffer, 8 * maxAccounts, maxAccounts);
-    this.#used = new Int32Array(buffer, 12 * maxAccounts, maxAccounts);
-    this.#fullAt = new Float64Array(buffer, 16 * maxAccounts, maxAccounts);
+    this.#words = new Int32Array(buffer);
   }
 
-  /** Sets an account's ceilings. */
+  /** Sets an account's ceilings, from the next request on. */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
-    this.#burst[slot] = burst;
-    this.#quota[slot] = quota;
+    Atomics.store(this.#words, slot * slotWords + burstWord, burst);
+    Atomics.store(this.#words, slot * slotWords + quotaWord, quota);
   }
 
-  /** Sets what an account has used in a month, as it was saved. */
+  /** Sets what an account has used in a month, as it was saved. Before its first request only. */
   restore(slot: number, month: number, used: number): void {
-    this.#month[slot] = month;
-    this.#used[slot] = used;
+    Atomics.store(this.#words, this.#counter(slot, month), used);
   }
 
   /**
-   * Takes one request from the account's bucket and its month, or says which of them has none left. The bucket holds
-   * one second's worth and fills steadily. A refused request takes nothing.
+   * Takes one request from the account's bucket and from its month. The bucket holds one second's worth and fills
+   * steadily; a refused request takes nothing.
+   *
+   * @param month from `monthOf` the wall clock
+   * @param steadyMs milliseconds of a clock that never steps, the same in all threads
+   * @returns requests left in the month, or which ceiling refused it
    */
-  admit(slot: number, nowMs: number): Admission {
-    const interval = 1000 / this.#burst[slot];
-    const fullAt = Math.max(this.#fullAt[slot], nowMs) + interval;
-    // Half a microsecond of leave: sums of fractions must not cost a request.
-    if (fullAt - nowMs > 1000 + 0.0005) return burstExceeded;
-    const month = monthOf(nowMs);
-    if (this.#month[slot] !== month) this.restore(slot, month, 0);
-    if (this.#used[slot] >= this.#quota[slot]) return quotaExceeded;
-    this.#used[slot]++;
-    this.#fullAt[slot] = fullAt;
-    return admitted;
+  admit(slot: number, month: number, steadyMs: number): number {
+    const words = this.#words;
+    const base = slot * slotWords;
+    if (!this.#takeFromBucket(base, steadyMs)) return burstExceeded;
+    const counter = this.#counter(slot, month);
+    const quota = Atomics.load(words, base + quotaWord);
+    for (let used = Atomics.load(words, counter); used < quota; ) {
+      const found = Atomics.compareExchange(words, counter, used, used + 1);
+      if (found === used) return quota - used - 1;
+      used = found;
+    }
+    Atomics.sub(words, base + fullAtWord, ticksPerRequest);
+    return quotaExceeded;
   }
 
   /** Gives back a request that failed by our fault. */
-  giveBack(slot: number, nowMs: number): void {
-    if (this.#month[slot] === monthOf(nowMs) && this.#used[slot] > 0) this.#used[slot]--;
+  giveBack(slot: number, month: number): void {
+    const counter = this.#counter(slot, month);
+    for (let used = Atomics.load(this.#words, counter); used > 0; ) {
+      const found = Atomics.compareExchange(this.#words, counter, used, used - 1);
+      if (found === used) return;
+      used = found;
+    }
   }
 
-  /** Requests counted in a month; undefined when the account's counter is of another month. */
+  /** Requests counted in a month; undefined when the account has no counter for it any more, or not yet. */
   used(slot: number, month: number): number | undefined {
-    return this.#month[slot] === month ? this.#used[slot] : undefined;
+    const at = slot * slotWords + monthWords + (month & 1) * 2;
+    return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + 1) : undefined;
   }
 
-  /** Whole requests left in the month. */
-  remaining(slot: number, nowMs: number): number {
-    return Math.max(0, this.#quota[slot] - (this.used(slot, monthOf(nowMs)) ?? 0));
+  /** Whole requests left in a month. */
+  remaining(slot: number, month: number): number {
+    const quota = Atomics.load(this.#words, slot * slotWords + quotaWord);
+    return Math.max(0, quota - (this.used(slot, month) ?? 0));
   }
 
-  /** Unix milliseconds from which a request that finds the bucket empty now will be admitted. */
-  nextAdmissionMs(slot: number, nowMs: number): number {
-    return Math.max(nowMs, this.#fullAt[slot] + 1000 / this.#burst[slot] - 1000);
+  /** Milliseconds until a request that is refused for the burst now would be admitted. */
+  burstWaitMs(slot: number, steadyMs: number): number {
+    const words = this.#words;
+    const base = slot * slotWords;
+    const burst = Atomics.load(words, base + burstWord);
+    const ahead = (Atomics.load(words, base + fullAtWord) - Math.imul(steadyMs | 0, burst)) | 0;
+    return Math.max(0, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));
+  }
+
+  /**
+   * The generic cell rate algorithm: the bucket is the time at which it would be full again. All in whole ticks, so
+   * no rate is rounded. Steps back of the clock count as no time at all.
+   */
+  #takeFromBucket(base: number, steadyMs: number): boolean {
+    const words = this.#words;
+    const burst = Atomics.load(words, base + burstWord);
+    const second = Math.floor(steadyMs / 1000) | 0;
+    for (;;) {
+      // In this order: a thread that sees another's `fullAt` then sees its `usedAt` as well.
+      const fullAt = Atomics.load(words, base + fullAtWord);
+      const usedAt = Atomics.load(words, base + usedAtWord);
+      const idle = (second - usedAt) | 0;
+      const now = Math.imul(idle < -1 ? usedAt * 1000 : steadyMs | 0, burst);
+      const ahead = idle > 1 ? 0 : Math.max(0, (fullAt - now) | 0);
+      if (ahead + ticksPerRequest > ticksPerRequest * burst) return false;
+      if (idle > 0) Atomics.store(words, base + usedAtWord, second);
+      const next = (now + ahead + ticksPerRequest) | 0;
+      if (Atomics.compareExchange(words, base + fullAtWord, fullAt, next) === fullAt) return true;
+    }
+  }
+
+  /** Where a month's count is. The first to ask in a new month sets it to zero; the others wait for those two stores. */
+  #counter(slot: number, month: number): number {
+    const words = this.#words;
+    const at = slot * slotWords + monthWords + (month & 1) * 2;
+    for (;;) {
+      const found = Atomics.load(words, at);
+      // A later month is there when the clock was set back by months: its count goes on.
+      if (found >= month) return at + 1;
+      if (found === -month || Atomics.compareExchange(words, at, found, -month) !== found) continue;
+      Atomics.store(words, at + 1, 0);
+      Atomics.store(words, at, month);
+    }
   }
 }

@@ -1,24 +1,28 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { Worker } from "node:worker_threads";
+import { setTimeout as delay } from "node:timers/promises";
 import pino, { type Logger } from "pino";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
-import { DataError, type Image, sealSnapshot } from "../engine/index.ts";
+import { DataError, sealSnapshot } from "../engine/index.ts";
 import { Accounts } from "./accounts.ts";
 import { readSettings, type Settings } from "./config.ts";
 import { generateKey, hashKey, KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
-import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
+import { lockFolder } from "./lock.ts";
+import { Metrics } from "./metrics.ts";
 import { opsServer } from "./ops.ts";
 import { plans } from "./plans.ts";
-import { listSnapshots, loadSnapshots } from "./snapshots.ts";
+import { listSnapshots, SnapshotFolder } from "./snapshots.ts";
 import { Store } from "./store.ts";
+import { ServingThreads } from "./threads.ts";
 
 /** The control thread: starts and stops everything, and owns what changes. */
 
 const refreshMs = 300;
 const saveMs = 1000;
+const scanMs = 500;
+const settleStepMs = 100;
 /** From SIGTERM to the end at the latest; what is not done by then is given up. */
 const maxStopMs = 9000;
 const sampleYears = [2023, 2024];
@@ -35,23 +39,6 @@ function writeSample(folder: string): void {
     );
     process.stdout.write(`wrote ${path}\n`);
   }
-}
-
-async function loadData(settings: Settings, log: Logger): Promise<Image[]> {
-  const { datasetsDir, isDefaultDatasetsDir } = settings;
-  if (listSnapshots(datasetsDir).length === 0) {
-    if (!isDefaultDatasetsDir)
-      throw new DataError(
-        `DATASETS_DIR ${datasetsDir}`,
-        "no snapshots",
-        "at least one <year>.<revision>.parquet",
-      );
-    writeSample(datasetsDir);
-  }
-  const images = await loadSnapshots(datasetsDir, log);
-  if (images.length === 0)
-    throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
-  return images;
 }
 
 /** The first start without settings makes an account to try the service with. @returns its key, once */
@@ -83,35 +70,8 @@ async function freePort(host: string, port: number): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** A serving thread as the control thread sees it. */
-interface ServingThread {
-  send(message: ToServe): void;
-  drained: Promise<void>;
-  ended: Promise<void>;
-}
-
-async function startServing(data: ServeData, log: Logger): Promise<ServingThread> {
-  const thread = new Worker(new URL("./serve.ts", import.meta.url), { workerData: data });
-  const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
-  let setDrained = () => {};
-  const drained = new Promise<void>((resolve) => {
-    setDrained = resolve;
-  });
-  await new Promise<void>((resolve, reject) => {
-    thread.once("error", reject);
-    thread.on("message", (message: FromServe) => {
-      if (message.type === "listening") resolve();
-      else if (message.type === "failed") reject(new Error(message.reason));
-      else if (message.type === "drained") setDrained();
-      else log.error({ stack: message.stack }, "request failed");
-    });
-  });
-  thread.on("error", (error) => log.fatal({ stack: error.stack }, "serving thread failed"));
-  return { send: (message) => thread.postMessage(message), drained, ended };
-}
-
-async function listenOps(settings: Settings, isReady: () => boolean) {
-  const server = opsServer(isReady);
+async function listenOps(settings: Settings, isReady: () => boolean, metrics: Metrics) {
+  const server = opsServer(isReady, metrics);
   server.listen(settings.opsPort, settings.opsHost);
   try {
     await once(server, "listening");
@@ -128,38 +88,68 @@ function url(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-async function start(settings: Settings, log: Logger): Promise<() => Promise<void>> {
+async function start(
+  settings: Settings,
+  log: Logger,
+  onFailure: (reason: string) => void,
+): Promise<() => Promise<void>> {
   let ready = false;
   const store = Store.open(settings.stateDir);
-  const ops = await listenOps(settings, () => ready);
-  const images = await loadData(settings, log);
-  const demoKey = createDemo(settings, store);
+  const unlock = lockFolder(settings.stateDir);
+  const metrics = new Metrics();
+  const ops = await listenOps(settings, () => ready, metrics);
 
+  const { datasetsDir } = settings;
+  if (listSnapshots(datasetsDir).length === 0) {
+    if (!settings.isDefaultDatasetsDir)
+      throw new DataError(
+        `DATASETS_DIR ${datasetsDir}`,
+        "no snapshots",
+        "at least one <year>.<revision>.parquet",
+      );
+    writeSample(datasetsDir);
+  }
+  let threads: ServingThreads | undefined;
+  const snapshots = new SnapshotFolder(datasetsDir, log, metrics, async (images) => threads?.publish(images));
+  while ((await snapshots.scan()) && snapshots.images().length === 0) await delay(settleStepMs);
+  if (snapshots.images().length === 0)
+    throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
+
+  const demoKey = createDemo(settings, store);
   const keys = new KeyTable();
   const limits = new Limits();
   const accounts = new Accounts(store, keys, limits, Date.now());
-  const published: Published = images.map((image) => image.buffer);
   const port = await freePort(settings.host, settings.port);
-  const thread = await startServing(
-    { host: settings.host, port, keys: keys.buffer, limits: limits.buffer, images: published },
-    log,
+  threads = await ServingThreads.start(
+    settings.threads,
+    {
+      host: settings.host,
+      port,
+      keys: keys.buffer,
+      limits: limits.buffer,
+      images: snapshots.images().map((image) => image.buffer),
+    },
+    onFailure,
+    (stack) => {
+      metrics.requestsFailed.inc();
+      log.error({ stack }, "request failed");
+    },
   );
-  const guarded = (what: string, work: () => void) => () => {
-    try {
-      work();
-    } catch (error) {
-      log.error({ reason: String(error) }, `${what} failed`);
-    }
-  };
+
+  const repeat = (what: string, everyMs: number, work: () => void) =>
+    setInterval(() => {
+      try {
+        work();
+      } catch (error) {
+        log.error({ reason: error instanceof Error ? error.message : String(error) }, `${what} failed`);
+      }
+    }, everyMs);
+  const scan = () => void snapshots.scan();
+  process.on("SIGHUP", scan);
   const timers = [
-    setInterval(
-      guarded("reading accounts and keys", () => accounts.refresh()),
-      refreshMs,
-    ),
-    setInterval(
-      guarded("saving usage", () => accounts.save(Date.now())),
-      saveMs,
-    ),
+    repeat("reading accounts and keys", refreshMs, () => accounts.refresh()),
+    repeat("saving usage", saveMs, () => accounts.save(Date.now())),
+    setInterval(scan, scanMs),
   ];
 
   ready = true;
@@ -170,15 +160,15 @@ async function start(settings: Settings, log: Logger): Promise<() => Promise<voi
     );
   process.stdout.write(`ready ${api} ops ${url(settings.opsHost, ops.port)}\n`);
 
+  const serving = threads;
   return async () => {
     ready = false;
-    thread.send({ type: "drain" });
-    await thread.drained;
-    thread.send({ type: "close" });
-    await thread.ended;
+    await serving.stop();
     for (const timer of timers) clearInterval(timer);
+    process.off("SIGHUP", scan);
     accounts.save(Date.now());
     store.close();
+    unlock();
     ops.server.close();
     ops.server.closeAllConnections();
   };
@@ -191,18 +181,25 @@ if (Array.isArray(settings)) {
 }
 const log = pino({ base: null }, pino.destination({ fd: 2, sync: true }));
 try {
-  const stop = await start(settings, log);
   let stopping = false;
-  const onSignal = async (signal: NodeJS.Signals) => {
+  const end = async (exitCode: number) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, "stopping");
-    setTimeout(() => process.exit(1), maxStopMs).unref();
+    process.exitCode = exitCode;
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), maxStopMs).unref();
     await stop();
     log.info("stopped");
+    process.exit();
   };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  const stop = await start(settings, log, (reason) => {
+    log.fatal({ reason }, "a serving thread failed");
+    void end(1);
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.on(signal, () => {
+      log.info({ signal }, "stopping");
+      void end(0);
+    });
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);

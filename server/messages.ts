@@ -1,4 +1,4 @@
-/** What the control thread and its serving threads tell each other. Buffers are shared, never copied. */
+/** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
 
 /** The images to serve, the current one first. */
 export type Published = SharedArrayBuffer[];
@@ -16,6 +16,8 @@ export type ToServe = { type: "publish"; images: Published } | { type: "drain" }
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
+  /** The answer to `publish`: from now on no answer comes from an image that isn't among those. */
+  | { type: "published" }
   | { type: "drained" }
   | { type: "error"; stack: string };
 
@@ -23,4 +25,7 @@ export interface LoadData {
   file: string;
 }
 
-export type FromLoad = { type: "loaded"; image: SharedArrayBuffer } | { type: "refused"; reason: string };
+export type FromLoad =
+  | { type: "progress"; rows: number }
+  | { type: "loaded"; image: SharedArrayBuffer }
+  | { type: "refused"; reason: string };

@@ -5,6 +5,7 @@ import { KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
 import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
 import type { Versions } from "./routes.ts";
+import { collectGarbage, steadyClock } from "./runtime.ts";
 import { Service } from "./service.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
@@ -32,6 +33,7 @@ const service = new Service({
   limits: new Limits(data.limits),
   versions: versionsOf(data.images),
   now: Date.now,
+  steadyNow: steadyClock(),
   report: (error) =>
     send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
 });
@@ -56,8 +58,11 @@ function drain(server: HttpServer): void {
 try {
   const server = serveHttp(data.host, data.port, (request, hasBody) => service.answer(request, hasBody));
   control.on("message", (message: ToServe) => {
-    if (message.type === "publish") service.publish(versionsOf(message.images));
-    else if (message.type === "drain") drain(server);
+    if (message.type === "publish") {
+      service.publish(versionsOf(message.images));
+      send({ type: "published" });
+      setImmediate(collectGarbage);
+    } else if (message.type === "drain") drain(server);
     else {
       // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
       server.close();

@@ -55,6 +55,7 @@ export class Service {
   readonly #keys: KeyTable;
   readonly #limits: Limits;
   readonly #now: () => number;
+  readonly #steadyNow: () => number;
   readonly #report: (error: unknown) => void;
   #versions: Versions;
   readonly #prepared = new Map<string, Answer>();
@@ -64,6 +65,7 @@ export class Service {
 
   /**
    * @param now Unix milliseconds
+   * @param steadyNow milliseconds of a clock that never steps, the same in all threads
    * @param report told of what is answered with a 500
    */
   constructor(options: {
@@ -71,12 +73,14 @@ export class Service {
     limits: Limits;
     versions: Versions;
     now: () => number;
+    steadyNow: () => number;
     report: (error: unknown) => void;
   }) {
     this.#keys = options.keys;
     this.#limits = options.limits;
     this.#versions = options.versions;
     this.#now = options.now;
+    this.#steadyNow = options.steadyNow;
     this.#report = options.report;
   }
 
@@ -94,27 +98,26 @@ export class Service {
    */
   answer(request: RequestHead, hasBody: boolean): Reply {
     const now = this.#now();
+    const month = monthOf(now);
+    const reset = Math.floor(startOfMonth(month + 1) / 1000);
     let slot = -1;
-    let reset = Math.floor(startOfMonth(monthOf(now) + 1) / 1000);
+    let remaining = 0;
     try {
       slot = this.#authenticate(request.getHeader("authorization"), now);
-      const admission = this.#limits.admit(slot, now);
-      if (admission === burstExceeded) {
-        const next = this.#limits.nextAdmissionMs(slot, now);
-        reset = Math.ceil(next / 1000);
-        return refusal("requests per second", next, now, reset);
-      }
-      if (admission === quotaExceeded) return refusal("requests per month", reset * 1000, now, reset);
-      const content = this.#content(request, hasBody);
-      return { ...content, remaining: this.#limits.remaining(slot, now), reset };
+      const steadyMs = this.#steadyNow();
+      const admission = this.#limits.admit(slot, month, steadyMs);
+      if (admission === burstExceeded)
+        return refusal("requests per second", now, now + this.#limits.burstWaitMs(slot, steadyMs));
+      if (admission === quotaExceeded) return refusal("requests per month", now, reset * 1000);
+      remaining = admission;
+      return { ...this.#content(request, hasBody), remaining, reset };
     } catch (error) {
-      if (error instanceof ApiError) {
-        const remaining = slot < 0 ? 0 : this.#limits.remaining(slot, now);
-        return { ...errorContent(error), remaining, reset };
-      }
+      if (error instanceof ApiError) return { ...errorContent(error), remaining, reset };
       this.#report(error);
-      if (slot >= 0) this.#limits.giveBack(slot, now);
-      const remaining = slot < 0 ? 0 : this.#limits.remaining(slot, now);
+      if (slot >= 0) {
+        this.#limits.giveBack(slot, month);
+        remaining = this.#limits.remaining(slot, month);
+      }
       return {
         ...errorContent(new ApiError("internal_error", "the request failed; try again")),
         remaining,
@@ -229,14 +232,20 @@ function remember<Value>(map: Map<string, Value>, header: string, value: Value):
   map.set(header, value);
 }
 
-function refusal(ceiling: string, nextMs: number, nowMs: number, reset: number): Reply {
+function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
   const error = new ApiError(
     "rate_limit_exceeded",
     `the account's ${ceiling} are used up; retry in ${seconds} s`,
   );
-  const content = errorContent(error);
-  return { ...content, headers: [...content.headers, ["Retry-After", String(seconds)]], remaining: 0, reset };
+  const { status, headers, body } = errorContent(error);
+  return {
+    status,
+    headers: [...headers, ["Retry-After", String(seconds)]],
+    body,
+    remaining: 0,
+    reset: Math.ceil(nextMs / 1000),
+  };
 }
 
 function errorContent(error: ApiError): Content {

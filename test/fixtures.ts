@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import * as arrow from "apache-arrow";
-import { parquetMetadata } from "hyparquet";
 import * as parquet from "parquet-wasm";
+import { readParquetFooter } from "../engine/footer.ts";
 import {
   arrange,
   blank,
@@ -264,10 +264,9 @@ export function columnsOf({ facilities, procedures, rows }: Snapshot): Column[] 
 
 /** What a snapshot file says of itself, without what its writer adds. */
 export function metadataOf(file: Uint8Array): Map<string, string> {
-  const pairs = parquetMetadata(file).key_value_metadata ?? [];
-  return new Map(
-    pairs.filter(({ key }) => key !== "ARROW:schema").map(({ key, value }) => [key, value ?? ""]),
-  );
+  const { metadata } = readParquetFooter(file);
+  metadata.delete("ARROW:schema");
+  return metadata;
 }
 
 /** A Parquet file of any columns and metadata, however wrong for a snapshot. */

@@ -82,11 +82,12 @@ function numbersIn(json: string): string[] {
 /**
  * Compares every price list of a snapshot, for the nation and every state, all rows of it, with both oracles.
  *
- * @returns how many lists there were, and how many rows in them
+ * @returns how many lists were asked for, how many there were, and how many rows in them
  */
 async function compareEverything(snapshot: Snapshot, subject: string) {
   const image = imageOf(snapshot);
   const computed = await duckdbPrices(snapshot);
+  let asked = 0;
   let lists = 0;
   let rows = 0;
   for (const code of snapshot.procedures.code) {
@@ -96,13 +97,18 @@ async function compareEverything(snapshot: Snapshot, subject: string) {
       const body = answer(image, code, state);
       assert.deepEqual(body, expected, `${subject}, ${key}: the engine and the naive oracle differ`);
       assert.deepEqual(body, computed.get(key), `${subject}, ${key}: the engine and DuckDB differ`);
+      asked++;
       if (body === undefined) continue;
       lists++;
       rows += body.data.length;
     }
   }
   assert.equal(lists, computed.size, `${subject}: DuckDB has lists beyond the known procedures and states`);
-  return { lists, rows };
+  return { asked, lists, rows };
+}
+
+function compared({ asked, lists, rows }: { asked: number; lists: number; rows: number }): string {
+  return `${asked} lists asked for; ${lists} with ${rows} rows compared`;
 }
 
 /** The summary and the data for one procedure at hospitals 000001, 000002, … with these charges. */
@@ -116,13 +122,14 @@ function listOf(charges: number[], allowed: number[] = charges): PricesBody {
 }
 
 test("every list of 60 random snapshots is what both oracles compute", async (t) => {
-  const total = { lists: 0, rows: 0 };
+  const total = { asked: 0, lists: 0, rows: 0 };
   for (let seed = 1; seed <= 60; seed++) {
-    const { lists, rows } = await compareEverything(randomSnapshot(seed), `seed ${seed}`);
+    const { asked, lists, rows } = await compareEverything(randomSnapshot(seed), `seed ${seed}`);
+    total.asked += asked;
     total.lists += lists;
     total.rows += rows;
   }
-  t.diagnostic(`${total.lists} lists with ${total.rows} rows compared`);
+  t.diagnostic(compared(total));
 });
 
 const excerpt = "prov_svc_dy23_subset.csv";
@@ -134,8 +141,7 @@ test("every list of the real excerpt is what both oracles compute", async (t) =>
     const imported = await importFile({ file, year: 2023, out, released: null, sourceUrl: null });
     const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
     assert.equal(snapshot.counts.rows, 2130);
-    const { lists, rows } = await compareEverything(snapshot, excerpt);
-    t.diagnostic(`${lists} lists with ${rows} rows compared`);
+    t.diagnostic(compared(await compareEverything(snapshot, excerpt)));
   } finally {
     rmSync(out, { recursive: true });
   }
@@ -145,8 +151,7 @@ test("every list of the synthetic snapshot, at full size, is what both oracles c
   const options = { dataYear: 2024, revision: 1, rows: 116_800, seed: 7 };
   const snapshot = sealSnapshot(syntheticContent(options));
   assert.equal(snapshot.counts.rows, options.rows);
-  const { lists, rows } = await compareEverything(snapshot, `synthetic, seed ${options.seed}`);
-  t.diagnostic(`${lists} lists with ${rows} rows compared`);
+  t.diagnostic(compared(await compareEverything(snapshot, `synthetic, seed ${options.seed}`)));
 });
 
 test("a limit cuts the rows and changes nothing else, whatever it is", () => {
@@ -361,7 +366,6 @@ test("a body is one JSON text that starts and ends with its braces", () => {
   const image = imageOf(snapshotOf([["050001", "CA", "5072", 1234.5, 0.1]]));
   const text = textOfBody(image, findGroup(image, "5072", null), 25);
   assert.match(text, /^\{.*\}$/);
-  assert.deepEqual(numbersIn(text).slice(0, 2).length, 2);
   assert.match(text, /"submitted_charge":1234\.5\b/);
   assert.match(text, /"medicare_allowed":0\.10?\b/);
 });

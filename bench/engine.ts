@@ -1,0 +1,155 @@
+import { strict as assert } from "node:assert";
+import { Bench } from "tinybench";
+import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
+import {
+  attachImage,
+  buildImage,
+  decodeSnapshot,
+  encodePrices,
+  encodeSnapshot,
+  findGroup,
+  type Image,
+  sealSnapshot,
+  textOf,
+} from "../engine/index.ts";
+import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
+import { Limits } from "../server/limits.ts";
+import { maxBurst, maxQuota } from "../server/plans.ts";
+import { type RequestHead, Service } from "../server/service.ts";
+
+/*
+ * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.
+ * Run `npm run bench`; `--smoke` runs each case a few times, to see that it works and answers rightly.
+ */
+
+const smoke = process.argv.includes("--smoke");
+const rows = smoke ? 5_000 : 116_800;
+const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000, warmupTime: 250 };
+const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
+const seed = defaultSampleSeed;
+
+function random(state: number): () => number {
+  let next = state >>> 0;
+  return () => {
+    next = (Math.imul(next, 1664525) + 1013904223) >>> 0;
+    return next / 2 ** 32;
+  };
+}
+
+interface Query {
+  code: string;
+  state: string | null;
+  limit: number;
+}
+
+/** Queries drawn evenly from every group that has rows and every limit. */
+function drawQueries(image: Image, count: number): Query[] {
+  const pick = random(seed);
+  const codes = [...image.procedureOf.keys()];
+  const states = ["CA", "TX", "NY", "FL", "IL", "PA", "OH", "GA", "NC", "MI", "WY", "VT", null];
+  const queries: Query[] = [];
+  while (queries.length < count) {
+    const code = codes[Math.floor(pick() * codes.length)];
+    const state = states[Math.floor(pick() * states.length)];
+    const limit = 1 + Math.floor(pick() * 50);
+    if (findGroup(image, code, state) >= 0) queries.push({ code, state, limit });
+  }
+  return queries;
+}
+
+/** A service with one account that is never refused, and what asks it. */
+function serviceOver(image: Image) {
+  const keys = new KeyTable();
+  const limits = new Limits();
+  const key = generateKey(Buffer.alloc(32, 7));
+  keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  limits.configure(0, maxBurst, maxQuota);
+  let now = Date.UTC(2026, 0, 1);
+  const service = new Service({
+    keys,
+    limits,
+    versions: { current: image, byName: new Map() },
+    now: () => now,
+    steadyNow: () => now++,
+    report: (error) => {
+      throw error;
+    },
+  });
+  const headers: Record<string, string> = { authorization: `Bearer ${key}` };
+  return (query: string) => {
+    const request: RequestHead = {
+      getCaseSensitiveMethod: () => "GET",
+      getUrl: () => "/api/v1/healthcare/prices",
+      getQuery: () => query,
+      getHeader: (name) => headers[name] ?? "",
+    };
+    return service.answer(request, false);
+  };
+}
+
+const snapshot = sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows, seed }));
+const file = encodeSnapshot(snapshot);
+const image = attachImage(buildImage(snapshot));
+const queries = drawQueries(image, 10_000);
+const ask = serviceOver(image);
+const asText = ({ code, state, limit }: Query) =>
+  `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
+const texts = queries.map(asText);
+
+// Each case counts the bytes it made, so that none of the work can be optimized away, and checks an answer first.
+let sink = 0;
+let turn = 0;
+const first = queries[0];
+const expected = textOf(encodePrices(image, findGroup(image, first.code, first.state), first.limit));
+assert.equal(textOf(ask(texts[0]).body ?? new Uint8Array()), expected);
+assert.equal(JSON.parse(expected).procedure.code, first.code);
+assert.equal(
+  JSON.parse(expected).data.length,
+  Math.min(first.limit, JSON.parse(expected).summary.facilities),
+);
+assert.equal(decodeSnapshot(file, "benchmark").sha256, snapshot.sha256);
+
+const lookups = new Bench({ name: "queries", ...timing });
+lookups
+  .add("engine: arguments to bytes, any procedure, state and limit", () => {
+    const { code, state, limit } = queries[turn++ % queries.length];
+    sink += encodePrices(image, findGroup(image, code, state), limit).length;
+  })
+  .add("request to reply, one hot query (prepared)", () => {
+    sink += ask(texts[0]).body?.length ?? 0;
+  })
+  .add("request to reply, any of 10,000 queries (mostly not prepared)", () => {
+    sink += ask(texts[turn++ % texts.length]).body?.length ?? 0;
+  });
+await lookups.run();
+
+const loads = new Bench({ name: "load", ...slowTiming });
+loads
+  .add(`decode and verify ${rows} rows of Parquet`, () => {
+    sink += decodeSnapshot(file, "benchmark").counts.rows;
+  })
+  .add(`build the image of ${rows} rows`, () => {
+    sink += buildImage(snapshot).byteLength;
+  })
+  .add(`Parquet to attached image, ${rows} rows`, () => {
+    sink += attachImage(buildImage(decodeSnapshot(file, "benchmark"))).procedures;
+  })
+  .add("attach an image", () => {
+    sink += attachImage(image.buffer).procedures;
+  });
+await loads.run();
+
+assert.ok(sink > 0);
+for (const bench of [lookups, loads]) {
+  for (const task of bench.tasks) {
+    if (task.result.state !== "completed") throw new Error(`${task.name}: ${task.result.state}`);
+    const { p50, p99 } = task.result.latency;
+    const figures = [p50 * 1000, p99 * 1000].map((us) =>
+      us.toLocaleString("en", { maximumSignificantDigits: 4 }),
+    );
+    console.log(`${task.name}: median ${figures[0]} µs, p99 ${figures[1]} µs`);
+  }
+}
+console.log(
+  `snapshot ${file.length.toLocaleString("en")} bytes, image ${image.buffer.byteLength.toLocaleString("en")} bytes, seed ${seed}`,
+);

@@ -1,0 +1,32 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+
+/** What the operator's `/metrics` shows, in Prometheus' text format. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly snapshotsRefused = new Counter({
+    name: "hcqs_snapshots_refused_total",
+    help: "Snapshot files that were refused, a file once per content",
+    registers: [this.registry],
+  });
+  readonly snapshotChanges = new Counter({
+    name: "hcqs_snapshot_changes_total",
+    help: "Data versions published or retired since the start",
+    labelNames: ["change"] as const,
+    registers: [this.registry],
+  });
+  readonly snapshotRows = new Gauge({
+    name: "hcqs_snapshot_rows",
+    help: "Rows of each data version served",
+    labelNames: ["version"] as const,
+    registers: [this.registry],
+  });
+  readonly requestsFailed = new Counter({
+    name: "hcqs_requests_failed_total",
+    help: "Requests answered with a 500",
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+}

@@ -1,0 +1,443 @@
+import assert from "node:assert/strict";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import * as v from "valibot";
+import { encodeSnapshot, versionName } from "../engine/index.ts";
+import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+
+/** The real server in a process of its own, and raw connections to it. */
+
+const repository = path.resolve(import.meta.dirname, "..");
+/** After so long without the awaited condition a test fails. */
+const maxWaitMs = 20_000;
+const pollMs = 10;
+
+/** Waits until a condition holds, and returns what it gave. */
+export async function until<Result>(
+  what: string,
+  condition: () => Result | Promise<Result>,
+): Promise<NonNullable<Exclude<Result, false>>> {
+  const deadline = Date.now() + maxWaitMs;
+  for (;;) {
+    const result = await condition();
+    if (result !== undefined && result !== null && result !== false)
+      return result as NonNullable<Exclude<Result, false>>;
+    if (Date.now() > deadline) throw new Error(`waited ${maxWaitMs} ms in vain for ${what}`);
+    await delay(pollMs);
+  }
+}
+
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty folder that goes when the tests end. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "charges-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** How many priced rows the snapshots have for a procedure, by state. */
+export const pricedRows = {
+  "5072": { AL: 40, NY: 20 },
+  "5073": { AL: 2 },
+  /** The longest names: some dozen answers are larger than a socket's buffers. */
+  "5361": { TX: 50 },
+} as const;
+/** A procedure whose rows are all suppressed. */
+export const suppressedProcedure = "5115";
+export const versions = ["2024.3", "2023.2", "2023.1"] as const;
+
+function snapshotFile(dataYear: number, revision: number): [name: string, bytes: Uint8Array] {
+  const rows: ShortRow[] = [];
+  const factor = dataYear - 2020 + revision / 10;
+  let count = 0;
+  for (const [code, states] of Object.entries(pricedRows))
+    for (const [state, facilities] of Object.entries(states))
+      for (let i = 0; i < facilities; i++) {
+        const ccn = String(++count).padStart(6, "0");
+        // Every seventh charge ties with the one before; the order of charges isn't that of CCNs.
+        const charge = 5000 + ((i - (i % 7 === 6 ? 1 : 0)) * 37.17 * factor) / ((i % 3) + 1);
+        const name = code === "5361" ? `Hospital ${ccn} ${"院".repeat(480)}` : `Hospital ${ccn}`;
+        rows.push([ccn, state, code, charge, charge / 5, name]);
+      }
+  rows.push(["000001", "AL", suppressedProcedure, null, null], ["000001", "AL", "5073", 9000, null]);
+  const snapshot = snapshotOf(rows, { ...testProvenance, dataYear, revision });
+  return [`${versionName(snapshot.provenance)}.parquet`, encodeSnapshot(snapshot)];
+}
+
+/** A folder with the snapshots of `versions`. */
+export function datasetsFolder(): string {
+  const folder = temporaryFolder();
+  for (const version of versions) {
+    const [year, revision] = version.split(".").map(Number);
+    const [name, bytes] = snapshotFile(year, revision);
+    writeFileSync(path.join(folder, name), bytes);
+  }
+  return folder;
+}
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A script of the repository as a process; `env` is all the environment it has, beside PATH. */
+export class Running {
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #closed: Promise<unknown>;
+  stdout = "";
+  stderr = "";
+
+  constructor(script: string, args: string[], env: Record<string, string>, cwd = repository) {
+    const file = path.join(repository, script);
+    this.#child = spawn(process.execPath, [file, ...args], {
+      cwd,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+    });
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    this.#closed = once(this.#child, "close");
+    process.once("exit", () => this.#child.kill("SIGKILL"));
+  }
+
+  get pid(): number {
+    assert.ok(this.#child.pid !== undefined, "the process was started");
+    return this.#child.pid;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for the end; a process that doesn't come to one is killed and fails the test. */
+  async finished(): Promise<Finished> {
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
+    await this.#closed;
+    clearTimeout(timer);
+    const { exitCode: code, signalCode } = this.#child;
+    assert.equal(signalCode, null, `the process was ended by ${signalCode}: ${this.stderr}`);
+    return { code, stdout: this.stdout, stderr: this.stderr };
+  }
+}
+
+export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> {
+  return new Running("server/keys-command.ts", args, { STATE_DIR: stateDir }).finished();
+}
+
+/** Makes an enterprise account, or another key for it, and returns the key. */
+export async function createKey(
+  stateDir: string,
+  account: string,
+  ceilings?: { burst: number; quota: number },
+) {
+  const options =
+    ceilings === undefined
+      ? []
+      : ["--plan", "enterprise", "--burst", String(ceilings.burst), "--quota", String(ceilings.quota)];
+  const { code, stdout, stderr } = await runKeys(stateDir, "create", "--account", account, ...options);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
+export interface ServerOptions {
+  datasetsDir?: string;
+  stateDir?: string;
+  env?: Record<string, string>;
+}
+
+/** A server process that was told to listen on free ports; it may not come to that. */
+export function spawnServer({ datasetsDir, stateDir, env = {} }: ServerOptions, cwd?: string): Running {
+  const folders: Record<string, string> = {};
+  if (datasetsDir !== undefined) folders.DATASETS_DIR = datasetsDir;
+  if (stateDir !== undefined) folders.STATE_DIR = stateDir;
+  return new Running(
+    "server/main.ts",
+    [],
+    { PORT: "0", OPS_PORT: "0", THREADS: "1", ...folders, ...env },
+    cwd,
+  );
+}
+
+/** The addresses in a server's `ready` line, once it is there. */
+export async function ready(server: Running): Promise<{ api: string; ops: string }> {
+  const line = await until("the ready line", () => {
+    if (server.hasEnded) throw new Error(`the server ended: ${server.stdout}${server.stderr}`);
+    return /^ready (\S+) ops (\S+)\n/m.exec(server.stdout);
+  });
+  return { api: line[1], ops: line[2] };
+}
+
+export interface TestServer {
+  process: Running;
+  api: string;
+  ops: string;
+  stateDir: string;
+  datasetsDir: string;
+  /** A key of an enterprise account that no test uses up. */
+  key: string;
+  keys(...args: string[]): Promise<Finished>;
+  /** SIGTERM; returns the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
+
+/** Starts a server with the snapshots of `datasetsFolder` and an account `ample`, unless others are given. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const stateDir = options.stateDir ?? temporaryFolder();
+  const datasetsDir = options.datasetsDir ?? datasetsFolder();
+  mkdirSync(stateDir, { recursive: true });
+  const key = await createKey(stateDir, `ample ${Date.now()}`, ample);
+  const server = spawnServer({ ...options, stateDir, datasetsDir });
+  return {
+    process: server,
+    ...(await ready(server)),
+    stateDir,
+    datasetsDir,
+    key,
+    keys: (...args) => runKeys(stateDir, ...args),
+    async stop() {
+      server.signal("SIGTERM");
+      return (await server.finished()).code;
+    },
+  };
+}
+
+/** An answer as it came over the wire. */
+export class Answer {
+  readonly head: string;
+  readonly status: number;
+  /** By lower-case name; no header comes twice. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+
+  constructor(head: string, body: Buffer) {
+    this.head = head;
+    this.body = body;
+    const [statusLine, ...lines] = head.split("\r\n");
+    this.status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    const headers = lines.map((line): [string, string] => {
+      const [, name, value] = /^([^:\s]+): ?(.*)$/.exec(line) ?? assert.fail(`no header: ${line}`);
+      return [name.toLowerCase(), value];
+    });
+    this.headers = new Map(headers);
+    assert.equal(this.headers.size, headers.length, `a header comes twice: ${head}`);
+  }
+
+  header(name: string): string | undefined {
+    return this.headers.get(name.toLowerCase());
+  }
+
+  get remaining(): number {
+    return Number(this.header("X-RateLimit-Remaining"));
+  }
+
+  get reset(): number {
+    return Number(this.header("X-RateLimit-Reset"));
+  }
+
+  json(): unknown {
+    return JSON.parse(this.body.toString("utf8"));
+  }
+
+  /** The error in the body, which has nothing beside it. */
+  error(): v.InferOutput<typeof errorSchema>["error"] {
+    return v.parse(errorSchema, this.json()).error;
+  }
+}
+
+const errorSchema = v.strictObject({
+  error: v.strictObject({ type: v.string(), message: v.string(), param: v.optional(v.string()) }),
+});
+
+/** A connection that sends exact bytes, and reads answers one by one. */
+export class Connection {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #isClosed = false;
+  #waiting: (() => void)[] = [];
+
+  static async open(api: string): Promise<Connection> {
+    const { hostname, port } = new URL(api);
+    const socket = connect(Number(port), hostname);
+    socket.setNoDelay(true);
+    await once(socket, "connect");
+    return new Connection(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (bytes) => {
+      this.#received = Buffer.concat([this.#received, bytes]);
+      this.#wake();
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#isClosed = true;
+      this.#wake();
+    });
+  }
+
+  /** Sends each chunk in a segment of its own: not before the server has read the one before. */
+  async send(...chunks: (string | Uint8Array)[]): Promise<void> {
+    for (const [i, chunk] of chunks.entries()) {
+      if (i > 0) await this.allRead();
+      this.#socket.write(chunk);
+    }
+  }
+
+  /** Waits until the server has read all that was sent, or has closed. */
+  async allRead(): Promise<void> {
+    if (this.#socket.writableLength > 0 && !this.#isClosed) await once(this.#socket, "drain");
+    await until("the server to read", () => (queues(this.#socket).request ?? 0) === 0);
+  }
+
+  /** Bytes of answers that the server has handed over to the system, and no answer() has taken. */
+  get answeredBytes(): number {
+    return queues(this.#socket).answers + this.#socket.readableLength + this.#received.length;
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Cuts the connection. */
+  cut(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** Closes it in an orderly way. */
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** The next answer, complete by its Content-Length, or by the end of the connection where it has none. */
+  async answer(method = "GET"): Promise<Answer> {
+    await this.#until(() => this.#received.includes("\r\n\r\n"));
+    const end = this.#received.indexOf("\r\n\r\n");
+    const head = this.#received.subarray(0, end).toString("latin1");
+    const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1];
+    const bodyless = method === "HEAD" || /^HTTP\/1\.1 304 /.test(head);
+    if (!bodyless && length === undefined) {
+      const rest = await this.rest();
+      return new Answer(head, rest.subarray(end + 4));
+    }
+    const total = end + 4 + (bodyless ? 0 : Number(length));
+    await this.#until(() => this.#received.length >= total);
+    const body = this.#received.subarray(end + 4, total);
+    this.#received = this.#received.subarray(total);
+    return new Answer(head, body);
+  }
+
+  /** Everything up to the end of the connection that no answer has taken. */
+  async rest(): Promise<Buffer> {
+    await this.#until(() => this.#isClosed);
+    return this.#received;
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      if (this.#isClosed)
+        throw new Error(`closed after ${JSON.stringify(this.#received.toString("latin1"))}`);
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(`no answer in ${maxWaitMs} ms`)), maxWaitMs);
+        this.#waiting.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+}
+
+/**
+ * Bytes that wait in the system's queues of a local connection: of requests, undefined when the server has closed,
+ * and of answers.
+ */
+function queues({ localPort, remotePort }: Socket): { request: number | undefined; answers: number } {
+  const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
+  let request: number | undefined;
+  let answers = 0;
+  for (const line of readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1)) {
+    const [, local, remote, , sizes] = line.trim().split(/\s+/);
+    const [unsent, unread] = sizes.split(":").map((size) => Number.parseInt(size, 16));
+    if (portOf(local) === remotePort && portOf(remote) === localPort) {
+      request = unread;
+      answers += unsent;
+    } else if (portOf(local) === localPort && portOf(remote) === remotePort) answers += unread;
+  }
+  return { request, answers };
+}
+
+/** Sends exact bytes, each chunk in a segment of its own, and reads one answer. */
+export async function rawRequest(api: string, ...chunks: (string | Uint8Array)[]): Promise<Answer> {
+  const connection = await Connection.open(api);
+  try {
+    await connection.send(...chunks);
+    return await connection.answer(/^HEAD /.test(String(chunks[0])) ? "HEAD" : "GET");
+  } finally {
+    connection.close();
+  }
+}
+
+/** The text of a request; a header without value isn't sent. */
+export function requestText(request: string, headers: Record<string, string | undefined> = {}): string {
+  const given = Object.entries({ Host: "localhost", ...headers });
+  const lines = given.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\r\n`]));
+  return `${request} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+export const pricesPath = "/api/v1/healthcare/prices";
+
+/** Asks for `GET /path` with the server's ample key, unless another Authorization is given. */
+export function call(
+  server: Pick<TestServer, "api" | "key">,
+  request: string,
+  headers: Record<string, string | undefined> = {},
+): Promise<Answer> {
+  return rawRequest(server.api, requestText(request, { Authorization: `Bearer ${server.key}`, ...headers }));
+}
+
+/** Asks again and again on a connection that reads nothing, until the server can't hand over a whole answer. */
+export async function getStuck(server: TestServer, connection: Connection): Promise<number> {
+  const request = `GET ${pricesPath}?procedure=5361&limit=50`;
+  const { head, body } = await call(server, request);
+  connection.pause();
+  for (let sent = 1; ; sent++) {
+    await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
+    await connection.allRead();
+    // An answer on another connection: the one thread is done with this one.
+    await call(server, request);
+    // An answer's head may be a few digits shorter than the first one's was.
+    if (connection.answeredBytes < sent * (head.length + body.length - 10)) return sent;
+  }
+}
