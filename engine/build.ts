@@ -2,10 +2,11 @@ import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } 
 import { DataError } from "./errors.ts";
 import { allocateImage, type Description, maxImageBytes, stateIndex, summaryFields } from "./image.ts";
 import { validity } from "./parquet.ts";
-import { stateCodes } from "./schema.ts";
-import { type Snapshot, versionName } from "./snapshot.ts";
+import { stateCodes, stateNames } from "./schema.ts";
+import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths } from "./statistics.ts";
+import { type Document, indexText, indexWords, nameField, placeField } from "./text.ts";
 
 /** Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only. */
 export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
@@ -25,7 +26,7 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
     data_version: versionName(provenance),
     caveat: provenance.caveat,
   };
-  const tail = utf8(`],"source":${JSON.stringify(source)}}`);
+  const tail = utf8(`],"source":${JSON.stringify(source)},"next":`);
   const summaries = summarize(snapshot, order, groupStart);
   const heads = encodeText(encodeHeads(snapshot, summaries, groupStart));
   const prefixes = encodeText(facilities.ccn.map((_, i) => rowPrefix(snapshot, i)));
@@ -37,6 +38,7 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
     ]),
   ) as Record<`${keyof typeof columns}${"Offsets" | "Bytes"}`, number>;
   const bitmapBytes = Math.ceil(counts.rows / 8);
+  const search = { facility: facilityIndex(snapshot), procedure: procedureIndex(snapshot) };
 
   const image = allocateImage(
     {
@@ -56,6 +58,20 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       order: order.length,
       rowStart: rowStart.length,
       rows: rowStart[order.length],
+      facilityWordOffsets: search.facility.wordOffsets.length,
+      facilityWordBytes: search.facility.wordBytes.length,
+      facilityWordLetters: search.facility.wordLetters.length,
+      facilityTokenStart: search.facility.tokenStart.length,
+      facilityTokens: search.facility.tokens.length,
+      facilityRank: counts.facilities,
+      facilityByRank: counts.facilities,
+      procedureWordOffsets: search.procedure.wordOffsets.length,
+      procedureWordBytes: search.procedure.wordBytes.length,
+      procedureWordLetters: search.procedure.wordLetters.length,
+      procedureTokenStart: search.procedure.tokenStart.length,
+      procedureTokens: search.procedure.tokens.length,
+      procedureRank: counts.procedures,
+      procedureByRank: counts.procedures,
     },
     versionName(provenance),
   );
@@ -78,7 +94,45 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
   image.order.set(order);
   image.rowStart.set(rowStart);
   writeRows(image.rows, snapshot, order, prefixes);
+  for (const kind of ["facility", "procedure"] as const) {
+    const { wordOffsets, wordBytes, wordLetters, tokenStart, tokens, rank, byRank } = search[kind];
+    image[`${kind}WordOffsets`].set(wordOffsets);
+    image[`${kind}WordBytes`].set(wordBytes);
+    image[`${kind}WordLetters`].set(wordLetters);
+    image[`${kind}TokenStart`].set(tokenStart);
+    image[`${kind}Tokens`].set(tokens);
+    image[`${kind}Rank`].set(rank);
+    image[`${kind}ByRank`].set(byRank);
+  }
   return image.buffer;
+}
+
+/** The words to find a facility by: its name, its city, and its state's code and name. */
+function facilityIndex({ facilities }: Snapshot) {
+  const documents = facilities.name.map((name, i): Document => {
+    const state = facilities.state[i];
+    const place = [...indexWords(facilities.city[i]), state.toLowerCase(), ...indexWords(stateNames[state])];
+    return [
+      { words: indexWords(name), field: nameField },
+      { words: place, field: placeField },
+    ];
+  });
+  return { ...indexText(documents), ...ranksOf(facilities.name) };
+}
+
+function procedureIndex({ procedures }: Snapshot) {
+  const documents = procedures.name.map((name): Document => [{ words: indexWords(name), field: nameField }]);
+  return { ...indexText(documents), ...ranksOf(procedures.name) };
+}
+
+/** The documents by name, equal names in the order given, and the place of each among them. */
+function ranksOf(names: string[]) {
+  const byRank = Uint32Array.from(ascending(names));
+  const rank = new Uint32Array(names.length);
+  byRank.forEach((document, i) => {
+    rank[document] = i;
+  });
+  return { rank, byRank };
 }
 
 /** Priced rows by group, within a group by charge and then CCN; and where each group starts in that order. */

@@ -16,7 +16,7 @@ import { type Counts, type Provenance, stateCodes } from "./schema.ts";
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the encoded JSON changes. */
-export const imageFormatVersion = 1;
+export const imageFormatVersion = 2;
 export const maxImageBytes = 2 ** 32 - 1;
 
 type View<Values> = {
@@ -57,6 +57,20 @@ const sections = {
   order: uint32,
   rowStart: uint32,
   rows: bytes,
+  facilityWordOffsets: int32,
+  facilityWordBytes: bytes,
+  facilityWordLetters: int32,
+  facilityTokenStart: uint32,
+  facilityTokens: uint32,
+  facilityRank: uint32,
+  facilityByRank: uint32,
+  procedureWordOffsets: int32,
+  procedureWordBytes: bytes,
+  procedureWordLetters: int32,
+  procedureTokenStart: uint32,
+  procedureTokens: uint32,
+  procedureRank: uint32,
+  procedureByRank: uint32,
 };
 
 export type SectionName = keyof typeof sections;
@@ -99,16 +113,25 @@ export interface Image extends Readonly<Sections> {
 /** State code → its place among a procedure's groups. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
-/** The group of a procedure over the nation (state null) or within a state; −1 where there is no priced row. */
+/** A group's statistics by name: amounts in cents, spread in hundredths; all 0 for a group without rows. */
+export type Summary = Record<(typeof summaryFields)[number], number>;
+
+export function summaryOf(image: Image, group: number): Summary {
+  const at = group * summaryFields.length;
+  return Object.fromEntries(summaryFields.map((field, i) => [field, image.summaries[at + i]])) as Summary;
+}
+
+/** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */
+export function groupOf(image: Image, procedure: number, state: string | null): number {
+  if (state === null) return procedure;
+  return image.procedures + procedure * stateCodes.length + (stateIndex.get(state) ?? 0);
+}
+
+/** The group of an APC code over the nation (state null) or within a state; −1 where there is no priced row. */
 export function findGroup(image: Image, procedureCode: string, state: string | null): number {
   const procedure = image.procedureOf.get(procedureCode);
-  if (procedure === undefined) return -1;
-  let group = procedure;
-  if (state !== null) {
-    const index = stateIndex.get(state);
-    if (index === undefined) return -1;
-    group = image.procedures + procedure * stateCodes.length + index;
-  }
+  if (procedure === undefined || (state !== null && !stateIndex.has(state))) return -1;
+  const group = groupOf(image, procedure, state);
   return image.groupStart[group] === image.groupStart[group + 1] ? -1 : group;
 }
 
@@ -168,7 +191,7 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
   const describe: Description = JSON.parse(textOf(views.description));
   const procedureOf = new Map<string, number>();
   for (let i = 0; i + 1 < views.codeOffsets.length; i++)
-    procedureOf.set(textOf(views.codeBytes.subarray(views.codeOffsets[i], views.codeOffsets[i + 1])), i);
+    procedureOf.set(textAt(views.codeOffsets, views.codeBytes, i), i);
   return Object.freeze({
     ...views,
     buffer,
@@ -176,6 +199,11 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
     procedureOf,
     procedures: procedureOf.size,
   });
+}
+
+/** A string of a text column. */
+export function textAt(offsets: Int32Array, bytes: Uint8Array, i: number): string {
+  return textOf(bytes.subarray(offsets[i], offsets[i + 1]));
 }
 
 /** Text of bytes in shared memory; a copy first, because text decoders need not take shared memory. */

@@ -1,6 +1,8 @@
 /** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
 export { buildImage } from "./build.ts";
+export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { DataError, shown } from "./errors.ts";
+export { type FacilityPrice, facilityPrices, findFacility, type Standing } from "./facilities.ts";
 export {
   attachImage,
   type Description,
@@ -9,11 +11,14 @@ export {
   imageFormatVersion,
   imageTable,
   summaryFields,
+  textAt,
   textOf,
 } from "./image.ts";
 export { decodeSnapshot, encodeSnapshot } from "./parquet.ts";
-export { encodePrices } from "./prices.ts";
+export { encodePrices, groupSize } from "./prices.ts";
+export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
+export { type DocumentKind, describeDocument, documentKinds, search } from "./search.ts";
 export {
   arrange,
   countRows,

@@ -213,7 +213,11 @@ function checkSizes(
   if (footerRows !== rows || found !== rows)
     throw new DataError(`${subject}: rows in the footer`, String(footerRows), `${rows} as in its metadata`);
   if (pricedRows > maxImageRows)
-    throw new DataError(`${subject}: priced rows`, String(pricedRows), `at most ${maxImageRows}, as an image has 4 GiB`);
+    throw new DataError(
+      `${subject}: priced rows`,
+      String(pricedRows),
+      `at most ${maxImageRows}, as an image has 4 GiB`,
+    );
   const ceiling = columnBytesAllowance + rows * maxColumnBytesPerRow;
   if (decodedBytes > ceiling)
     throw new DataError(

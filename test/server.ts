@@ -34,7 +34,9 @@ export async function until<Result>(
 }
 
 const folders: string[] = [];
+const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
 process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -112,7 +114,7 @@ export class Running {
       this.stderr += text;
     });
     this.#closed = once(this.#child, "close");
-    process.once("exit", () => this.#child.kill("SIGKILL"));
+    children.push(this.#child);
   }
 
   get pid(): number {

@@ -1,0 +1,50 @@
+import { groupOf, type Image, textAt } from "./image.ts";
+import { stateCodes } from "./schema.ts";
+
+/** What a data version covers, computed from its rows. */
+export interface Coverage {
+  /** States with a priced row. */
+  states: string[];
+  missing_states: { state: string; reason: string }[];
+  /** APC codes that are in the data without any priced row. */
+  procedures_without_prices: string[];
+}
+
+const territories = new Set(["AS", "GU", "MP", "PR", "VI"]);
+
+export function coverageOf(image: Image): Coverage {
+  const withRows = new Set<string>();
+  for (let facility = 0; facility + 1 < image.stateOffsets.length; facility++)
+    withRows.add(textAt(image.stateOffsets, image.stateBytes, facility));
+  const all = Array.from({ length: image.procedures }, (_, i) => i);
+  const isPriced = (procedure: number, state: string | null) => {
+    const group = groupOf(image, procedure, state);
+    return image.groupStart[group] < image.groupStart[group + 1];
+  };
+  const states = stateCodes.filter((state) => all.some((procedure) => isPriced(procedure, state)));
+  const reason = (state: string) => {
+    if (withRows.has(state)) return "every row is suppressed or incomplete";
+    if (state === "MD") return "Maryland's all-payer rate setting is outside the OPPS";
+    return territories.has(state) ? "the territories are outside the OPPS" : "no rows in the source file";
+  };
+  return {
+    states,
+    missing_states: stateCodes
+      .filter((state) => !states.includes(state))
+      .map((state) => ({ state, reason: reason(state) })),
+    procedures_without_prices: all
+      .filter((procedure) => !isPriced(procedure, null))
+      .map((procedure) => textAt(image.codeOffsets, image.codeBytes, procedure)),
+  };
+}
+
+/** `current` for the default, `available` for the newest of an older year, `superseded` for the others. */
+export type Status = "current" | "available" | "superseded";
+
+/** @param images newest version first */
+export function statusOf(images: readonly Image[], image: Image): Status {
+  if (image === images[0]) return "current";
+  const year = image.describe.provenance.dataYear;
+  const newest = images.find(({ describe }) => describe.provenance.dataYear === year);
+  return image === newest ? "available" : "superseded";
+}

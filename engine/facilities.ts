@@ -1,0 +1,84 @@
+import { groupOf, type Image, summaryOf, textAt } from "./image.ts";
+
+/** The facility with a CCN; −1 where there is none. O(log facilities). */
+export function findFacility(image: Image, ccn: string): number {
+  let low = 0;
+  let high = image.ccnOffsets.length - 2;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = textAt(image.ccnOffsets, image.ccnBytes, middle);
+    if (found === ccn) return middle;
+    if (found < ccn) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
+/** How a charge stands among the facilities of a group. Amounts in cents. */
+export interface Standing {
+  /** 1 is the lowest charge; equal charges share a rank. */
+  rank: number;
+  facilities: number;
+  /** The share of facilities that charge strictly less, in tenths of a percent, rounded half up. */
+  permille: number;
+  medianCharge: number;
+}
+
+export interface FacilityPrice {
+  procedure: number;
+  /** Cents. */
+  charge: number;
+  /** Cents. */
+  allowed: number;
+  national: Standing;
+  state: Standing;
+}
+
+/** Every priced procedure at a facility, by code. */
+export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
+  const state = textAt(image.stateOffsets, image.stateBytes, facility);
+  const prices: FacilityPrice[] = [];
+  for (let row = firstRow(image, facility); image.facility[row] === facility; row++) {
+    const charge = image.charge[row];
+    const allowed = image.allowed[row];
+    if (charge <= 0 || allowed <= 0) continue;
+    const procedure = image.procedure[row];
+    prices.push({
+      procedure,
+      charge,
+      allowed,
+      national: standing(image, groupOf(image, procedure, null), charge),
+      state: standing(image, groupOf(image, procedure, state), charge),
+    });
+  }
+  return prices;
+}
+
+function firstRow({ facility: column }: Image, facility: number): number {
+  let low = 0;
+  let high = column.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (column[middle] < facility) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function standing(image: Image, group: number, charge: number): Standing {
+  const start = image.groupStart[group];
+  const facilities = image.groupStart[group + 1] - start;
+  let low = 0;
+  let high = facilities;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (image.charge[image.order[start + middle]] < charge) low = middle + 1;
+    else high = middle;
+  }
+  return {
+    rank: low + 1,
+    facilities,
+    permille: Math.floor((2000 * low + facilities) / (2 * facilities)),
+    medianCharge: summaryOf(image, group).median_charge,
+  };
+}

@@ -1,0 +1,39 @@
+import { groupOf, type Image, type Summary, summaryOf, textAt } from "./image.ts";
+
+/** A procedure group within a scope. Amounts in cents, spread in hundredths. */
+export interface ProcedureSummary extends Summary {
+  code: string;
+  name: string;
+}
+
+/** Orders for the list of procedures; `code` settles what is equal. */
+const orders = {
+  code: () => 0,
+  name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+  spread: (a: ProcedureSummary, b: ProcedureSummary) => b.spread - a.spread,
+  facilities: (a: ProcedureSummary, b: ProcedureSummary) => b.facilities - a.facilities,
+  median_charge: (a: ProcedureSummary, b: ProcedureSummary) => b.median_charge - a.median_charge,
+};
+export type ProcedureOrder = keyof typeof orders;
+export const procedureOrders = Object.keys(orders) as ProcedureOrder[];
+
+/** Every procedure with at least so many facilities in the nation (state null) or in a state. */
+export function listProcedures(
+  image: Image,
+  state: string | null,
+  minFacilities: number,
+  order: ProcedureOrder,
+): ProcedureSummary[] {
+  const list: ProcedureSummary[] = [];
+  for (let procedure = 0; procedure < image.procedures; procedure++) {
+    const summary = summaryOf(image, groupOf(image, procedure, state));
+    if (summary.facilities < minFacilities) continue;
+    list.push({
+      code: textAt(image.codeOffsets, image.codeBytes, procedure),
+      name: textAt(image.procedureNameOffsets, image.procedureNameBytes, procedure),
+      ...summary,
+    });
+  }
+  // Procedures come by code, and the sort is stable.
+  return list.sort(orders[order]);
+}

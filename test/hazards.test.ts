@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, test } from "node:test";
+import { generateKey } from "../server/keys.ts";
+import {
+  call,
+  Connection,
+  createKey,
+  getStuck,
+  pricesPath,
+  rawRequest,
+  requestText,
+  startServer,
+  temporaryFolder,
+} from "./server.ts";
+
+/** What clients may send that has ended or confused HTTP servers: this one answers or closes, and lives. */
+
+const stateDir = temporaryFolder();
+const otherKey = await createKey(stateDir, "other", { burst: 1000, quota: 1000 });
+const unknownKey = generateKey();
+const server = await startServer({ stateDir });
+after(() => server.stop());
+
+const prices = `${pricesPath}?procedure=5072`;
+const authorization = { Authorization: `Bearer ${server.key}` };
+const text = (request: string, headers: Record<string, string> = {}) =>
+  requestText(request, { ...authorization, ...headers });
+
+afterEach(async () => {
+  assert.equal((await call(server, `GET ${prices}`)).status, 200, "the server lives");
+});
+
+/** Sends bytes, and returns all that comes until the server closes. */
+async function untilClosed(...chunks: (string | Uint8Array)[]): Promise<string> {
+  const connection = await Connection.open(server.api);
+  await connection.send(...chunks);
+  return (await connection.rest()).toString("latin1");
+}
+
+const answersIn = (received: string) => received.split("HTTP/1.1 ").length - 1;
+
+test("HEAD is answered, again and again on one connection, whatever the status", async () => {
+  const connection = await Connection.open(server.api);
+  for (const [target, status] of [
+    [prices, 200],
+    ["/nothing", 404],
+    [pricesPath, 400],
+    [prices, 200],
+  ] as const) {
+    await connection.send(text(`HEAD ${target}`));
+    const answer = await connection.answer("HEAD");
+    assert.equal(answer.status, status);
+    assert.match(answer.header("Content-Length") ?? "", /^[1-9]\d*$/);
+  }
+  await connection.send(text(`GET ${prices}`));
+  assert.equal((await connection.answer()).status, 200);
+  connection.close();
+});
+
+test("an unknown method and an unknown path get the status that is theirs", async () => {
+  assert.equal((await call(server, `BREW ${prices}`)).status, 405);
+  assert.equal((await call(server, "BREW /nothing")).status, 404);
+  assert.equal((await call(server, "GET /nothing")).status, 404);
+  assert.equal((await call(server, `GET ${prices}`, { Authorization: undefined })).status, 401);
+});
+
+test("a connection serves one request after the other", async () => {
+  const connection = await Connection.open(server.api);
+  for (let i = 0; i < 5; i++) {
+    await connection.send(text(`GET ${prices}`));
+    assert.equal((await connection.answer()).status, 200);
+  }
+  connection.close();
+});
+
+test("pipelined requests are answered in their order", async () => {
+  const connection = await Connection.open(server.api);
+  const limits = Array.from({ length: 40 }, (_, i) => i + 1);
+  await connection.send(limits.map((limit) => text(`GET ${prices}&limit=${limit}`)).join(""));
+  for (const limit of limits) {
+    const { body } = await connection.answer();
+    assert.equal(body.toString().split('"ccn"').length - 1, limit);
+  }
+  connection.close();
+});
+
+/** Memory of the server process that is in use, in bytes. */
+function residentBytes(): number {
+  const status = readFileSync(`/proc/${server.process.pid}/status`, "utf8");
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+test("clients that pipeline thousands of requests and read nothing cost no memory", async () => {
+  const flood = text(`GET ${pricesPath}?procedure=5072&limit=50`).repeat(3000);
+  const flooded = async () => {
+    const connection = await Connection.open(server.api);
+    connection.pause();
+    await connection.send(flood);
+    await connection.allRead();
+    return connection;
+  };
+  (await flooded()).cut();
+  const before = residentBytes();
+  const connections = await Promise.all([flooded(), flooded(), flooded()]);
+  await call(server, `GET ${prices}`);
+  const grown = residentBytes() - before;
+  assert.ok(grown < 15 * 2 ** 20, `${grown} bytes more`);
+  for (const connection of connections) connection.cut();
+});
+
+test("a slow reader gets its complete answers", async () => {
+  const connection = await Connection.open(server.api);
+  const sent = await getStuck(server, connection);
+  connection.resume();
+  const expected = (await call(server, `GET ${pricesPath}?procedure=5361&limit=50`)).body;
+  for (let i = 0; i < sent; i++) assert.deepEqual((await connection.answer()).body, expected);
+  await connection.send(text(`GET ${prices}`));
+  assert.equal((await connection.answer()).status, 200);
+  connection.close();
+});
+
+test("a client may cut the connection in the middle of an answer", async () => {
+  const connection = await Connection.open(server.api);
+  await getStuck(server, connection);
+  connection.cut();
+});
+
+test("a client that asks on while an answer is stuck is cut off at most", async () => {
+  const connection = await Connection.open(server.api);
+  await getStuck(server, connection);
+  await connection.send(text(`GET ${prices}`).repeat(10));
+  await connection.allRead();
+  connection.cut();
+});
+
+test("a client may close right after its request, or in the middle of it", async () => {
+  for (const request of [text(`GET ${prices}`), text(`GET ${prices}`).slice(0, 50), ""]) {
+    const connection = await Connection.open(server.api);
+    await connection.send(request);
+    connection.close();
+    const other = await Connection.open(server.api);
+    await other.send(request);
+    other.cut();
+  }
+});
+
+test("a name that comes twice and a malformed escape are errors, not rubbish", async () => {
+  for (const query of ["&procedure=5073", "&limit=%zz", "&limit=%", "&%zz=1"])
+    assert.equal((await call(server, `GET ${prices}${query}`)).error().type, "invalid_parameter");
+});
+
+test("the first of several Authorization headers counts", async () => {
+  const request = (first: string, second: string) =>
+    `GET ${prices} HTTP/1.1\r\nHost: x\r\nAuthorization: ${first}\r\nauthorization: ${second}\r\n\r\n`;
+  const [good, bad] = [`Bearer ${server.key}`, `Bearer ${unknownKey}`];
+  assert.equal((await rawRequest(server.api, request(good, bad))).status, 200);
+  assert.equal((await rawRequest(server.api, request(bad, good))).status, 401);
+});
+
+const second = text(`GET ${pricesPath}?procedure=5073`);
+for (const [what, headers, body] of [
+  ["a body", "Content-Length: 5\r\n", "hello"],
+  ["an empty body", "Content-Length: 0\r\n", ""],
+  ["a request as its body", `Content-Length: ${second.length}\r\n`, second],
+  ["a chunked body", "Transfer-Encoding: chunked\r\n", `0\r\n\r\n${second}`],
+  ["a strange Transfer-Encoding", "Transfer-Encoding: x\r\n", second],
+  ["two different lengths", `Content-Length: 0\r\nContent-Length: ${second.length}\r\n`, second],
+  ["two different lengths, turned round", `Content-Length: ${second.length}\r\nContent-Length: 0\r\n`, second],
+  ["a length and a coding", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", `0\r\n\r\n${second}`],
+])
+  test(`a GET with ${what} gets one 400 and the end of the connection`, async () => {
+    const received = await untilClosed(
+      `GET ${prices} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.key}\r\n${headers}\r\n${body}`,
+    );
+    assert.equal(answersIn(received), 1, received);
+    assert.match(received, /^HTTP\/1\.1 400 /);
+  });
+
+for (const length of ["-1", "+5", "5x", "0x5", "99999999999999999999", "5, 5", " "])
+  test(`a GET with the length ${JSON.stringify(length)} smuggles nothing in`, async () => {
+    const received = await untilClosed(
+      `GET ${prices} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.key}\r\nContent-Length: ${length}\r\n\r\n`,
+      second,
+    );
+    assert.ok(answersIn(received) <= 1, received);
+    assert.doesNotMatch(received, /^HTTP\/1\.1 200 /);
+  });
+
+for (const [request, status] of [
+  [`POST ${prices}`, 405],
+  ["POST /nothing", 404],
+] as const)
+  test(`${request} with a body is answered ${status} once, then closed`, async () => {
+    const received = await untilClosed(text(request, { "Content-Length": "5" }), "hello", second);
+    assert.equal(answersIn(received), 1, received);
+    assert.ok(received.startsWith(`HTTP/1.1 ${status} `), received);
+  });
+
+test("a line break can't get into a response's head", async () => {
+  for (const request of [
+    `GET ${prices}%0D%0AX-Injected:%20yes`,
+    `GET ${pricesPath}?procedure=%0D%0AX-Injected:%20yes`,
+    `GET ${prices}&state=AL%0D%0AX-Injected:%20yes`,
+    `GET ${prices}&a%0D%0AX-Injected:=yes`,
+    "GET /api/v1/x%0D%0AX-Injected:%20yes",
+    "GET /api/v1/versions/2024.3%0D%0AX-Injected:%20yes/healthcare/prices?procedure=5072",
+  ]) {
+    const answer = await call(server, request);
+    assert.ok(answer.status === 400 || answer.status === 404);
+    assert.equal(answer.header("X-Injected"), undefined);
+    assert.doesNotMatch(answer.head, /injected/i);
+  }
+});
+
+const key = `Authorization: Bearer ${server.key}`;
+for (const [what, bytes, status] of [
+  ["HTTP/1.0", `GET ${prices} HTTP/1.0\r\n${key}\r\n\r\n`, 505],
+  ["HTTP/2's preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505],
+  ["a bare line feed", `GET ${prices} HTTP/1.1\nHost: x\n${key}\n\n`, 505],
+  ["no version", "GET /\r\n\r\n", 505],
+  ["a head of 8 KiB", text(`GET ${prices}`, { "X-Long": "x".repeat(8192) }), 431],
+  ["a path of 8 KiB", text(`GET /${"x".repeat(8192)}`), 431],
+  ["a header without a colon", `GET ${prices} HTTP/1.1\r\nHost: x\r\nrubbish\r\n\r\n`, 400],
+  ["a NUL in a header", text(`GET ${prices}`, { "X-Odd": "a\0b" }), 400],
+] as const)
+  test(`${what} is refused with ${status}`, async () => {
+    const received = await untilClosed(bytes);
+    assert.ok(received.startsWith(`HTTP/1.1 ${status} `), received.slice(0, 200));
+    assert.equal(answersIn(received), 1);
+  });
+
+test("more than 100 headers are refused", async () => {
+  const headers = Array.from({ length: 101 }, (_, i) => `x${i}: 1\r\n`).join("");
+  const received = await untilClosed(`GET ${prices} HTTP/1.1\r\n${key}\r\n${headers}\r\n`);
+  assert.match(received, /^HTTP\/1\.1 431 /);
+});
+
+test("bytes that are no HTTP end the connection", async () => {
+  for (const bytes of ["\0\0\0\0\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "hello\r\n\r\n"]) {
+    const received = await untilClosed(Buffer.from(bytes, "latin1"));
+    assert.doesNotMatch(received, /^HTTP\/1\.1 200 /);
+  }
+});
+
+test("a request may come in two segments, split anywhere but inside the version", async () => {
+  const whole = text(`GET ${prices}&limit=1`);
+  const version = whole.indexOf(" HTTP/1.1");
+  for (let at = 1; at < whole.length; at++) {
+    const { status } = await rawRequest(server.api, whole.slice(0, at), whole.slice(at));
+    const isInVersion = at > version - 1 && at < whole.indexOf("\r\n") + 2;
+    if (!isInVersion || status !== 505) assert.equal(status, 200, `split at ${at}`);
+  }
+});
+
+test("two requests in one segment and a half are two answers", async () => {
+  const [one, other] = [text(`GET ${prices}`), text(`GET ${pricesPath}?procedure=5073`)];
+  const connection = await Connection.open(server.api);
+  await connection.send(one + other.slice(0, 60), other.slice(60));
+  assert.match((await connection.answer()).body.toString(), /"code":"5072"/);
+  assert.match((await connection.answer()).body.toString(), /"code":"5073"/);
+  connection.close();
+});
+
+test("no key gets into the log, whatever a client does with it", async () => {
+  const used = [server.key, otherKey, unknownKey, generateKey()];
+  for (const each of used)
+    for (const request of [`GET ${prices}`, `GET ${pricesPath}?procedure=${each}`, `GET /${each}`])
+      await call(server, request, { Authorization: `Bearer ${each}` });
+  assert.equal(await server.stop(), 0);
+  for (const each of used) {
+    assert.ok(!server.process.stderr.includes(each.slice(4)));
+    assert.ok(!server.process.stdout.includes(each.slice(4)));
+  }
+});
