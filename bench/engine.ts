@@ -12,6 +12,7 @@ import {
   sealSnapshot,
   textOf,
 } from "../engine/index.ts";
+import { Directory } from "../server/directory.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
@@ -68,7 +69,8 @@ function serviceOver(image: Image) {
   const service = new Service({
     keys,
     limits,
-    versions: { current: image, byName: new Map() },
+    directory: new Directory(),
+    versions: { images: [image], byName: new Map(), loadedAt: new Map() },
     now: () => now,
     steadyNow: () => now++,
     report: (error) => {

@@ -1,3 +1,4 @@
+import type { Directory } from "./directory.ts";
 import type { KeyTable } from "./keys.ts";
 import { type Limits, monthName, monthOf } from "./limits.ts";
 import type { Store } from "./store.ts";
@@ -7,15 +8,17 @@ export class Accounts {
   readonly #store: Store;
   readonly #keys: KeyTable;
   readonly #limits: Limits;
+  readonly #directory: Directory;
   readonly #slots = new Map<number, number>();
   /** What the database holds, for an even and an odd month. */
   readonly #saved = [0, 1].map((month) => ({ month, used: new Map<number, number>() }));
   #changes = -1;
 
-  constructor(store: Store, keys: KeyTable, limits: Limits, nowMs: number) {
+  constructor(store: Store, keys: KeyTable, limits: Limits, directory: Directory, nowMs: number) {
     this.#store = store;
     this.#keys = keys;
     this.#limits = limits;
+    this.#directory = directory;
     this.refresh();
     const month = monthOf(nowMs);
     const used = store.usage(monthName(month));
@@ -31,10 +34,11 @@ export class Accounts {
     const changes = this.#store.changes();
     if (changes === this.#changes) return;
     this.#changes = changes;
-    for (const { id, burst, quota } of this.#store.accounts()) {
+    for (const { id, name, plan, burst, quota } of this.#store.accounts()) {
       const slot = this.#slots.get(id) ?? this.#slots.size;
       this.#slots.set(id, slot);
       this.#limits.configure(slot, burst, quota);
+      this.#directory.put(slot, name, plan);
     }
     for (const key of this.#store.keys()) {
       const slot = this.#slots.get(key.account);

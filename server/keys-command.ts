@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import * as v from "valibot";
 import { DataError, shown } from "../engine/index.ts";
 import { readSettings } from "./config.ts";
+import { maxNameLength } from "./directory.ts";
 import { generateKey, hashKey } from "./keys.ts";
 import { maxBurst, maxQuota, planNames, plans } from "./plans.ts";
 import { wholeNumber } from "./query.ts";
@@ -16,10 +17,12 @@ const usage = `usage:
 
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
+const expectedName = `1 to ${maxNameLength} ASCII characters, none at the ends a space`;
 const createOptions = v.object({
   account: v.pipe(
     v.string("a name: --account is required"),
-    v.regex(/^[^\p{Cc}\s](?:[^\p{Cc}]{0,62}[^\p{Cc}\s])?$/u, "1 to 64 characters, none at the ends a space"),
+    v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedName),
+    v.maxLength(maxNameLength, expectedName),
   ),
   plan: v.optional(v.picklist(planNames, `one of ${planNames.join(", ")}`)),
   burst: v.optional(wholeNumber(1, maxBurst)),

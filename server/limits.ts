@@ -98,6 +98,15 @@ export class Limits {
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + 1) : undefined;
   }
 
+  /** An account's ceilings. */
+  ceilings(slot: number): { burst: number; quota: number } {
+    const base = slot * slotWords;
+    return {
+      burst: Atomics.load(this.#words, base + burstWord),
+      quota: Atomics.load(this.#words, base + quotaWord),
+    };
+  }
+
   /** Whole requests left in a month. */
   remaining(slot: number, month: number): number {
     const quota = Atomics.load(this.#words, slot * slotWords + quotaWord);

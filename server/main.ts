@@ -7,6 +7,7 @@ import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../datas
 import { DataError, sealSnapshot } from "../engine/index.ts";
 import { Accounts } from "./accounts.ts";
 import { readSettings, type Settings } from "./config.ts";
+import { Directory } from "./directory.ts";
 import { generateKey, hashKey, KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
 import { lockFolder } from "./lock.ts";
@@ -118,7 +119,8 @@ async function start(
   const demoKey = createDemo(settings, store);
   const keys = new KeyTable();
   const limits = new Limits();
-  const accounts = new Accounts(store, keys, limits, Date.now());
+  const directory = new Directory();
+  const accounts = new Accounts(store, keys, limits, directory, Date.now());
   const port = await freePort(settings.host, settings.port);
   threads = await ServingThreads.start(
     settings.threads,
@@ -127,7 +129,8 @@ async function start(
       port,
       keys: keys.buffer,
       limits: limits.buffer,
-      images: snapshots.images().map((image) => image.buffer),
+      directory: directory.buffer,
+      images: snapshots.published(),
     },
     onFailure,
     (stack) => {

@@ -1,13 +1,14 @@
 /** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
 
-/** The images to serve, the current one first. */
-export type Published = SharedArrayBuffer[];
+/** The images to serve, newest version first, and the ISO time at which each was loaded. */
+export type Published = { image: SharedArrayBuffer; loadedAt: string }[];
 
 export interface ServeData {
   host: string;
   port: number;
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
+  directory: SharedArrayBuffer;
   images: Published;
 }
 

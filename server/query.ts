@@ -12,6 +12,7 @@ export type Parameters = v.ObjectEntries;
  */
 export function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>();
+  if (query === "") return values;
   for (const part of query.split("&")) {
     if (part === "") continue;
     const equals = part.indexOf("=");
@@ -50,15 +51,14 @@ function parameterName(part: string): string {
 }
 
 /**
- * Reads an endpoint's parameters. Unknown names come first: a typo is the usual cause of a missing parameter.
+ * Checks an endpoint's parameters. Unknown names come first: a typo is the usual cause of a missing parameter.
  *
  * @throws ApiError `invalid_parameter` or `missing_parameter`
  */
-export function readParameters<Schema extends Parameters>(
+export function checkParameters<Schema extends Parameters>(
   schema: v.ObjectSchema<Schema, undefined>,
-  query: string,
+  given: ReadonlyMap<string, string>,
 ): v.InferOutput<typeof schema> {
-  const given = query === "" ? new Map<string, string>() : parseQuery(query);
   for (const name of given.keys()) {
     if (Object.hasOwn(schema.entries, name)) continue;
     const names = Object.keys(schema.entries);

@@ -1,10 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, versionName } from "../engine/index.ts";
+import { Directory } from "./directory.ts";
+import type { Versions } from "./endpoint.ts";
 import { type HttpServer, serveHttp } from "./http.ts";
 import { KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
 import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
-import type { Versions } from "./routes.ts";
 import { collectGarbage, steadyClock } from "./runtime.ts";
 import { Service } from "./service.ts";
 
@@ -19,11 +20,13 @@ if (parentPort === null) throw new Error("serve.ts runs in a thread, started by 
 const control = parentPort;
 const send = (message: FromServe) => control.postMessage(message);
 
-function versionsOf(images: Published): Versions {
-  const attached = images.map(attachImage);
+function versionsOf(published: Published): Versions {
+  const images = published.map(({ image }) => attachImage(image));
+  const names = images.map((image) => versionName(image.describe.provenance));
   return {
-    current: attached[0],
-    byName: new Map(attached.map((image) => [versionName(image.describe.provenance), image])),
+    images,
+    byName: new Map(images.map((image, i) => [names[i], image])),
+    loadedAt: new Map(published.map(({ loadedAt }, i) => [names[i], loadedAt])),
   };
 }
 
@@ -31,6 +34,7 @@ const data: ServeData = workerData;
 const service = new Service({
   keys: new KeyTable(data.keys),
   limits: new Limits(data.limits),
+  directory: new Directory(data.directory),
   versions: versionsOf(data.images),
   now: Date.now,
   steadyNow: steadyClock(),

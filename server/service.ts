@@ -1,8 +1,13 @@
+import { hash } from "node:crypto";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
+import { type Image, imageFormatVersion } from "../engine/index.ts";
+import type { Directory } from "./directory.ts";
+import type { Context, Usage, Versions } from "./endpoint.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
-import { entityTag, findVersion, resolve, type Target, type Versions } from "./routes.ts";
+import { parseQuery } from "./query.ts";
+import { findVersion, resolve, type Target } from "./routes.ts";
 
 /** A request as the HTTP server gives it; valid during the call only. */
 export interface RequestHead {
@@ -54,6 +59,7 @@ const contentType = ["Content-Type", "application/json"] as const;
 export class Service {
   readonly #keys: KeyTable;
   readonly #limits: Limits;
+  readonly #directory: Directory;
   readonly #now: () => number;
   readonly #steadyNow: () => number;
   readonly #report: (error: unknown) => void;
@@ -71,6 +77,7 @@ export class Service {
   constructor(options: {
     keys: KeyTable;
     limits: Limits;
+    directory: Directory;
     versions: Versions;
     now: () => number;
     steadyNow: () => number;
@@ -78,6 +85,7 @@ export class Service {
   }) {
     this.#keys = options.keys;
     this.#limits = options.limits;
+    this.#directory = options.directory;
     this.#versions = options.versions;
     this.#now = options.now;
     this.#steadyNow = options.steadyNow;
@@ -110,7 +118,7 @@ export class Service {
         return refusal("requests per second", now, now + this.#limits.burstWaitMs(slot, steadyMs));
       if (admission === quotaExceeded) return refusal("requests per month", now, reset * 1000);
       remaining = admission;
-      return { ...this.#content(request, hasBody), remaining, reset };
+      return { ...this.#content(request, hasBody, slot, month), remaining, reset };
     } catch (error) {
       if (error instanceof ApiError) return { ...errorContent(error), remaining, reset };
       this.#report(error);
@@ -146,7 +154,7 @@ export class Service {
     return isWellFormed(key) ? this.#keys.find(hashKey(key)) : -1;
   }
 
-  #content(request: RequestHead, hasBody: boolean): Content {
+  #content(request: RequestHead, hasBody: boolean, slot: number, month: number): Content {
     const path = request.getUrl();
     const target = resolve(path);
     const method = request.getCaseSensitiveMethod();
@@ -160,29 +168,61 @@ export class Service {
         "invalid_parameter",
         "a request has no body: send no Content-Length or Transfer-Encoding",
       );
-    const answer = this.#prepare(path, target, request.getQuery() ?? "");
+    const answer = this.#prepare(path, target, request.getQuery() ?? "", () => this.#usage(slot, month));
     const coding = this.#coding(request.getHeader("accept-encoding"), answer);
     const { full, notModified, etag } = answer.contents.get(coding) ?? this.#encode(answer, coding);
     const condition = request.getHeader("if-none-match");
     return condition !== "" && matches(condition, etag) ? notModified : full;
   }
 
-  #prepare(path: string, target: Target, query: string): Answer {
+  #prepare(path: string, target: Target, query: string, usage: () => Usage): Answer {
     const key = `${path}?${query}`;
     const known = this.#prepared.get(key);
     if (known !== undefined) return known;
-    const image = findVersion(this.#versions, target.version);
-    const found = target.route.find(image, query);
-    const exact = target.version !== null && this.#versions.byName.has(target.version);
+    const { endpoint, version, segment } = target;
+    const versions = this.#versions;
+    const image = findVersion(versions, version);
+    let live = false;
+    const context: Context = {
+      versions,
+      image,
+      segment,
+      offset: 0,
+      usage() {
+        live = true;
+        return usage();
+      },
+    };
+    const body = endpoint.answer(context, parseQuery(query));
+    const exact = endpoint.kind === "page" || (version !== null && versions.byName.has(version));
     const answer: Answer = {
-      tag: entityTag(image, found),
+      tag:
+        endpoint.kind === "versioned"
+          ? entityTag(image, `${endpoint.path}${segment}?${query}`)
+          : digest(body),
       cacheControl: exact ? "private, max-age=31536000, immutable" : "private, no-cache",
-      identity: found.body,
+      identity: body,
       contents: new Map(),
     };
-    this.#spend(found.body.length + key.length + preparedOverheadBytes);
+    // What shows the account's state is another answer every time.
+    if (live) return answer;
+    this.#spend(body.length + key.length + preparedOverheadBytes);
     this.#prepared.set(key, answer);
     return answer;
+  }
+
+  #usage(slot: number, month: number): Usage {
+    const { name, plan } = this.#directory.get(slot);
+    const { burst, quota } = this.#limits.ceilings(slot);
+    const used = this.#limits.used(slot, month) ?? 0;
+    const iso = (start: number) => new Date(startOfMonth(start)).toISOString();
+    return {
+      account: name,
+      plan,
+      period: { start: iso(month), end: iso(month + 1) },
+      quota: { limit: quota, used, remaining: Math.max(0, quota - used) },
+      burst: { limit: burst },
+    };
   }
 
   #encode(answer: Answer, coding: Coding) {
@@ -225,6 +265,16 @@ export class Service {
     remember(this.#codings, accepted, coding);
     return coding;
   }
+}
+
+/** A strong ETag's text. The same request on the same data gives the same bytes, so it need not be made from them. */
+function entityTag(image: Image, request: string): string {
+  const name = /^[!#-~]{0,80}$/.test(request) ? request : digest(request);
+  return `${image.describe.sha256.slice(0, 16)}-${imageFormatVersion}-${name}`;
+}
+
+function digest(content: string | Uint8Array): string {
+  return hash("sha256", content, "base64url");
 }
 
 function remember<Value>(map: Map<string, Value>, header: string, value: Value): void {

@@ -71,14 +71,14 @@ export class SnapshotFolder {
   readonly #publish: (images: Published) => Promise<void>;
   /** The state of each file that was loaded or refused; a file is looked at again when it changes. */
   readonly #seen = new Map<string, string>();
-  readonly #served = new Map<string, Image>();
+  readonly #served = new Map<string, { image: Image; loadedAt: string }>();
   /** The file of the last version, which stays when it is deleted. */
   #kept: string | undefined;
   #unreadable = false;
   #scanning: Promise<boolean> | undefined;
   #settling = false;
 
-  /** @param publish serves these images, the current one first; done when no answer comes from others any more */
+  /** @param publish serves these images, newest version first; done when no answer comes from others any more */
   constructor(folder: string, log: Logger, metrics: Metrics, publish: (images: Published) => Promise<void>) {
     this.#folder = folder;
     this.#log = log;
@@ -86,9 +86,15 @@ export class SnapshotFolder {
     this.#publish = publish;
   }
 
-  /** What is served, the current version first. */
+  /** What is served, newest version first. */
   images(): Image[] {
-    return [...this.#served.values()].sort(newestFirst);
+    return [...this.#served.values()].map(({ image }) => image).sort(newestFirst);
+  }
+
+  published(): Published {
+    return [...this.#served.values()]
+      .sort((a, b) => newestFirst(a.image, b.image))
+      .map(({ image, loadedAt }) => ({ image: image.buffer, loadedAt }));
   }
 
   /**
@@ -113,7 +119,7 @@ export class SnapshotFolder {
     if (loaded.length === 0 && retired.length === 0) return this.#settling;
 
     const images = this.images();
-    await this.#publish(images.map((image) => image.buffer));
+    await this.#publish(this.published());
     const current = versionName(images[0].describe.provenance);
     for (const [change, versions] of [
       ["published", loaded],
@@ -173,12 +179,12 @@ export class SnapshotFolder {
     try {
       const image = attachImage(await loadSnapshot(file, onRows));
       const { counts, provenance, sha256 } = image.describe;
-      const known = this.#served.get(name);
+      const known = this.#served.get(name)?.image;
       if (known !== undefined && known.describe.sha256 !== sha256)
         throw new DataError(`${name}: content of a version that is loaded`, sha256, known.describe.sha256);
       this.#seen.set(name, state.signature);
       if (known !== undefined) return undefined;
-      this.#served.set(name, image);
+      this.#served.set(name, { image, loadedAt: new Date().toISOString() });
       this.#log.info(
         { file: name, ms: Math.round(performance.now() - started), ...counts },
         "snapshot loaded",

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { DataError } from "../engine/index.ts";
+import type { Plan } from "./plans.ts";
 
 const schemaVersion = 1;
 
@@ -34,7 +35,7 @@ const schema = `
 export interface Account {
   id: number;
   name: string;
-  plan: string;
+  plan: Plan;
   burst: number;
   quota: number;
 }

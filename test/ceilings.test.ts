@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
   type Answer,
-  call,
   Connection,
+  call,
   createKey,
   pricesPath,
   requestText,
@@ -153,5 +153,8 @@ test("a burst's refusal costs no quota, and the burst is checked before the quot
 });
 
 test("an account's ceilings are nobody else's", async () => {
-  assert.deepEqual(statuses(await atOnce(keys.quota, server.key, keys.quota, server.key)), [429, 200, 429, 200]);
+  assert.deepEqual(
+    statuses(await atOnce(keys.quota, server.key, keys.quota, server.key)),
+    [429, 200, 429, 200],
+  );
 });

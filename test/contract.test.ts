@@ -276,7 +276,7 @@ const wrongKeys = Object.entries({
   "in lower case": server.key.toLowerCase(),
   "followed by more": `${server.key} ${server.key}`,
   "cut short": server.key.slice(0, -1),
-  "enormous": "x".repeat(3000),
+  enormous: "x".repeat(3000),
   "not ASCII": "hcq_ключ",
 });
 for (const [what, key] of wrongKeys)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
-import { type Answer, call, pricesPath, pricedRows, startServer } from "./server.ts";
+import { type Answer, call, pricedRows, pricesPath, startServer } from "./server.ts";
 
 /** The answers with data: their bodies, headers, conditions, codings and versions. */
 
@@ -153,9 +153,19 @@ test("a version has the same bytes and the same ETag on every path, and other ve
 test("an ETag names the answer, however it is asked for", async () => {
   const tags = async (queries: string[]) =>
     new Set(await Promise.all(queries.map(async (query) => (await ask(query)).header("ETag"))));
-  const same = ["?procedure=5072", "?procedure=5072&limit=25", "?limit=25&procedure=5072", "?procedure=%35072"];
+  const same = [
+    "?procedure=5072",
+    "?procedure=5072&limit=25",
+    "?limit=25&procedure=5072",
+    "?procedure=%35072",
+  ];
   assert.equal((await tags(same)).size, 1);
-  const different = ["?procedure=5072", "?procedure=5072&limit=24", "?procedure=5072&state=AL", "?procedure=5073"];
+  const different = [
+    "?procedure=5072",
+    "?procedure=5072&limit=24",
+    "?procedure=5072&state=AL",
+    "?procedure=5073",
+  ];
   assert.equal((await tags(different)).size, 4);
 });
 
@@ -289,7 +299,12 @@ test("a body of 1 KiB or less is never encoded", async () => {
 });
 
 test("an answer doesn't depend on those before it", async () => {
-  const requests = ["?procedure=5072", "?procedure=5073", "?procedure=5072&state=AL", "?procedure=5361&limit=2"];
+  const requests = [
+    "?procedure=5072",
+    "?procedure=5073",
+    "?procedure=5072&state=AL",
+    "?procedure=5361&limit=2",
+  ];
   const first = await Promise.all(requests.map((request) => ask(request)));
   const again = await Promise.all(requests.map((request) => ask(request)));
   assert.deepEqual(

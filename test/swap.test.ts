@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { appendFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import * as v from "valibot";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { attachImage, encodeSnapshot, sealSnapshot } from "../engine/index.ts";
@@ -131,247 +131,251 @@ function complaints({ stderr }: Finished): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
 }
 
-test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
-  const server = await serving(["2023.1", "2024.1"]);
-  const folder = server.datasetsDir;
-  assert.equal(await answering(server), "2024.1");
-  assert.equal(await missing(server, "2025"), 'there is no data version "2025"; loaded are 2024.1, 2023.1');
+describe("a running server", { concurrency: 4 }, () => {
+  test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    assert.equal(await answering(server), "2024.1");
+    assert.equal(await missing(server, "2025"), 'there is no data version "2025"; loaded are 2024.1, 2023.1');
 
-  put(folder, "2023.10.parquet", fileOf("2023.10"));
-  assert.equal((await change(server, "published", "2023.10")).current, "2024.1");
-  put(folder, "2024.2.parquet", fileOf("2024.2"));
-  assert.equal((await change(server, "published", "2024.2")).current, "2024.2");
-  put(folder, "2023.9.parquet", fileOf("2023.9"));
-  await change(server, "published", "2023.9");
-  assert.equal(await answering(server), "2024.2");
-  assert.equal(await answering(server, "/versions/2024"), "2024.2");
-  assert.equal(await answering(server, "/versions/2024.1"), "2024.1");
-  assert.equal(await answering(server, "/versions/2023"), "2023.10");
-  assert.equal(await answering(server, "/versions/2023.1"), "2023.1");
+    put(folder, "2023.10.parquet", fileOf("2023.10"));
+    assert.equal((await change(server, "published", "2023.10")).current, "2024.1");
+    put(folder, "2024.2.parquet", fileOf("2024.2"));
+    assert.equal((await change(server, "published", "2024.2")).current, "2024.2");
+    put(folder, "2023.9.parquet", fileOf("2023.9"));
+    await change(server, "published", "2023.9");
+    assert.equal(await answering(server), "2024.2");
+    assert.equal(await answering(server, "/versions/2024"), "2024.2");
+    assert.equal(await answering(server, "/versions/2024.1"), "2024.1");
+    assert.equal(await answering(server, "/versions/2023"), "2023.10");
+    assert.equal(await answering(server, "/versions/2023.1"), "2023.1");
 
-  unlinkSync(path.join(folder, "2023.10.parquet"));
-  assert.equal((await change(server, "retired", "2023.10")).current, "2024.2");
-  assert.equal(await answering(server, "/versions/2023"), "2023.9");
-  assert.equal(
-    await missing(server, "2023.10"),
-    'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
-  );
-  unlinkSync(path.join(folder, "2024.2.parquet"));
-  assert.equal((await change(server, "retired", "2024.2")).current, "2024.1");
-  assert.equal(await answering(server), "2024.1");
-});
-
-test("the last version stays when its file goes, until another comes", async () => {
-  const server = await serving(["2023.1", "2024.1"]);
-  const folder = server.datasetsDir;
-  for (const version of ["2023.1", "2024.1"]) unlinkSync(path.join(folder, `${version}.parquet`));
-  const report = await until("the report of the version that stays", () =>
-    logged(server, "the last data version stays, though its file is gone").at(0),
-  );
-  assert.equal(report.file, "2024.1.parquet");
-  await change(server, "retired", "2023.1");
-  assert.equal(await answering(server), "2024.1");
-
-  put(folder, "2022.1.parquet", fileOf("2022.1"));
-  await change(server, "retired", "2024.1");
-  assert.equal(await answering(server), "2022.1");
-  assert.equal(logged(server, "the last data version stays, though its file is gone").length, 1);
-});
-
-test("a file that is damaged or contradicts what it should be is refused once, and what is served goes on", async () => {
-  const server = await serving(["2023.1", "2024.1"]);
-  const folder = server.datasetsDir;
-  const before = await call(server, `GET ${pricesPath}${query}`);
-
-  const whole = fileOf("2025.1");
-  put(folder, "2025.1.parquet", damages.flip(whole, seededRandom(1)), longAgo);
-  put(folder, "2025.2.parquet", whole.subarray(0, whole.length / 2), longAgo);
-  put(folder, "2025.3.parquet", fileOf("2025.4"), longAgo);
-  put(folder, "2024.1.parquet", fileOf("2024.1", 1), longAgo);
-  put(folder, "not-a-version.parquet", Buffer.from("PAR1 and so on"), longAgo);
-  put(folder, "2025.5.txt", Buffer.from("no snapshot by its name"), longAgo);
-  put(folder, "2025.6.parquet", Buffer.alloc(0));
-  const lines = await until("six refusals", () => {
-    const found = logged(server, "snapshot refused");
-    return found.length >= 6 && found;
+    unlinkSync(path.join(folder, "2023.10.parquet"));
+    assert.equal((await change(server, "retired", "2023.10")).current, "2024.2");
+    assert.equal(await answering(server, "/versions/2023"), "2023.9");
+    assert.equal(
+      await missing(server, "2023.10"),
+      'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
+    );
+    unlinkSync(path.join(folder, "2024.2.parquet"));
+    assert.equal((await change(server, "retired", "2024.2")).current, "2024.1");
+    assert.equal(await answering(server), "2024.1");
   });
-  const reasons = new Map(lines.map(({ file, reason }) => [file, String(reason)]));
-  assert.deepEqual([...reasons.keys()].sort(), [
-    "2024.1.parquet",
-    "2025.1.parquet",
-    "2025.2.parquet",
-    "2025.3.parquet",
-    "2025.6.parquet",
-    "not-a-version.parquet",
-  ]);
-  assert.equal(
-    reasons.get("2025.3.parquet"),
-    "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
-  );
-  assert.match(
-    String(reasons.get("2024.1.parquet")),
-    /^2024\.1\.parquet: content of a version that is loaded: found [0-9a-f]{64}, expected [0-9a-f]{64}$/,
-  );
-  for (const { serving } of lines) assert.deepEqual(serving, ["2024.1", "2023.1"]);
 
-  // The scan that publishes this one has seen the others again.
-  put(folder, "2022.1.parquet", fileOf("2022.1"));
-  await change(server, "published", "2022.1");
-  assert.equal(logged(server, "snapshot refused").length, 6);
-  assert.equal(await metric(server, "hcqs_snapshots_refused_total"), 6);
-  const now = await call(server, `GET ${pricesPath}${query}`);
-  assert.equal(now.header("ETag"), before.header("ETag"));
-  assert.deepEqual(now.body, before.body);
+  test("the last version stays when its file goes, until another comes", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    for (const version of ["2023.1", "2024.1"]) unlinkSync(path.join(folder, `${version}.parquet`));
+    const report = await until("the report of the version that stays", () =>
+      logged(server, "the last data version stays, though its file is gone").at(0),
+    );
+    assert.equal(report.file, "2024.1.parquet");
+    await change(server, "retired", "2023.1");
+    assert.equal(await answering(server), "2024.1");
 
-  put(folder, "2025.1.parquet", whole);
-  await change(server, "published", "2025.1");
-  assert.equal(await answering(server), "2025.1");
-});
+    put(folder, "2022.1.parquet", fileOf("2022.1"));
+    await change(server, "retired", "2024.1");
+    assert.equal(await answering(server), "2022.1");
+    assert.equal(logged(server, "the last data version stays, though its file is gone").length, 1);
+  });
 
-test("a file that is still being written is served when it is whole, and never refused", async () => {
-  const server = await serving(["2024.1"]);
-  const folder = server.datasetsDir;
-  const whole = fileOf("2024.3");
-  const file = path.join(folder, "2024.3.parquet");
-  const half = whole.length >> 1;
-  put(folder, "2024.2.parquet", fileOf("2024.2"));
-  writeFileSync(file, whole.subarray(0, half));
-  server.process.signal("SIGHUP");
-  // Both files are in the folder, so the scan that publishes one has looked at the other.
-  await change(server, "published", "2024.2");
-  assert.equal(await answering(server), "2024.2");
-  appendFileSync(file, whole.subarray(half));
-  await change(server, "published", "2024.3");
-  assert.equal(await answering(server), "2024.3");
-  assert.deepEqual(logged(server, "snapshot refused"), []);
-});
+  test("a file that is damaged or contradicts what it should be is refused once, and what is served goes on", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    const before = await call(server, `GET ${pricesPath}${query}`);
 
-test("SIGHUP reads the folder again", async () => {
-  const server = await serving(["2024.1"]);
-  for (const version of ["2024.2", "2024.3"]) {
-    put(server.datasetsDir, `${version}.parquet`, fileOf(version));
+    const whole = fileOf("2025.1");
+    put(folder, "2025.1.parquet", damages.flip(whole, seededRandom(1)), longAgo);
+    put(folder, "2025.2.parquet", whole.subarray(0, whole.length / 2), longAgo);
+    put(folder, "2025.3.parquet", fileOf("2025.4"), longAgo);
+    put(folder, "2024.1.parquet", fileOf("2024.1", 1), longAgo);
+    put(folder, "not-a-version.parquet", Buffer.from("PAR1 and so on"), longAgo);
+    put(folder, "2025.5.txt", Buffer.from("no snapshot by its name"), longAgo);
+    put(folder, "2025.6.parquet", Buffer.alloc(0));
+    const lines = await until("six refusals", () => {
+      const found = logged(server, "snapshot refused");
+      return found.length >= 6 && found;
+    });
+    const reasons = new Map(lines.map(({ file, reason }) => [file, String(reason)]));
+    assert.deepEqual([...reasons.keys()].sort(), [
+      "2024.1.parquet",
+      "2025.1.parquet",
+      "2025.2.parquet",
+      "2025.3.parquet",
+      "2025.6.parquet",
+      "not-a-version.parquet",
+    ]);
+    assert.equal(
+      reasons.get("2025.3.parquet"),
+      "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
+    );
+    assert.match(
+      String(reasons.get("2024.1.parquet")),
+      /^2024\.1\.parquet: content of a version that is loaded: found [0-9a-f]{64}, expected [0-9a-f]{64}$/,
+    );
+    for (const { serving } of lines) assert.deepEqual(serving, ["2024.1", "2023.1"]);
+
+    // The scan that publishes this one has seen the others again.
+    put(folder, "2022.1.parquet", fileOf("2022.1"));
+    await change(server, "published", "2022.1");
+    assert.equal(logged(server, "snapshot refused").length, 6);
+    assert.equal(await metric(server, "hcqs_snapshots_refused_total"), 6);
+    const now = await call(server, `GET ${pricesPath}${query}`);
+    assert.equal(now.header("ETag"), before.header("ETag"));
+    assert.deepEqual(now.body, before.body);
+
+    put(folder, "2025.1.parquet", whole);
+    await change(server, "published", "2025.1");
+    assert.equal(await answering(server), "2025.1");
+  });
+
+  test("a file that is still being written is served when it is whole, and never refused", async () => {
+    const server = await serving(["2024.1"]);
+    const folder = server.datasetsDir;
+    const whole = fileOf("2024.3");
+    const file = path.join(folder, "2024.3.parquet");
+    const half = whole.length >> 1;
+    put(folder, "2024.2.parquet", fileOf("2024.2"));
+    writeFileSync(file, whole.subarray(0, half));
     server.process.signal("SIGHUP");
-    await change(server, "published", version);
-  }
-  assert.equal(await answering(server), "2024.3");
-});
+    // Both files are in the folder, so the scan that publishes one has looked at the other.
+    await change(server, "published", "2024.2");
+    assert.equal(await answering(server), "2024.2");
+    appendFileSync(file, whole.subarray(half));
+    await change(server, "published", "2024.3");
+    assert.equal(await answering(server), "2024.3");
+    assert.deepEqual(logged(server, "snapshot refused"), []);
+  });
 
-test("nothing is retired while the folder is away", async () => {
-  const server = await serving(["2023.1", "2024.1"]);
-  const away = `${server.datasetsDir}-away`;
-  renameSync(server.datasetsDir, away);
-  await until("the folder to be missed", () =>
-    ["snapshots can't be listed", "data version retired"].some((line) => logged(server, line).length > 0),
-  );
-  renameSync(away, server.datasetsDir);
-  put(server.datasetsDir, "2024.2.parquet", fileOf("2024.2"));
-  await change(server, "published", "2024.2");
-  assert.deepEqual(logged(server, "data version retired"), []);
-  assert.equal(logged(server, "snapshots can't be listed").length, 1);
-  assert.equal(await answering(server, "/versions/2023"), "2023.1");
-});
+  test("SIGHUP reads the folder again", async () => {
+    const server = await serving(["2024.1"]);
+    for (const version of ["2024.2", "2024.3"]) {
+      put(server.datasetsDir, `${version}.parquet`, fileOf(version));
+      server.process.signal("SIGHUP");
+      await change(server, "published", version);
+    }
+    assert.equal(await answering(server), "2024.3");
+  });
 
-test("a loader that runs out of memory refuses its file and nothing else", async () => {
-  const folder = temporaryFolder();
-  const file = path.join(folder, "2024.1.parquet");
-  const options = { dataYear: 2024, revision: 1, rows: 100_000, seed: defaultSampleSeed };
-  writeFileSync(file, encodeSnapshot(sealSnapshot(syntheticContent(options))));
-  await assert.rejects(loadSnapshot(file, undefined, 8), { name: "DataError", message: /memory/ });
-  assert.equal(attachImage(await loadSnapshot(file)).describe.counts.rows, options.rows);
-});
+  test("nothing is retired while the folder is away", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const away = `${server.datasetsDir}-away`;
+    renameSync(server.datasetsDir, away);
+    await until("the folder to be missed", () =>
+      ["snapshots can't be listed", "data version retired"].some((line) => logged(server, line).length > 0),
+    );
+    renameSync(away, server.datasetsDir);
+    put(server.datasetsDir, "2024.2.parquet", fileOf("2024.2"));
+    await change(server, "published", "2024.2");
+    assert.deepEqual(logged(server, "data version retired"), []);
+    assert.equal(logged(server, "snapshots can't be listed").length, 1);
+    assert.equal(await answering(server, "/versions/2023"), "2023.1");
+  });
 
-test("a second server on the same STATE_DIR is refused", async () => {
-  const server = await serving(["2024.1"]);
-  const second = await spawnServer(server).finished();
-  assert.equal(second.code, 1);
-  assert.deepEqual(complaints(second), [
-    `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
-  ]);
-  assert.equal(await answering(server), "2024.1");
-});
+  test("a loader that runs out of memory refuses its file and nothing else", async () => {
+    const folder = temporaryFolder();
+    const file = path.join(folder, "2024.1.parquet");
+    const options = { dataYear: 2024, revision: 1, rows: 100_000, seed: defaultSampleSeed };
+    writeFileSync(file, encodeSnapshot(sealSnapshot(syntheticContent(options))));
+    await assert.rejects(loadSnapshot(file, undefined, 8), { name: "DataError", message: /memory/ });
+    assert.equal(attachImage(await loadSnapshot(file)).describe.counts.rows, options.rows);
+  });
 
-test("a port that another process has is refused", async () => {
-  const server = await serving(["2024.1"]);
-  const taken = createServer().listen(0, "127.0.0.1");
-  await once(taken, "listening");
-  const address = taken.address();
-  assert.ok(address !== null && typeof address === "object");
-  after(() => taken.close());
-  // Another server of this kind shares its port among its threads, so the system would let others join.
-  for (const port of [String(address.port), new URL(server.api).port])
-    for (const [name, where] of [
-      ["PORT", ""],
-      ["OPS_PORT", " (ops)"],
-    ]) {
+  test("a second server on the same STATE_DIR is refused", async () => {
+    const server = await serving(["2024.1"]);
+    const second = await spawnServer(server).finished();
+    assert.equal(second.code, 1);
+    assert.deepEqual(complaints(second), [
+      `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
+    ]);
+    assert.equal(await answering(server), "2024.1");
+  });
+
+  test("a port that another process has is refused", async () => {
+    const server = await serving(["2024.1"]);
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const address = taken.address();
+    assert.ok(address !== null && typeof address === "object");
+    after(() => taken.close());
+    const refused = async (name: string, port: string, where: string) => {
       const env = { THREADS: "2", [name]: port };
-      const { datasetsDir } = server;
-      const finished = await spawnServer({ datasetsDir, stateDir: temporaryFolder(), env }).finished();
+      const stateDir = temporaryFolder();
+      const finished = await spawnServer({ datasetsDir: server.datasetsDir, stateDir, env }).finished();
       assert.equal(finished.code, 1);
       const [line, ...others] = complaints(finished);
-      assert.match(line, /EADDRINUSE/);
       assert.ok(line.startsWith(`can't listen on 127.0.0.1 port ${port}${where}: `), line);
+      assert.match(line, /EADDRINUSE/);
       assert.deepEqual(others, []);
-    }
-  assert.equal(await answering(server), "2024.1");
-});
+    };
+    await refused("PORT", String(address.port), "");
+    await refused("OPS_PORT", String(address.port), " (ops)");
+    // A server's threads share its port, so the system would let others of its kind join.
+    await refused("PORT", new URL(server.api).port, "");
+    assert.equal(await answering(server), "2024.1");
+  });
 
-test("SIGTERM answers what is asked on open connections, tells them to close, and ends with 0", async () => {
-  const server = await serving(["2024.1"]);
-  const request = requestText(`GET ${pricesPath}${query}`, { Authorization: `Bearer ${server.key}` });
-  const idle = await Connection.open(server.api);
-  let answered = 0;
-  const askUntilClosed = async (connection: Connection, isFirst: (() => void) | undefined) => {
-    for (;;) {
-      await connection.send(request);
-      const answer = await connection.answer();
-      assert.equal(answer.status, 200);
-      answered++;
-      isFirst?.();
-      if (answer.header("Connection") !== "close") continue;
-      assert.equal((await connection.rest()).length, 0);
-      return;
-    }
-  };
-  const connections = await Promise.all(Array.from({ length: 16 }, () => Connection.open(server.api)));
-  const asking: Promise<void>[] = [];
-  await Promise.all(
-    connections.map(
-      (connection) => new Promise<void>((first) => asking.push(askUntilClosed(connection, first))),
-    ),
-  );
-  server.process.signal("SIGTERM");
-  await Promise.all(asking);
-  assert.equal((await idle.rest()).length, 0);
-  assert.equal((await server.process.finished()).code, 0);
-  assert.equal(usedThisMonth(server.stateDir), answered);
-});
+  test("SIGTERM answers what is asked on open connections, tells them to close, and ends with 0", async () => {
+    const server = await serving(["2024.1"]);
+    const request = requestText(`GET ${pricesPath}${query}`, { Authorization: `Bearer ${server.key}` });
+    const idle = await Connection.open(server.api);
+    let answered = 0;
+    const askUntilClosed = async (connection: Connection, isFirst: (() => void) | undefined) => {
+      for (;;) {
+        await connection.send(request);
+        const answer = await connection.answer();
+        assert.equal(answer.status, 200);
+        answered++;
+        isFirst?.();
+        if (answer.header("Connection") !== "close") continue;
+        assert.equal((await connection.rest()).length, 0);
+        return;
+      }
+    };
+    const connections = await Promise.all(Array.from({ length: 16 }, () => Connection.open(server.api)));
+    const asking: Promise<void>[] = [];
+    await Promise.all(
+      connections.map(
+        (connection) => new Promise<void>((first) => asking.push(askUntilClosed(connection, first))),
+      ),
+    );
+    server.process.signal("SIGTERM");
+    await Promise.all(asking);
+    assert.equal((await idle.rest()).length, 0);
+    assert.equal((await server.process.finished()).code, 0);
+    assert.equal(usedThisMonth(server.stateDir), answered);
+  });
 
-test("SIGTERM lets a slow reader have its answers to the end", async () => {
-  const server = await startServer();
-  const connection = await Connection.open(server.api);
-  const asked = await getStuck(server, connection);
-  server.process.signal("SIGTERM");
-  await until("the server to be not ready", async () => (await fetch(`${server.ops}/readyz`)).status === 503);
-  connection.resume();
-  for (let i = 0; i < asked; i++) assert.equal((await connection.answer()).status, 200);
-  assert.equal((await server.process.finished()).code, 0);
-});
+  test("SIGTERM lets a slow reader have its answers to the end", async () => {
+    const server = await startServer();
+    const connection = await Connection.open(server.api);
+    const asked = await getStuck(server, connection);
+    server.process.signal("SIGTERM");
+    await until(
+      "the server to be not ready",
+      async () => (await fetch(`${server.ops}/readyz`)).status === 503,
+    );
+    connection.resume();
+    for (let i = 0; i < asked; i++) assert.equal((await connection.answer()).status, 200);
+    assert.equal((await server.process.finished()).code, 0);
+  });
 
-test("after kill -9 the next start is clean and has the usage that was saved", async () => {
-  const stateDir = temporaryFolder();
-  const server = await serving(["2024.1"], { stateDir });
-  for (let i = 0; i < 5; i++) await call(server, `GET ${pricesPath}${query}`);
-  await until("usage to be saved", () => usedThisMonth(stateDir) === 5);
-  server.process.signal("SIGKILL");
-  await assert.rejects(server.process.finished(), /ended by SIGKILL/);
+  test("after kill -9 the next start is clean and has the usage that was saved", async () => {
+    const stateDir = temporaryFolder();
+    const server = await serving(["2024.1"], { stateDir });
+    for (let i = 0; i < 5; i++) await call(server, `GET ${pricesPath}${query}`);
+    await until("usage to be saved", () => usedThisMonth(stateDir) === 5);
+    server.process.signal("SIGKILL");
+    await assert.rejects(server.process.finished(), /ended by SIGKILL/);
 
-  const env = { THREADS: "2", PORT: new URL(server.api).port };
-  const next = spawnServer({ datasetsDir: server.datasetsDir, stateDir, env });
-  const { api } = await ready(next);
-  assert.equal(api, server.api);
-  const answer = await call(server, `GET ${pricesPath}${query}`);
-  assert.equal(answer.status, 200);
-  assert.equal(answer.remaining, ample.quota - 6);
-  next.signal("SIGTERM");
-  assert.equal((await next.finished()).code, 0);
+    const env = { THREADS: "2", PORT: new URL(server.api).port };
+    const next = spawnServer({ datasetsDir: server.datasetsDir, stateDir, env });
+    const { api } = await ready(next);
+    assert.equal(api, server.api);
+    const answer = await call(server, `GET ${pricesPath}${query}`);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.remaining, ample.quota - 6);
+    next.signal("SIGTERM");
+    assert.equal((await next.finished()).code, 0);
+  });
 });

@@ -1,0 +1,58 @@
+import { crc32 } from "node:zlib";
+import * as v from "valibot";
+import { type Image, versionName } from "../engine/index.ts";
+
+/** Where a page starts: opaque to clients, bound to one data version and its content. */
+export interface Cursor {
+  version: string;
+  /** The start of the data's checksum. */
+  content: string;
+  /** Which endpoint's list. */
+  list: string;
+  offset: number;
+  /** The endpoint's parameters, as in a query. */
+  values: Record<string, string>;
+}
+
+const format = 1;
+const checkLength = 7;
+const schema = v.strictTuple([
+  v.literal(format),
+  v.string(),
+  v.string(),
+  v.string(),
+  v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  v.record(v.string(), v.string()),
+]);
+
+/** What a cursor calls the content of an image. */
+export function contentOf(image: Image): string {
+  return image.describe.sha256.slice(0, 8);
+}
+
+export function encodeCursor(image: Image, list: string, offset: number, values: Cursor["values"]): string {
+  const version = versionName(image.describe.provenance);
+  const fields: v.InferOutput<typeof schema> = [format, version, contentOf(image), list, offset, values];
+  const text = JSON.stringify(fields);
+  return Buffer.from(text).toString("base64url") + check(text);
+}
+
+/** @returns undefined when it isn't a cursor of ours, to the letter */
+export function decodeCursor(cursor: string): Cursor | undefined {
+  const text = Buffer.from(cursor.slice(0, -checkLength), "base64url").toString("utf8");
+  if (Buffer.from(text).toString("base64url") + check(text) !== cursor) return undefined;
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const parsed = v.safeParse(schema, fields);
+  if (!parsed.success) return undefined;
+  const [, version, content, list, offset, values] = parsed.output;
+  return { version, content, list, offset, values };
+}
+
+function check(text: string): string {
+  return crc32(text).toString(36).padStart(checkLength, "0");
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import * as v from "valibot";
+
+/** Raw connections to a local server: exact bytes out, complete answers in. */
+
+/** After so long without the awaited condition a test fails. */
+export const maxWaitMs = 20_000;
+const pollMs = 10;
+
+/** Waits until a condition holds, and returns what it gave. */
+export async function until<Result>(
+  what: string,
+  condition: () => Result | Promise<Result>,
+): Promise<NonNullable<Exclude<Result, false>>> {
+  const deadline = Date.now() + maxWaitMs;
+  for (;;) {
+    const result = await condition();
+    if (result !== undefined && result !== null && result !== false)
+      return result as NonNullable<Exclude<Result, false>>;
+    if (Date.now() > deadline) throw new Error(`waited ${maxWaitMs} ms in vain for ${what}`);
+    await delay(pollMs);
+  }
+}
+
+/** An answer as it came over the wire. */
+export class Answer {
+  readonly head: string;
+  readonly status: number;
+  /** By lower-case name; no header comes twice. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+
+  constructor(head: string, body: Buffer) {
+    this.head = head;
+    this.body = body;
+    const [statusLine, ...lines] = head.split("\r\n");
+    this.status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    const headers = lines.map((line): [string, string] => {
+      const [, name, value] = /^([^:\s]+): ?(.*)$/.exec(line) ?? assert.fail(`no header: ${line}`);
+      return [name.toLowerCase(), value];
+    });
+    this.headers = new Map(headers);
+    assert.equal(this.headers.size, headers.length, `a header comes twice: ${head}`);
+  }
+
+  header(name: string): string | undefined {
+    return this.headers.get(name.toLowerCase());
+  }
+
+  get remaining(): number {
+    return Number(this.header("X-RateLimit-Remaining"));
+  }
+
+  get reset(): number {
+    return Number(this.header("X-RateLimit-Reset"));
+  }
+
+  json(): unknown {
+    return JSON.parse(this.body.toString("utf8"));
+  }
+
+  /** The error in the body, which has nothing beside it. */
+  error(): v.InferOutput<typeof errorSchema>["error"] {
+    return v.parse(errorSchema, this.json()).error;
+  }
+}
+
+const errorSchema = v.strictObject({
+  error: v.strictObject({ type: v.string(), message: v.string(), param: v.optional(v.string()) }),
+});
+
+/** A connection that sends exact bytes, and reads answers one by one. */
+export class Connection {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #isClosed = false;
+  #waiting: (() => void)[] = [];
+
+  static async open(api: string): Promise<Connection> {
+    const { hostname, port } = new URL(api);
+    const socket = connect(Number(port), hostname);
+    socket.setNoDelay(true);
+    await once(socket, "connect");
+    return new Connection(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (bytes) => {
+      this.#received = Buffer.concat([this.#received, bytes]);
+      this.#wake();
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#isClosed = true;
+      this.#wake();
+    });
+  }
+
+  /** Sends each chunk in a segment of its own: not before the server has read the one before. */
+  async send(...chunks: (string | Uint8Array)[]): Promise<void> {
+    for (const [i, chunk] of chunks.entries()) {
+      if (i > 0) await this.allRead();
+      this.#socket.write(chunk);
+    }
+  }
+
+  /** Waits until the server has read all that was sent, or has closed. */
+  async allRead(): Promise<void> {
+    if (this.#socket.writableLength > 0 && !this.#isClosed) await once(this.#socket, "drain");
+    await until("the server to read", () => (queues(this.#socket).request ?? 0) === 0);
+  }
+
+  /** Bytes of answers that the server has handed over to the system, and no answer() has taken. */
+  get answeredBytes(): number {
+    return queues(this.#socket).answers + this.#socket.readableLength + this.#received.length;
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Cuts the connection. */
+  cut(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** Closes it in an orderly way. */
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** The next answer, complete by its Content-Length, or by the end of the connection where it has none. */
+  async answer(method = "GET"): Promise<Answer> {
+    await this.#until(() => this.#received.includes("\r\n\r\n"));
+    const end = this.#received.indexOf("\r\n\r\n");
+    const head = this.#received.subarray(0, end).toString("latin1");
+    const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1];
+    const bodyless = method === "HEAD" || /^HTTP\/1\.1 304 /.test(head);
+    if (!bodyless && length === undefined) {
+      const rest = await this.rest();
+      return new Answer(head, rest.subarray(end + 4));
+    }
+    const total = end + 4 + (bodyless ? 0 : Number(length));
+    await this.#until(() => this.#received.length >= total);
+    const body = this.#received.subarray(end + 4, total);
+    this.#received = this.#received.subarray(total);
+    return new Answer(head, body);
+  }
+
+  /** Everything up to the end of the connection that no answer has taken. */
+  async rest(): Promise<Buffer> {
+    await this.#until(() => this.#isClosed);
+    return this.#received;
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      if (this.#isClosed)
+        throw new Error(`closed after ${JSON.stringify(this.#received.toString("latin1"))}`);
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(`no answer in ${maxWaitMs} ms`)), maxWaitMs);
+        this.#waiting.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+}
+
+/**
+ * Bytes that wait in the system's queues of a local connection: of requests, undefined when the server has closed,
+ * and of answers.
+ */
+function queues({ localPort, remotePort }: Socket): { request: number | undefined; answers: number } {
+  const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
+  let request: number | undefined;
+  let answers = 0;
+  for (const line of readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1)) {
+    const [, local, remote, , sizes] = line.trim().split(/\s+/);
+    const [unsent, unread] = sizes.split(":").map((size) => Number.parseInt(size, 16));
+    if (portOf(local) === remotePort && portOf(remote) === localPort) {
+      request = unread;
+      answers += unsent;
+    } else if (portOf(local) === localPort && portOf(remote) === remotePort) answers += unread;
+  }
+  return { request, answers };
+}
+
+/** Sends exact bytes, each chunk in a segment of its own, and reads one answer. */
+export async function rawRequest(api: string, ...chunks: (string | Uint8Array)[]): Promise<Answer> {
+  const connection = await Connection.open(api);
+  try {
+    await connection.send(...chunks);
+    return await connection.answer(/^HEAD /.test(String(chunks[0])) ? "HEAD" : "GET");
+  } finally {
+    connection.close();
+  }
+}
+
+/** The text of a request; a header without value isn't sent. */
+export function requestText(request: string, headers: Record<string, string | undefined> = {}): string {
+  const given = Object.entries({ Host: "localhost", ...headers });
+  const lines = given.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\r\n`]));
+  return `${request} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import * as v from "valibot";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { monthName, monthOf } from "../../server/limits.ts";
+import { Store } from "../../server/store.ts";
+import { naivePrices } from "../oracle.ts";
+import { startServer, type TestServer, temporaryFolder, until } from "../server.ts";
+import type { FromLoad, LoadOptions, Served, ToLoad } from "./load.ts";
+import { residentMb, trialRandom, trialSeconds } from "./trial.ts";
+
+const dataYear = 2024;
+const rows = 30_000;
+const connections = 64;
+const swapEveryMs = 1000;
+/** Swaps until caches are full and garbage has been collected once or twice. */
+const warmingSwaps = 3;
+const maxGrowthMb = 40;
+
+const queries = [
+  { code: "5072", state: null, limit: 25 },
+  { code: "5072", state: "CA", limit: 5 },
+  { code: "5072", state: "TX", limit: 50 },
+  { code: "5521", state: null, limit: 50 },
+  { code: "5521", state: "NY", limit: 1 },
+  { code: "5521", state: "FL", limit: 25 },
+  { code: "5012", state: null, limit: 1 },
+  { code: "5012", state: "PA", limit: 25 },
+];
+const asText = ({ code, state, limit }: (typeof queries)[number]) =>
+  `?procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
+
+/** A revision whose charges are all dearer than those of the one before, by as many dollars as its number. */
+function snapshotOf(revision: number, seed: number): Snapshot {
+  const content = syntheticContent({ dataYear, revision, rows, seed });
+  for (const amounts of [content.rows.charge, content.rows.allowed])
+    amounts.forEach((cents, row) => {
+      if (cents > 0) amounts[row] = cents + 100 * revision;
+    });
+  return sealSnapshot(content);
+}
+
+const change = v.looseObject({ msg: v.string(), version: v.string(), current: v.string() });
+
+/** Waits for the log to say that a version was published or retired. @returns the current version from then on */
+function logged(server: TestServer, what: "published" | "retired", version: string): Promise<string> {
+  return until(`${version} to be ${what}`, () => {
+    for (const line of server.process.stderr.split("\n")) {
+      if (!line.includes(`"data version ${what}"`) || !line.endsWith("}")) continue;
+      const entry = v.parse(change, JSON.parse(line));
+      if (entry.version === version) return entry.current;
+    }
+    return undefined;
+  });
+}
+
+class Load {
+  readonly #worker: Worker;
+
+  constructor(workerData: LoadOptions) {
+    this.#worker = new Worker(new URL("./load.ts", import.meta.url), { workerData });
+  }
+
+  tell(message: ToLoad): void {
+    this.#worker.postMessage(message);
+  }
+
+  async hear(): Promise<FromLoad> {
+    const [message]: FromLoad[] = await once(this.#worker, "message");
+    return message;
+  }
+}
+
+test("snapshots are swapped every second under full load, and nothing is lost, mixed or kept", async (t) => {
+  const random = trialRandom(t);
+  const seed = random.int(2 ** 32);
+  const datasetsDir = temporaryFolder();
+  const fileOf = (revision: number) => path.join(datasetsDir, `${dataYear}.${revision}.parquet`);
+  const put = (snapshot: Snapshot) => {
+    const beside = path.join(datasetsDir, ".new");
+    writeFileSync(beside, encodeSnapshot(snapshot));
+    renameSync(beside, fileOf(snapshot.provenance.revision));
+  };
+  const nameOf = (revision: number) => `${dataYear}.${revision}`;
+
+  let revision = 1;
+  let serving = [1];
+  const retired: string[] = [];
+  const first = snapshotOf(1, seed);
+  put(first);
+  const server = await startServer({ datasetsDir, env: { THREADS: "2" } });
+  const load = new Load({ ...server, connections, queries: queries.map(asText), seed: random.int(2 ** 32) });
+  const expect = (snapshot: Snapshot) => {
+    const bodies = queries.map(({ code, state, limit }) => {
+      const body = naivePrices(snapshot, code, state, limit);
+      assert.ok(body, `${code} has prices in ${state}`);
+      return body;
+    });
+    load.tell({ type: "expect", version: nameOf(snapshot.provenance.revision), bodies });
+  };
+  const serve = async (always: number[], current: string | null) => {
+    const served: Served = { always: always.map(nameOf), never: [...retired], current };
+    load.tell({ type: "serve", served });
+    assert.deepEqual(await load.hear(), { type: "serving" });
+  };
+  expect(first);
+  await serve(serving, nameOf(1));
+
+  const memory: number[] = [];
+  const swaps = Math.max(10, trialSeconds);
+  for (let swap = 0; swap < swaps; swap++) {
+    const pace = delay(swapEveryMs);
+    const next = snapshotOf(++revision, seed);
+    expect(next);
+    // Mostly the oldest goes, now and then the newest: a step back.
+    const gone = serving.length < 2 ? undefined : random.int(5) > 0 ? serving[0] : serving.at(-1);
+    const staying = serving.filter((other) => other !== gone);
+    await serve(staying, null);
+    if (gone !== undefined && random.int(2) > 0) unlinkSync(fileOf(gone));
+    put(next);
+    if (gone !== undefined) rmSync(fileOf(gone), { force: true });
+    let current = await logged(server, "published", nameOf(revision));
+    if (gone !== undefined) {
+      current = await logged(server, "retired", nameOf(gone));
+      retired.push(nameOf(gone));
+    }
+    serving = [...staying, revision];
+    assert.equal(current, nameOf(revision));
+    await serve(serving, current);
+    await pace;
+    memory.push(Math.round(residentMb(server.process.pid)));
+    if (swap % 3 === 2) {
+      // A step back: the newest one goes, and the one before is current again.
+      const newest = revision;
+      serving = serving.slice(0, -1);
+      await serve(serving, null);
+      unlinkSync(fileOf(newest));
+      current = await logged(server, "retired", nameOf(newest));
+      retired.push(nameOf(newest));
+      assert.equal(current, nameOf(Math.max(...serving)));
+      await serve(serving, current);
+    }
+  }
+  load.tell({ type: "stop" });
+  const result = await load.hear();
+  assert.ok(result.type === "stopped");
+  t.diagnostic(`${swaps} swaps, ${result.answered} answers, ${result.failed} failures`);
+  t.diagnostic(`resident MB after each swap: ${memory.join(" ")}`);
+  assert.deepEqual(result.failures, []);
+  assert.ok(result.answered > swaps);
+  assert.equal(await server.stop(), 0);
+  assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+
+  const store = Store.open(server.stateDir);
+  const counted = [...store.usage(monthName(monthOf(Date.now()))).values()];
+  store.close();
+  assert.deepEqual(counted, [result.answered]);
+
+  const growth = Math.min(...memory.slice(-3)) - Math.max(...memory.slice(warmingSwaps, warmingSwaps + 3));
+  assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB: ${memory.join(" ")}`);
+});

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import type { TestContext } from "node:test";
+import { type Random, seededRandom } from "../fixtures.ts";
+
+/** Sizes of long trials, from the environment: they run for minutes at night and for seconds with every change. */
+
+function sizeFrom(name: string, otherwise: number): number {
+  const value = Number(process.env[name] || otherwise);
+  if (!Number.isInteger(value) || value < 1)
+    throw new RangeError(`${name} is ${process.env[name]}, expected a whole number from 1`);
+  return value;
+}
+
+export const trialSeconds = sizeFrom("TRIAL_SECONDS", 60);
+export const killRounds = sizeFrom("KILL_ROUNDS", 20);
+const seed = sizeFrom("TRIAL_SEED", 1 + Math.floor(Math.random() * 1_000_000));
+
+/** The trial's randomness; says how to have the same again. */
+export function trialRandom(t: TestContext): Random {
+  t.diagnostic(`TRIAL_SEED=${seed}`);
+  return seededRandom(seed);
+}
+
+/** Resident memory of a process. */
+export function residentMb(pid: number): number {
+  const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  if (kb === undefined) throw new Error(`process ${pid} has no resident memory`);
+  return Number(kb) / 1024;
+}
