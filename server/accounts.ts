@@ -1,7 +1,15 @@
 import type { Directory } from "./directory.ts";
+import { reached, recordEvents } from "./events.ts";
 import type { KeyTable } from "./keys.ts";
 import { type Limits, monthName, monthOf } from "./limits.ts";
-import type { Store } from "./store.ts";
+import type { Account, Store, StoredEvent } from "./store.ts";
+
+interface Known {
+  account: Account;
+  slot: number;
+  /** What the database holds, for an even and an odd month; and the threshold that events are recorded up to. */
+  saved: { month: number; used: number; recorded: number }[];
+}
 
 /** Keeps the shared tables of keys and limits in step with the database, in the control thread. */
 export class Accounts {
@@ -9,10 +17,10 @@ export class Accounts {
   readonly #keys: KeyTable;
   readonly #limits: Limits;
   readonly #directory: Directory;
-  readonly #slots = new Map<number, number>();
-  /** What the database holds, for an even and an odd month. */
-  readonly #saved = [0, 1].map((month) => ({ month, used: new Map<number, number>() }));
+  readonly #known = new Map<number, Known>();
   #changes = -1;
+  #accountsChanged = 0;
+  #keysChanged = 0;
 
   constructor(store: Store, keys: KeyTable, limits: Limits, directory: Directory, nowMs: number) {
     this.#store = store;
@@ -20,50 +28,80 @@ export class Accounts {
     this.#limits = limits;
     this.#directory = directory;
     this.refresh();
-    const month = monthOf(nowMs);
-    const used = store.usage(monthName(month));
-    this.#saved[month & 1] = { month, used };
-    for (const [account, count] of used) {
-      const slot = this.#slots.get(account);
-      if (slot !== undefined) limits.restore(slot, month, count);
-    }
+    const thisMonth = monthOf(nowMs);
+    for (const month of [thisMonth - 1, thisMonth])
+      for (const [id, used] of store.usage(monthName(month))) {
+        const known = this.#known.get(id);
+        if (known === undefined) continue;
+        limits.restore(known.slot, month, used);
+        known.saved[month & 1] = { month, used, recorded: 0 };
+      }
   }
 
   /** Takes over what other processes have written since the last call. */
   refresh(): void {
     const changes = this.#store.changes();
     if (changes === this.#changes) return;
+    for (const { changed, ...account } of this.#store.accountsSince(this.#accountsChanged)) {
+      const known = this.#known.get(account.id);
+      const slot = known?.slot ?? this.#known.size;
+      const saved = known?.saved ?? [0, 1].map(() => ({ month: 0, used: 0, recorded: 0 }));
+      // Other ceilings reach other thresholds.
+      for (const month of saved) month.recorded = 0;
+      this.#known.set(account.id, { account, slot, saved });
+      this.#limits.configure(slot, account.burst, account.quota);
+      this.#directory.put(slot, account.name, account.plan);
+      this.#accountsChanged = changed;
+    }
+    for (const { changed, ...key } of this.#store.keysSince(this.#keysChanged)) {
+      const known = this.#known.get(key.account);
+      if (known !== undefined) this.#keys.put(key, known.slot);
+      this.#keysChanged = changed;
+    }
     this.#changes = changes;
-    for (const { id, name, plan, burst, quota } of this.#store.accounts()) {
-      const slot = this.#slots.get(id) ?? this.#slots.size;
-      this.#slots.set(id, slot);
-      this.#limits.configure(slot, burst, quota);
-      this.#directory.put(slot, name, plan);
-    }
-    for (const key of this.#store.keys()) {
-      const slot = this.#slots.get(key.account);
-      if (slot !== undefined) this.#keys.put(key, slot);
-    }
   }
 
-  /** Writes the counts that changed since the last call, of this month and the one before. */
-  save(nowMs: number): void {
-    const month = monthOf(nowMs);
-    this.#saveMonth(month - 1);
-    this.#saveMonth(month);
+  /**
+   * Writes the counts that changed since the last call, of this month and the one before, and the events they bring.
+   * When it fails, nothing is taken for written, and the next call does it all.
+   *
+   * @returns the new events
+   */
+  save(nowMs: number): StoredEvent[] {
+    const thisMonth = monthOf(nowMs);
+    return [thisMonth - 1, thisMonth].flatMap((month) => this.#saveMonth(month, new Date(nowMs)));
   }
 
-  #saveMonth(month: number): void {
-    const saved = this.#saved[month & 1];
-    const changed: [account: number, used: number][] = [];
-    for (const [account, slot] of this.#slots) {
-      const used = this.#limits.used(slot, month);
-      if (used !== undefined && (saved.month !== month || used !== saved.used.get(account)))
-        changed.push([account, used]);
+  #saveMonth(month: number, now: Date): StoredEvent[] {
+    const due: { known: Known; used: number; before: Known["saved"][number] }[] = [];
+    for (const known of this.#known.values()) {
+      const used = this.#limits.used(known.slot, month);
+      if (used === undefined) continue;
+      const last = known.saved[month & 1];
+      const before = last.month === month ? last : { month, used: 0, recorded: 0 };
+      if (used !== before.used || reached(used, known.account.quota) > before.recorded)
+        due.push({ known, used, before });
     }
-    if (changed.length === 0) return;
-    this.#store.saveUsage(monthName(month), changed);
-    if (saved.month !== month) this.#saved[month & 1] = { month, used: new Map(changed) };
-    else for (const [account, used] of changed) saved.used.set(account, used);
+    if (due.length === 0) return [];
+    const name = monthName(month);
+    const events = this.#store.atomically(() => {
+      const changed = due.filter(({ used, before }) => used !== before.used);
+      this.#store.saveUsage(
+        name,
+        changed.map(({ known, used }) => [known.account.id, used]),
+      );
+      return due.flatMap(({ known, used, before }) =>
+        reached(used, known.account.quota) > before.recorded
+          ? recordEvents(this.#store, known.account, name, used, now)
+          : [],
+      );
+    });
+    for (const { known, used, before } of due)
+      known.saved[month & 1] = {
+        month,
+        used,
+        recorded: Math.max(before.recorded, reached(used, known.account.quota)),
+      };
+    return events;
   }
 }

@@ -20,6 +20,8 @@ export interface Settings {
   /** Whether the state is in the default folder, where a first start makes the demo account. */
   isDefaultStateDir: boolean;
   threads: number;
+  /** Whether webhooks may go to this machine, by plain http too. */
+  webhookAllowLoopback: boolean;
 }
 
 const host = v.pipe(
@@ -39,6 +41,7 @@ const schema = v.object({
   DATASETS_DIR: v.optional(folder, defaultDatasetsDir),
   STATE_DIR: v.optional(folder, defaultStateDir),
   THREADS: v.optional(wholeNumber(1, maxThreads), String(availableParallelism())),
+  WEBHOOK_ALLOW_LOOPBACK: v.optional(v.picklist(["true", "false"], "true or false"), "false"),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
   ),
@@ -76,5 +79,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Readonly<Settings>
     stateDir: values.STATE_DIR,
     isDefaultStateDir: given.STATE_DIR === undefined,
     threads: values.THREADS,
+    webhookAllowLoopback: values.WEBHOOK_ALLOW_LOOPBACK === "true",
   });
 }

@@ -15,14 +15,16 @@ import { Metrics } from "./metrics.ts";
 import { opsServer } from "./ops.ts";
 import { plans } from "./plans.ts";
 import { listSnapshots, SnapshotFolder } from "./snapshots.ts";
-import { Store } from "./store.ts";
+import { Store, type StoredEvent } from "./store.ts";
 import { ServingThreads } from "./threads.ts";
+import { Webhooks } from "./webhooks.ts";
 
 /** The control thread: starts and stops everything, and owns what changes. */
 
 const refreshMs = 300;
 const saveMs = 1000;
 const scanMs = 500;
+const deliverMs = 1000;
 const settleStepMs = 100;
 /** From SIGTERM to the end at the latest; what is not done by then is given up. */
 const maxStopMs = 9000;
@@ -44,11 +46,18 @@ function writeSample(folder: string): void {
 
 /** The first start without settings makes an account to try the service with. @returns its key, once */
 function createDemo(settings: Settings, store: Store): string | undefined {
-  if (!settings.isDefaultStateDir || store.accounts().length > 0) return undefined;
+  if (!settings.isDefaultStateDir || store.hasAccounts()) return undefined;
   const key = generateKey();
   store.atomically(() => {
     const now = new Date();
-    const account = store.createAccount({ name: "demo", plan: "developer", ...plans.developer }, now);
+    const demo = {
+      name: "demo",
+      plan: "developer",
+      ...plans.developer,
+      webhook: null,
+      webhook_secret: null,
+    } as const;
+    const account = store.createAccount(demo, now);
     store.createKey(account.id, hashKey(key), key.slice(-4), null, now);
   });
   return key;
@@ -98,7 +107,8 @@ async function start(
   const store = Store.open(settings.stateDir);
   const unlock = lockFolder(settings.stateDir);
   const metrics = new Metrics();
-  const ops = await listenOps(settings, () => ready, metrics);
+  let saved = true;
+  const ops = await listenOps(settings, () => ready && saved, metrics);
 
   const { datasetsDir } = settings;
   if (listSnapshots(datasetsDir).length === 0) {
@@ -147,11 +157,21 @@ async function start(
         log.error({ reason: error instanceof Error ? error.message : String(error) }, `${what} failed`);
       }
     }, everyMs);
+  const logEvents = (events: StoredEvent[]) => {
+    for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
+  };
+  const webhooks = new Webhooks(store, log, settings.webhookAllowLoopback);
+  const reportDelivery = (error: unknown) => log.error({ reason: String(error) }, "delivering events failed");
   const scan = () => void snapshots.scan();
   process.on("SIGHUP", scan);
   const timers = [
     repeat("reading accounts and keys", refreshMs, () => accounts.refresh()),
-    repeat("saving usage", saveMs, () => accounts.save(Date.now())),
+    repeat("saving usage", saveMs, () => {
+      saved = false;
+      logEvents(accounts.save(Date.now()));
+      saved = true;
+    }),
+    repeat("delivering events", deliverMs, () => void webhooks.deliverDue(new Date()).catch(reportDelivery)),
     setInterval(scan, scanMs),
   ];
 
@@ -169,7 +189,12 @@ async function start(
     await serving.stop();
     for (const timer of timers) clearInterval(timer);
     process.off("SIGHUP", scan);
-    accounts.save(Date.now());
+    try {
+      logEvents(accounts.save(Date.now()));
+    } catch (error) {
+      log.error({ reason: String(error) }, "the last counts can't be saved");
+      process.exitCode = 1;
+    }
     store.close();
     unlock();
     ops.server.close();

@@ -6,6 +6,7 @@ import type { Plan } from "./plans.ts";
 
 const schemaVersion = 1;
 
+/** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
 const schema = `
   CREATE TABLE accounts (
     id INTEGER PRIMARY KEY,
@@ -13,8 +14,12 @@ const schema = `
     plan TEXT NOT NULL,
     burst INTEGER NOT NULL, -- requests per second
     quota INTEGER NOT NULL, -- requests per UTC calendar month
-    created_at TEXT NOT NULL
+    webhook TEXT, -- where events are posted
+    webhook_secret TEXT, -- what they are signed with
+    created_at TEXT NOT NULL,
+    changed INTEGER NOT NULL
   ) STRICT;
+  CREATE INDEX accounts_changed ON accounts (changed);
   CREATE TABLE keys (
     id INTEGER PRIMARY KEY,
     account INTEGER NOT NULL REFERENCES accounts (id),
@@ -22,14 +27,30 @@ const schema = `
     last4 TEXT NOT NULL,
     created_at TEXT NOT NULL,
     expires_at TEXT,
-    revoked_at TEXT
+    revoked_at TEXT,
+    changed INTEGER NOT NULL
   ) STRICT;
+  CREATE INDEX keys_changed ON keys (changed);
   CREATE TABLE usage (
     account INTEGER NOT NULL REFERENCES accounts (id),
     month TEXT NOT NULL, -- YYYY-MM
     used INTEGER NOT NULL,
     PRIMARY KEY (account, month)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    threshold INTEGER NOT NULL, -- percent of the quota
+    payload TEXT NOT NULL, -- JSON, as it is posted
+    created_at TEXT NOT NULL,
+    state TEXT NOT NULL, -- of the delivery: none, pending, delivered, failed
+    tries INTEGER NOT NULL DEFAULT 0,
+    next_try_at TEXT,
+    last_answer TEXT,
+    UNIQUE (account, month, threshold)
+  ) STRICT;
+  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';
 `;
 
 export interface Account {
@@ -38,7 +59,10 @@ export interface Account {
   plan: Plan;
   burst: number;
   quota: number;
+  webhook: string | null;
+  webhook_secret: string | null;
 }
+const accountColumns = "id, name, plan, burst, quota, webhook, webhook_secret, changed";
 
 export interface StoredKey {
   id: number;
@@ -50,44 +74,68 @@ export interface StoredKey {
   revoked_at: string | null;
 }
 
-/** Accounts, keys and usage in one SQLite database; what is written is on the disk when a call returns. */
+export type Delivery = "none" | "pending" | "delivered" | "failed";
+
+export interface StoredEvent {
+  id: string;
+  account: number;
+  month: string;
+  /** Percent of the quota. */
+  threshold: number;
+  payload: string;
+  created_at: string;
+  state: Delivery;
+  tries: number;
+  next_try_at: string | null;
+  last_answer: string | null;
+}
+
+/** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
 export class Store {
   readonly #database: Database.Database;
+  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
   /**
    * Opens the database in a folder, and makes both where they are missing.
    *
-   * @throws DataError when the folder or the database can't be used
+   * @throws DataError when the folder or the database can't be used; nothing of it is changed then
    */
   static open(folder: string): Store {
     const file = join(folder, "state.sqlite");
+    let database: Database.Database | undefined;
     try {
       mkdirSync(folder, { recursive: true });
-      return new Store(new Database(file, { timeout: 5000 }));
+      database = new Database(file, { timeout: 5000 });
+      return new Store(database, file);
     } catch (error) {
+      database?.close();
       if (error instanceof DataError) throw error;
+      if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
+        throw damaged(file, error.message);
       const reason = error instanceof Error ? error.message : String(error);
       throw new DataError(`state database ${file}`, reason, "a database that can be read and written");
     }
   }
 
-  private constructor(database: Database.Database) {
+  private constructor(database: Database.Database, file: string) {
     this.#database = database;
+    const check = database.pragma("quick_check(1)", { simple: true });
+    if (check !== "ok") throw damaged(file, String(check));
     database.pragma("journal_mode = WAL");
     database.pragma("synchronous = FULL");
     database.pragma("foreign_keys = ON");
-    database.transaction(() => {
+    this.atomically(() => {
       const version = database.pragma("user_version", { simple: true });
       if (version === schemaVersion) return;
       if (version !== 0)
         throw new DataError(
-          "state database",
+          `state database ${file}`,
           `schema version ${version}`,
           `version ${schemaVersion} or none`,
         );
       database.exec(schema);
       database.pragma(`user_version = ${schemaVersion}`);
-    })();
+    });
   }
 
   close(): void {
@@ -104,72 +152,140 @@ export class Store {
     return this.#database.transaction(work).immediate();
   }
 
-  accounts(): Account[] {
-    return this.#all<Account>("SELECT id, name, plan, burst, quota FROM accounts ORDER BY id");
+  /** Accounts that changed since a count, and that count now. */
+  accountsSince(changed: number): (Account & { changed: number })[] {
+    return this.#all(`SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`, changed);
+  }
+
+  hasAccounts(): boolean {
+    return this.#all("SELECT 1 FROM accounts LIMIT 1").length > 0;
   }
 
   account(name: string): Account | undefined {
-    return this.#all<Account>("SELECT id, name, plan, burst, quota FROM accounts WHERE name = ?", name)[0];
+    return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE name = ?`, name)[0];
+  }
+
+  accountOf(id: number): Account | undefined {
+    return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE id = ?`, id)[0];
   }
 
   createAccount(account: Omit<Account, "id">, now: Date): Account {
-    const id = this.#run(
-      "INSERT INTO accounts (name, plan, burst, quota, created_at) VALUES (?, ?, ?, ?, ?)",
-      account.name,
-      account.plan,
-      account.burst,
-      account.quota,
-      now.toISOString(),
-    );
-    return { id: Number(id.lastInsertRowid), ...account };
+    const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, created_at, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
+    const { name, plan, burst, quota, webhook, webhook_secret } = account;
+    const result = this.#run(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
+    return { id: Number(result.lastInsertRowid), ...account };
   }
 
-  keys(): StoredKey[] {
-    return this.#all<StoredKey>("SELECT * FROM keys ORDER BY id");
+  /** Writes an account's plan, ceilings and webhook. */
+  updateAccount({ id, plan, burst, quota, webhook, webhook_secret }: Account): void {
+    const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
+      changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
+    this.#run(sql, plan, burst, quota, webhook, webhook_secret, id);
+  }
+
+  /** Keys that changed since a count, and that count now. */
+  keysSince(changed: number): (StoredKey & { changed: number })[] {
+    return this.#all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
+  }
+
+  keys(): (StoredKey & { name: string; plan: Plan })[] {
+    return this.#all(
+      "SELECT keys.*, name, plan FROM keys JOIN accounts ON accounts.id = keys.account ORDER BY keys.id",
+    );
+  }
+
+  key(id: number): StoredKey | undefined {
+    return this.#all<StoredKey>("SELECT * FROM keys WHERE id = ?", id)[0];
   }
 
   createKey(account: number, hash: Buffer, last4: string, expires: Date | null, now: Date): number {
-    const result = this.#run(
-      "INSERT INTO keys (account, hash, last4, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-      account,
-      hash,
-      last4,
-      now.toISOString(),
-      expires?.toISOString() ?? null,
-    );
+    const sql = `INSERT INTO keys (account, hash, last4, created_at, expires_at, changed)
+      VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))`;
+    const result = this.#run(sql, account, hash, last4, now.toISOString(), expires?.toISOString() ?? null);
     return Number(result.lastInsertRowid);
   }
 
-  /** @returns whether there is such a key; one that was revoked before stays revoked since then */
-  revokeKey(id: number, now: Date): boolean {
-    const sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?";
-    return this.#run(sql, now.toISOString(), id).changes === 1;
+  /** A key that was revoked before stays revoked since then. */
+  revokeKey(id: number, now: Date): void {
+    const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?),
+      changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?`;
+    this.#run(sql, now.toISOString(), id);
+  }
+
+  expireKey(id: number, at: Date): void {
+    const sql = "UPDATE keys SET expires_at = ?, changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?";
+    this.#run(sql, at.toISOString(), id);
   }
 
   /** Requests counted per account in a month, `YYYY-MM`. */
   usage(month: string): Map<number, number> {
-    const rows = this.#all<{ account: number; used: number }>(
-      "SELECT account, used FROM usage WHERE month = ?",
-      month,
-    );
+    const sql = "SELECT account, used FROM usage WHERE month = ?";
+    const rows = this.#all<{ account: number; used: number }>(sql, month);
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
   /** Writes absolute counts, so that writing them twice does no harm. */
-  saveUsage(month: string, used: Iterable<[account: number, used: number]>): void {
-    const upsert = this.#database.prepare(
-      "INSERT INTO usage (account, month, used) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = excluded.used",
+  saveUsage(month: string, used: readonly (readonly [account: number, used: number])[]): void {
+    const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET used = excluded.used`;
+    for (const [account, count] of used) this.#run(sql, account, month, count);
+  }
+
+  /** @returns whether it is new: there is one event per account, month and threshold */
+  createEvent(event: Omit<StoredEvent, "tries" | "last_answer">): boolean {
+    const sql = `INSERT INTO events (id, account, month, threshold, payload, created_at, state, next_try_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold) DO NOTHING`;
+    const { id, account, month, threshold, payload, created_at, state, next_try_at } = event;
+    return (
+      this.#run(sql, id, account, month, threshold, payload, created_at, state, next_try_at).changes === 1
     );
-    this.atomically(() => {
-      for (const [account, count] of used) upsert.run(account, month, count);
-    });
+  }
+
+  events(): (StoredEvent & { name: string })[] {
+    return this.#all(
+      "SELECT events.*, name FROM events JOIN accounts ON accounts.id = events.account ORDER BY events.created_at, events.threshold",
+    );
+  }
+
+  event(id: string): StoredEvent | undefined {
+    return this.#all<StoredEvent>("SELECT * FROM events WHERE id = ?", id)[0];
+  }
+
+  /** Events whose next try is due, the longest overdue first. */
+  dueEvents(now: Date, limit: number): StoredEvent[] {
+    const sql =
+      "SELECT * FROM events WHERE state = 'pending' AND next_try_at <= ? ORDER BY next_try_at LIMIT ?";
+    return this.#all(sql, now.toISOString(), limit);
+  }
+
+  /** Writes how an event's delivery stands. */
+  updateDelivery({ id, state, tries, next_try_at, last_answer }: StoredEvent): void {
+    const sql = "UPDATE events SET state = ?, tries = ?, next_try_at = ?, last_answer = ? WHERE id = ?";
+    this.#run(sql, state, tries, next_try_at, last_answer, id);
+  }
+
+  #prepare(sql: string): Database.Statement<unknown[], unknown> {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare<unknown[], unknown>(sql);
+    this.#statements.set(sql, statement);
+    return statement;
   }
 
   #all<Row>(sql: string, ...values: unknown[]): Row[] {
-    return this.#database.prepare<unknown[], Row>(sql).all(...values);
+    return this.#prepare(sql).all(...values) as Row[];
   }
 
   #run(sql: string, ...values: unknown[]): Database.RunResult {
-    return this.#database.prepare(sql).run(...values);
+    return this.#prepare(sql).run(...values);
   }
+}
+
+function damaged(file: string, reason: string): DataError {
+  return new DataError(
+    `state database ${file}`,
+    `damage (${reason.split("\n", 1)[0]})`,
+    "a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew",
+  );
 }

@@ -219,4 +219,3 @@ export function requestText(request: string, headers: Record<string, string | un
   const lines = given.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\r\n`]));
   return `${request} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
-
