@@ -103,7 +103,8 @@ let sink = 0;
 let turn = 0;
 const first = queries[0];
 const expected = textOf(encodePrices(image, findGroup(image, first.code, first.state), first.limit));
-assert.equal(textOf(ask(texts[0]).body ?? new Uint8Array()), expected);
+const { next: _, ...answered } = JSON.parse(textOf(ask(texts[0]).body ?? new Uint8Array()));
+assert.deepEqual({ ...answered, next: null }, JSON.parse(expected));
 assert.equal(JSON.parse(expected).procedure.code, first.code);
 assert.equal(
   JSON.parse(expected).data.length,

@@ -23,19 +23,34 @@ export function encodePrices(
   limit: number,
   offset = 0,
   next: string | null = null,
-): Uint8Array<ArrayBuffer> {
+): Uint8Array {
   const first = image.groupStart[group] + offset;
   const last = Math.min(first + limit, image.groupStart[group + 1]);
   const headAt = image.headStart[group];
-  const headLength = image.headStart[group + 1] - headAt;
+  const headEnd = image.headStart[group + 1];
   const rowsAt = image.rowStart[first];
-  const rowsLength = image.rowStart[last] - 1 - rowsAt; // without the last row's comma
+  const rowsEnd = image.rowStart[last] - 1; // without the last row's comma
+  const tail = image.tail;
   const end = next === null ? lastPage : utf8(`"${next}"}`);
 
-  const body = new Uint8Array(headLength + rowsLength + image.tail.length + end.length);
-  body.set(image.heads.subarray(headAt, headAt + headLength));
-  body.set(image.rows.subarray(rowsAt, rowsAt + rowsLength), headLength);
-  body.set(image.tail, headLength + rowsLength);
-  body.set(end, headLength + rowsLength + image.tail.length);
+  // From Buffer's pool where it is small: an allocation of its own costs more than the copying.
+  const body = Buffer.allocUnsafe(headEnd - headAt + rowsEnd - rowsAt + tail.length + end.length);
+  // Buffer's copy is one move of memory; a typed array's set() from shared memory goes word by word.
+  let at = buffers(image.heads).copy(body, 0, headAt, headEnd);
+  at += buffers(image.rows).copy(body, at, rowsAt, rowsEnd);
+  body.set(tail, at);
+  body.set(end, at + tail.length);
   return body;
+}
+
+const bufferOf = new WeakMap<Uint8Array, Buffer>();
+
+/** The same bytes as a Buffer; made once for each section. */
+function buffers(section: Uint8Array): Buffer {
+  let buffer = bufferOf.get(section);
+  if (buffer === undefined) {
+    buffer = Buffer.from(section.buffer, section.byteOffset, section.length);
+    bufferOf.set(section, buffer);
+  }
+  return buffer;
 }

@@ -1,5 +1,5 @@
 import { findFacility } from "./facilities.ts";
-import { type Image, textAt } from "./image.ts";
+import { type Image, textAt, textOf } from "./image.ts";
 import { fieldBits, lettersOf, nameField, queryWords, type TextIndex } from "./text.ts";
 
 /*
@@ -75,13 +75,15 @@ export function search(
   limit: number,
 ): Matches {
   const { index, rank, withCode } = kinds[kind](image);
-  const words = queryWords(text).map(({ word, meaning }) => ({
+  const typed = queryWords(text);
+  if (typed.length === 0) return { total: 0, documents: new Uint32Array(0), scores: [] };
+  const words = typed.map(({ word, meaning }) => ({
     matches: matchWords(index, word, meaning),
     code: withCode(word),
   }));
   const { tokenStart, tokens } = index;
   const documents = rank.length;
-  const found = new Float64Array(words.length === 0 ? 0 : documents);
+  const found = new Float64Array(documents);
   let total = 0;
   for (let document = 0; document < documents; document++) {
     let worst = exact;
@@ -150,15 +152,15 @@ function matchWords(index: TextIndex, word: string, meaning: string): Uint8Array
   const allowed = letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
   if (allowed > 0) {
     const typedLetters = lettersOf(typed);
+    const typedPoints = codePoints(typed);
+    // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
+    const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
     for (let i = 0; i < count; i++) {
       const length = wordOffsets[i + 1] - wordOffsets[i];
-      if (Math.abs(length - typed.length) > allowed) continue;
-      if (
-        bitCount(wordLetters[i] & ~typedLetters) > allowed ||
-        bitCount(typedLetters & ~wordLetters[i]) > allowed
-      )
-        continue;
-      const typos = typosBetween(typed, wordAt(index, i), allowed);
+      if (Math.abs(length - typed.length) > allowedBytes) continue;
+      if (bitCount(wordLetters[i] & ~typedLetters) > allowedBytes) continue;
+      if (bitCount(typedLetters & ~wordLetters[i]) > allowedBytes) continue;
+      const typos = typosBetween(typedPoints, codePoints(wordAt(index, i)), allowed);
       if (typos <= allowed) matches[i] = typos === 2 ? twoTypos : oneTypo;
     }
   }
@@ -171,6 +173,13 @@ function matchWords(index: TextIndex, word: string, meaning: string): Uint8Array
     if (at < count && bytes.compare(wordAt(index, at)) === 0) matches[at] = exact;
   }
   return matches;
+}
+
+/** A word's letters: its bytes, where they are ASCII. */
+function codePoints(word: Uint8Array): ArrayLike<number> {
+  for (let i = 0; i < word.length; i++)
+    if (word[i] > 127) return Array.from(textOf(word), (letter) => letter.codePointAt(0) ?? 0);
+  return word;
 }
 
 function wordAt({ wordOffsets, wordBytes }: TextIndex, i: number): Uint8Array {
@@ -205,7 +214,7 @@ function bitCount(bits: number): number {
  *
  * @returns the number, or something above `most` once it can't be reached
  */
-export function typosBetween(a: Uint8Array, b: Uint8Array, most: number): number {
+export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let beforeLast = new Uint8Array(width);
   let last = Uint8Array.from({ length: width }, (_, i) => i);

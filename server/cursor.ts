@@ -33,17 +33,17 @@ export function contentOf(image: Image): string {
 export function encodeCursor(image: Image, list: string, offset: number, values: Cursor["values"]): string {
   const version = versionName(image.describe.provenance);
   const fields: v.InferOutput<typeof schema> = [format, version, contentOf(image), list, offset, values];
-  const text = JSON.stringify(fields);
-  return Buffer.from(text).toString("base64url") + check(text);
+  const bytes = Buffer.from(JSON.stringify(fields));
+  return bytes.toString("base64url") + check(bytes);
 }
 
 /** @returns undefined when it isn't a cursor of ours, to the letter */
 export function decodeCursor(cursor: string): Cursor | undefined {
-  const text = Buffer.from(cursor.slice(0, -checkLength), "base64url").toString("utf8");
-  if (Buffer.from(text).toString("base64url") + check(text) !== cursor) return undefined;
+  const bytes = Buffer.from(cursor.slice(0, -checkLength), "base64url");
+  if (bytes.toString("base64url") + check(bytes) !== cursor) return undefined;
   let fields: unknown;
   try {
-    fields = JSON.parse(text);
+    fields = JSON.parse(bytes.toString("utf8"));
   } catch {
     return undefined;
   }
@@ -53,6 +53,6 @@ export function decodeCursor(cursor: string): Cursor | undefined {
   return { version, content, list, offset, values };
 }
 
-function check(text: string): string {
-  return crc32(text).toString(36).padStart(checkLength, "0");
+function check(bytes: Buffer): string {
+  return crc32(bytes).toString(36).padStart(checkLength, "0");
 }

@@ -20,7 +20,7 @@ import {
 } from "../engine/index.ts";
 import { contentOf, decodeCursor, encodeCursor } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
-import { ApiError, echo } from "./errors.ts";
+import { ApiError, echo, echoUndecoded } from "./errors.ts";
 import { planNames } from "./plans.ts";
 import { wholeNumber } from "./query.ts";
 
@@ -39,17 +39,61 @@ const state = v.optional(
 const rowLimit = (max: number) =>
   v.optional(v.pipe(wholeNumber(1, max), v.description(`Most rows to return, 1 to ${max}.`)), "25");
 
-const dollars = v.pipe(v.number(), v.description("US dollars"));
-const count = v.pipe(v.number(), v.integer(), v.minValue(0));
-const source = v.object({ data_year: count, data_version: v.string(), caveat: v.string() });
+// Shapes of answers. A title makes one a component of the OpenAPI document.
+const text = (description: string, example: string) =>
+  v.pipe(v.string(), v.description(description), v.examples([example]));
+const dollars = (description: string) =>
+  v.pipe(v.number(), v.minValue(0), v.description(`${description}, in US dollars`));
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+const dataYear = v.pipe(count("Year of the charges"), v.examples([2024]));
+const dataVersion = text("Data version: year and revision", "2024.1");
+const caveat = v.pipe(v.string(), v.description("What to know before using the numbers"));
+const source = v.pipe(
+  v.object({ data_year: dataYear, data_version: dataVersion, caveat }),
+  v.title("Source"),
+  v.description("Where the numbers come from"),
+);
 const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
-const scope = v.object({ state: v.pipe(v.string(), v.description("A state code, or `national`")) });
+const scope = v.pipe(
+  v.object({ state: text("A state code, or `national`", "national") }),
+  v.title("Scope"),
+  v.description("The part of the country that the answer is about"),
+);
+const procedureFields = {
+  code: text("APC code of the procedure group", "5072"),
+  name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
+};
+const facilityFields = {
+  ccn: text("CCN, Medicare's number of the facility", "050625"),
+  facility: text("Name of the facility", "Cedars-Sinai Medical Center"),
+  city: text("City", "Los Angeles"),
+  state: text("State code", "CA"),
+};
+const priceFields = {
+  submitted_charge: dollars("Average charge that the facility submitted"),
+  medicare_allowed: dollars("Average amount that Medicare allowed"),
+};
+const chargeFields = {
+  median_charge: dollars("Median charge"),
+  min_charge: dollars("Lowest charge"),
+  max_charge: dollars("Highest charge"),
+  spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
+};
 
 const sourceOf = ({ describe: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),
   caveat: provenance.caveat,
 });
+
+function badCursor(segment: string): ApiError {
+  return new ApiError(
+    "invalid_parameter",
+    `${echoUndecoded(segment, "this")} is no cursor, expected the next of a page`,
+    "cursor",
+  );
+}
 
 /** Path of the page after this one; null when there is none. */
 function nextPage(
@@ -59,6 +103,7 @@ function nextPage(
   limit: number,
   values: object,
 ): string | null {
+  if (context.offset >= total) throw badCursor(context.segment);
   const offset = context.offset + limit;
   if (offset >= total) return null;
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
@@ -80,30 +125,21 @@ const prices: Endpoint = endpoint({
     limit: rowLimit(50),
   }),
   response: v.object({
-    procedure: v.object({ code: v.string(), name: v.string() }),
+    procedure: v.object(procedureFields),
     scope,
-    summary: v.object({
-      facilities: count,
-      median_charge: dollars,
-      min_charge: dollars,
-      max_charge: dollars,
-      spread: v.pipe(v.number(), v.description("max_charge / min_charge")),
-      p10_charge: dollars,
-      p25_charge: dollars,
-      p75_charge: dollars,
-      p90_charge: dollars,
-      median_allowed: dollars,
-    }),
-    data: v.array(
+    summary: v.pipe(
       v.object({
-        facility: v.string(),
-        city: v.string(),
-        state: v.string(),
-        ccn: v.string(),
-        submitted_charge: dollars,
-        medicare_allowed: dollars,
+        facilities: count("Facilities that match"),
+        ...chargeFields,
+        p10_charge: dollars("10th percentile of the charges"),
+        p25_charge: dollars("25th percentile of the charges"),
+        p75_charge: dollars("75th percentile of the charges"),
+        p90_charge: dollars("90th percentile of the charges"),
+        median_allowed: dollars("Median allowed amount"),
       }),
+      v.description("Over all facilities that match, not only those of this page"),
     ),
+    data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
     source,
     next,
   }),
@@ -143,17 +179,12 @@ const procedures: Endpoint = endpoint({
   }),
   response: v.object({
     scope,
-    summary: v.object({ procedures: count }),
+    summary: v.object({ procedures: count("Procedure groups on all pages") }),
     data: v.array(
-      v.object({
-        code: v.string(),
-        name: v.string(),
-        facilities: count,
-        median_charge: dollars,
-        min_charge: dollars,
-        max_charge: dollars,
-        spread: v.number(),
-      }),
+      v.pipe(
+        v.object({ ...procedureFields, facilities: count("Facilities with prices"), ...chargeFields }),
+        v.title("ProcedureVariation"),
+      ),
     ),
     source,
     next,
@@ -185,15 +216,21 @@ const procedures: Endpoint = endpoint({
   },
 });
 
-const standing = v.object({
-  rank: v.pipe(count, v.description("1 is the lowest charge; equal charges share a rank")),
-  facilities: count,
-  percentile: v.pipe(
-    v.number(),
-    v.description("Share of the facilities that charge strictly less, 0 to 100"),
-  ),
-  median_charge: dollars,
-});
+const standing = v.pipe(
+  v.object({
+    rank: v.pipe(count("1 is the lowest charge; equal charges share a rank"), v.minValue(1)),
+    facilities: count("Facilities that are compared, this one included"),
+    percentile: v.pipe(
+      v.number(),
+      v.minValue(0),
+      v.maxValue(100),
+      v.description("Share of the facilities that charge strictly less, 0 to 100, one decimal"),
+    ),
+    median_charge: dollars("Median charge of the facilities that are compared"),
+  }),
+  v.title("Standing"),
+  v.description("The facility's charge among those of the nation, or of its state"),
+);
 const standingOf = ({ rank, facilities, permille, medianCharge }: Standing) => ({
   rank,
   facilities,
@@ -209,17 +246,13 @@ const facility = endpoint({
   segment: { description: "CCN of the facility.", example: "050625" },
   parameters: v.object({}),
   response: v.object({
-    facility: v.object({ ccn: v.string(), facility: v.string(), city: v.string(), state: v.string() }),
-    summary: v.object({ procedures: count }),
+    facility: v.object(facilityFields),
+    summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
     data: v.array(
-      v.object({
-        code: v.string(),
-        name: v.string(),
-        submitted_charge: dollars,
-        medicare_allowed: dollars,
-        national: standing,
-        state: standing,
-      }),
+      v.pipe(
+        v.object({ ...procedureFields, ...priceFields, national: standing, state: standing }),
+        v.title("ProcedurePrice"),
+      ),
     ),
     source,
   }),
@@ -228,7 +261,10 @@ const facility = endpoint({
     const found = findFacility(image, segment);
     const list = found < 0 ? [] : facilityPrices(image, found);
     if (list.length === 0)
-      throw new ApiError("not_found", `no prices at facility ${echo(segment)}${where(undefined, image)}`);
+      throw new ApiError(
+        "not_found",
+        `no prices at facility ${echoUndecoded(segment, "of this CCN")}${where(undefined, image)}`,
+      );
     const { type: _, ...described } = describeDocument(image, "facility", found);
     return {
       facility: described,
@@ -246,6 +282,7 @@ const facility = endpoint({
   },
 });
 
+const score = v.pipe(v.number(), v.description("The higher, the better; comparable within one answer"));
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 const searchEndpoint: Endpoint = endpoint({
@@ -257,31 +294,29 @@ const searchEndpoint: Endpoint = endpoint({
     q: v.pipe(
       required,
       v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
+      v.metadata({ maxLength: maxQueryCharacters }),
       v.description(`What to look for, ${expectedQuery}. Every word has to match.`),
+      v.examples(["springfield il"]),
     ),
     type: v.optional(
       v.pipe(
         v.picklist(documentKinds, `one of ${documentKinds.join(", ")}`),
-        v.description("What to look for."),
+        v.description("Whether to look for facilities or procedure groups."),
       ),
       "facility",
     ),
     limit: rowLimit(50),
   }),
   response: v.object({
-    query: v.object({ q: v.string(), type: v.picklist(documentKinds) }),
-    summary: v.object({ matches: count }),
+    query: v.object({ q: text("As it was asked", "springfield il"), type: v.picklist(documentKinds) }),
+    summary: v.object({ matches: count("Matches on all pages") }),
     data: v.array(
       v.variant("type", [
-        v.object({
-          type: v.literal("facility"),
-          ccn: v.string(),
-          facility: v.string(),
-          city: v.string(),
-          state: v.string(),
-          score: v.number(),
-        }),
-        v.object({ type: v.literal("procedure"), code: v.string(), name: v.string(), score: v.number() }),
+        v.pipe(v.object({ type: v.literal("facility"), ...facilityFields, score }), v.title("FacilityMatch")),
+        v.pipe(
+          v.object({ type: v.literal("procedure"), ...procedureFields, score }),
+          v.title("ProcedureMatch"),
+        ),
       ]),
     ),
     source,
@@ -316,30 +351,41 @@ const datasets = endpoint({
   parameters: v.object({}),
   response: v.object({
     data: v.array(
-      v.object({
-        id: v.string(),
-        title: v.string(),
-        publisher: v.string(),
-        data_year: count,
-        data_version: v.string(),
-        status: v.picklist(["current", "available", "superseded"]),
-        rows: count,
-        priced_rows: count,
-        suppressed_rows: count,
-        incomplete_rows: count,
-        facilities: count,
-        procedures: count,
-        released: v.nullable(v.pipe(v.string(), v.description("Month of publication, YYYY-MM"))),
-        loaded_at: time,
-        sha256: v.string(),
-        source_url: v.nullable(v.string()),
-        caveat: v.string(),
-        coverage: v.object({
-          states: v.array(v.string()),
-          missing_states: v.array(v.object({ state: v.string(), reason: v.string() })),
-          procedures_without_prices: v.array(v.string()),
+      v.pipe(
+        v.object({
+          id: text("Stable name of the dataset", "opps-2024.1"),
+          title: v.string(),
+          publisher: v.string(),
+          data_year: dataYear,
+          data_version: dataVersion,
+          status: v.pipe(
+            v.picklist(["current", "available", "superseded"]),
+            v.description("`current` answers without a version; `available` is the newest of an older year"),
+          ),
+          rows: count("All rows of the source"),
+          priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
+          suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
+          incomplete_rows: count("Other rows without prices, as with one amount only"),
+          facilities: count("Facilities in the source"),
+          procedures: count("Procedure groups in the source"),
+          released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
+          loaded_at: time,
+          sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/), v.description("Checksum of the content")),
+          source_url: v.nullable(v.string()),
+          caveat,
+          coverage: v.object({
+            states: v.pipe(v.array(v.string()), v.description("State codes with prices")),
+            missing_states: v.array(
+              v.object({
+                state: text("State code", "MD"),
+                reason: text("Why", "the territories are outside the OPPS"),
+              }),
+            ),
+            procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),
+          }),
         }),
-      }),
+        v.title("Dataset"),
+      ),
     ),
   }),
   errors: [],
@@ -380,9 +426,13 @@ const usage = endpoint({
   response: v.object({
     account: v.string(),
     plan: v.picklist(planNames),
-    period: v.object({ start: time, end: time }),
-    quota: v.object({ limit: count, used: count, remaining: count }),
-    burst: v.object({ limit: v.pipe(count, v.description("Requests per second")) }),
+    period: v.pipe(v.object({ start: time, end: time }), v.description("The month, in UTC")),
+    quota: v.object({
+      limit: count("Requests per month"),
+      used: count("Requests of this month, this one included"),
+      remaining: count("Requests left in this month"),
+    }),
+    burst: v.object({ limit: count("Requests per second") }),
   }),
   errors: [],
   answer: (context) => context.usage(),
@@ -400,12 +450,7 @@ const pages = endpoint({
   answer(context) {
     const cursor = decodeCursor(context.segment);
     const list = cursor && [prices, procedures, searchEndpoint].find(({ name }) => name === cursor.list);
-    if (cursor === undefined || list === undefined)
-      throw new ApiError(
-        "invalid_parameter",
-        `${echo(context.segment)} is no cursor, expected the next of a page`,
-        "cursor",
-      );
+    if (cursor === undefined || list === undefined) throw badCursor(context.segment);
     const image = context.versions.byName.get(cursor.version);
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);

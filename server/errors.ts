@@ -41,6 +41,12 @@ export function echo(input: string): string {
 
 /** The same without quotes, for the `param` field. */
 export function echoBare(input: string): string {
-  const masked = input.replace(/hcq_[0-9A-Za-z]+/gi, "hcq_…");
+  // Whatever is as long as a key's secret may be one.
+  const masked = input.replace(/hcq_\w*|[0-9A-Za-z]{40,}/gi, "…");
   return masked.length > maxEchoLength ? `${masked.slice(0, maxEchoLength - 1)}…`.toWellFormed() : masked;
+}
+
+/** Input that isn't decoded. With escapes in it, `instead` stands for it, because a key could hide in them. */
+export function echoUndecoded(input: string, instead: string): string {
+  return input.includes("%") ? instead : echo(input);
 }

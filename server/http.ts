@@ -1,5 +1,5 @@
 import * as uws from "uWebSockets.js";
-import type { Reply, RequestHead } from "./service.ts";
+import { firstHeader, ok, type Reply, type RequestHead } from "./service.ts";
 
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
@@ -36,10 +36,9 @@ export function serveHttp(
     const isHead = req.getCaseSensitiveMethod() === "HEAD";
     const close = draining || hasBody;
     // The status has to come first: a later one is ignored.
-    res.writeStatus(reply.status);
-    for (const [name, value] of reply.headers) res.writeHeader(name, value);
-    res.writeHeader("X-RateLimit-Remaining", String(reply.remaining));
-    res.writeHeader("X-RateLimit-Reset", String(reply.reset));
+    if (reply.status !== ok) res.writeStatus(reply.status);
+    res.writeHeader(firstHeader, reply.headerLines);
+    res.writeHeader("X-RateLimit-Remaining", `${reply.remaining}\r\nX-RateLimit-Reset: ${reply.reset}`);
     const { body } = reply;
     if (body === undefined || isHead) {
       if (body !== undefined) res.writeHeader("Content-Length", String(body.length));

@@ -13,13 +13,21 @@ export type Parameters = v.ObjectEntries;
 export function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>();
   if (query === "") return values;
-  for (const part of query.split("&")) {
+  // Most queries have nothing to decode.
+  const isPlain = /^[\w.~&=-]*$/.test(query);
+  for (let start = 0; start <= query.length; ) {
+    const ampersand = query.indexOf("&", start);
+    const end = ampersand < 0 ? query.length : ampersand;
+    const part = query.slice(start, end);
+    start = end + 1;
     if (part === "") continue;
     const equals = part.indexOf("=");
-    const name = decode(equals < 0 ? part : part.slice(0, equals), part);
+    const coded = equals < 0 ? part : part.slice(0, equals);
+    const name = isPlain ? coded : decode(coded, part);
     if (values.has(name))
       throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, echoBare(name));
-    values.set(name, equals < 0 ? "" : decode(part.slice(equals + 1), part));
+    const value = equals < 0 ? "" : part.slice(equals + 1);
+    values.set(name, isPlain ? value : decode(value, part));
   }
   return values;
 }
@@ -31,23 +39,17 @@ function decode(text: string, part: string): string {
     if (text.includes("\uFFFD")) throw new URIError("invalid UTF-8");
     decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new ApiError(
-      "invalid_parameter",
-      `the query has ${echo(part)}, expected percent-encoded UTF-8`,
-      parameterName(part),
-    );
+    throw malformed(part, "isn't percent-encoded UTF-8");
   }
-  if (/\p{Cc}/u.test(decoded))
-    throw new ApiError(
-      "invalid_parameter",
-      `the query has a control character in ${echo(part)}, expected text`,
-      parameterName(part),
-    );
+  if (/\p{Cc}/u.test(decoded)) throw malformed(part, "has a control character");
   return decoded;
 }
 
-function parameterName(part: string): string {
-  return echoBare(part.split("=", 1)[0]);
+function malformed(part: string, fault: string): ApiError {
+  const [name] = part.split("=", 1);
+  const isPlain = /^[\w.-]+$/.test(name);
+  const subject = isPlain ? `the value of ${echo(name)}` : "a parameter's name or value";
+  return new ApiError("invalid_parameter", `${subject} ${fault}`, isPlain ? echoBare(name) : undefined);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Image } from "../engine/index.ts";
 import type { Endpoint, Versions } from "./endpoint.ts";
-import { ApiError, echo } from "./errors.ts";
+import { ApiError, echoUndecoded } from "./errors.ts";
 import { allEndpoints } from "./openapi.ts";
 
 /** A request's target. */
@@ -27,7 +27,8 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
  */
 export function resolve(path: string): Target {
   const target = path.startsWith(`${base}/`) ? find(path.slice(base.length), null) : undefined;
-  if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint ${echo(path)}`);
+  if (target === undefined)
+    throw new ApiError("unknown_endpoint", `there is no endpoint at ${echoUndecoded(path, "this path")}`);
   return target;
 }
 
@@ -65,5 +66,8 @@ export function findVersion(versions: Versions, version: string | null): Image {
     : versions.byName.get(version);
   if (image !== undefined) return image;
   const loaded = [...versions.byName.keys()].join(", ");
-  throw new ApiError("not_found", `there is no data version ${echo(version)}; loaded are ${loaded}`);
+  throw new ApiError(
+    "not_found",
+    `there is no data version ${echoUndecoded(version, "of this name")}; loaded are ${loaded}`,
+  );
 }

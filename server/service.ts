@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { type Image, imageFormatVersion } from "../engine/index.ts";
 import type { Directory } from "./directory.ts";
-import type { Context, Usage, Versions } from "./endpoint.ts";
+import type { Usage, Versions } from "./endpoint.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
@@ -20,10 +20,14 @@ export interface RequestHead {
   getHeader(lowerCaseName: string): string;
 }
 
+type Headers = readonly (readonly [name: string, value: string])[];
+
 /** Bytes with the headers that always go with them. */
 interface Content {
   status: string;
-  headers: readonly (readonly [name: string, value: string])[];
+  headers: Headers;
+  /** The same headers as they are sent, end to end, without the first one's name: writing one costs less than four. */
+  headerLines: string;
   /** Absent on a 304. */
   body: Uint8Array | undefined;
 }
@@ -50,10 +54,23 @@ const minCompressedBytes = 1024;
 /** A thread's prepared answers: bytes that they may take together, and what one takes beside its bodies. */
 const maxPreparedBytes = 16 * 2 ** 20;
 const preparedOverheadBytes = 1024;
+/** Requests that a thread remembers to have been asked once. */
+const maxAskedOnce = 4096;
 /** Authorization headers and Accept-Encoding headers whose meaning a thread remembers. */
 const maxRememberedHeaders = 10_000;
 
-const contentType = ["Content-Type", "application/json"] as const;
+/** The status that need not be written: it is the default. */
+export const ok = "200 OK";
+/** The first header of every answer. */
+export const firstHeader = "Content-Type";
+const contentType = [firstHeader, "application/json"] as const;
+
+/** Values come from this program and checked data only: a line break in one would be another header. */
+function contentOf(status: string, headers: Headers, body: Uint8Array | undefined): Content {
+  const [[, first], ...rest] = headers;
+  const headerLines = [first, ...rest.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
+  return { status, headers, headerLines, body };
+}
 
 /** Answers requests, in one thread, from memory that all threads share. */
 export class Service {
@@ -64,7 +81,11 @@ export class Service {
   readonly #steadyNow: () => number;
   readonly #report: (error: unknown) => void;
   #versions: Versions;
+  #month = 0;
+  #monthStart = 0;
+  #monthEnd = 0;
   readonly #prepared = new Map<string, Answer>();
+  readonly #askedOnce = new Set<string>();
   #preparedBytes = 0;
   readonly #entries = new Map<string, number>();
   readonly #codings = new Map<string, Coding>();
@@ -97,6 +118,7 @@ export class Service {
     this.#versions = versions;
     this.#prepared.clear();
     this.#preparedBytes = 0;
+    this.#askedOnce.clear();
   }
 
   /**
@@ -106,58 +128,76 @@ export class Service {
    */
   answer(request: RequestHead, hasBody: boolean): Reply {
     const now = this.#now();
-    const month = monthOf(now);
-    const reset = Math.floor(startOfMonth(month + 1) / 1000);
-    let slot = -1;
+    if (now < this.#monthStart || now >= this.#monthEnd) this.#enterMonth(now);
+    const month = this.#month;
+    const reset = this.#monthEnd / 1000;
+    let slot = noKey;
     let remaining = 0;
     try {
       slot = this.#authenticate(request.getHeader("authorization"), now);
+      if (slot < 0) return reply(slot === noKey ? missingKey : invalidKey, 0, reset);
       const steadyMs = this.#steadyNow();
       const admission = this.#limits.admit(slot, month, steadyMs);
       if (admission === burstExceeded)
         return refusal("requests per second", now, now + this.#limits.burstWaitMs(slot, steadyMs));
       if (admission === quotaExceeded) return refusal("requests per month", now, reset * 1000);
       remaining = admission;
-      return { ...this.#content(request, hasBody, slot, month), remaining, reset };
+      return reply(this.#content(request, hasBody, slot), remaining, reset);
     } catch (error) {
-      if (error instanceof ApiError) return { ...errorContent(error), remaining, reset };
+      if (error instanceof ApiError) return reply(errorContent(error), remaining, reset);
       this.#report(error);
       if (slot >= 0) {
         this.#limits.giveBack(slot, month);
         remaining = this.#limits.remaining(slot, month);
       }
-      return {
-        ...errorContent(new ApiError("internal_error", "the request failed; try again")),
+      return reply(
+        errorContent(new ApiError("internal_error", "the request failed; try again")),
         remaining,
         reset,
-      };
+      );
     }
   }
 
+  #enterMonth(now: number): void {
+    this.#month = monthOf(now);
+    this.#monthStart = startOfMonth(this.#month);
+    this.#monthEnd = startOfMonth(this.#month + 1);
+  }
+
+  /** The account slot of a request's key, or which error it is. */
   #authenticate(authorization: string, now: number): number {
     const known = this.#entries.get(authorization);
-    const entry = known ?? this.#findEntry(authorization);
-    const slot = entry < 0 ? -1 : this.#keys.slotOf(entry, now / 1000);
-    // One answer for malformed, unknown, revoked and expired: a client can't tell them apart.
-    if (slot < 0) throw new ApiError("invalid_api_key", "the API key isn't valid");
-    if (known === undefined) remember(this.#entries, authorization, entry);
-    return slot;
-  }
-
-  #findEntry(authorization: string): number {
+    if (known !== undefined) return this.#keys.slotOf(known, now / 1000);
     const key = bearerKey(authorization);
-    if (key === undefined)
-      throw new ApiError(
-        "missing_api_key",
-        'an API key is required: send the header "Authorization: Bearer <API key>"',
-      );
-    return isWellFormed(key) ? this.#keys.find(hashKey(key)) : -1;
+    if (key === undefined) return noKey;
+    const entry = isWellFormed(key) ? this.#keys.find(hashKey(key)) : -1;
+    if (entry < 0) return badKey;
+    remember(this.#entries, authorization, entry);
+    return this.#keys.slotOf(entry, now / 1000);
   }
 
-  #content(request: RequestHead, hasBody: boolean, slot: number, month: number): Content {
+  #content(request: RequestHead, hasBody: boolean, slot: number): Content {
     const path = request.getUrl();
-    const target = resolve(path);
+    const query = request.getQuery() ?? "";
     const method = request.getCaseSensitiveMethod();
+    const isRead = (method === "GET" || method === "HEAD") && !hasBody;
+    const key = `${path}?${query}`;
+    const answer =
+      (isRead && this.#prepared.get(key)) || this.#prepare(resolve(path), key, query, method, hasBody, slot);
+    const coding = this.#coding(request.getHeader("accept-encoding"), answer);
+    const { full, notModified, etag } = answer.contents.get(coding) ?? this.#encode(answer, coding);
+    const condition = request.getHeader("if-none-match");
+    return condition !== "" && matches(condition, etag) ? notModified : full;
+  }
+
+  #prepare(
+    target: Target,
+    key: string,
+    query: string,
+    method: string,
+    hasBody: boolean,
+    slot: number,
+  ): Answer {
     if (method !== "GET" && method !== "HEAD")
       throw new ApiError(
         "method_not_allowed",
@@ -168,32 +208,15 @@ export class Service {
         "invalid_parameter",
         "a request has no body: send no Content-Length or Transfer-Encoding",
       );
-    const answer = this.#prepare(path, target, request.getQuery() ?? "", () => this.#usage(slot, month));
-    const coding = this.#coding(request.getHeader("accept-encoding"), answer);
-    const { full, notModified, etag } = answer.contents.get(coding) ?? this.#encode(answer, coding);
-    const condition = request.getHeader("if-none-match");
-    return condition !== "" && matches(condition, etag) ? notModified : full;
-  }
-
-  #prepare(path: string, target: Target, query: string, usage: () => Usage): Answer {
-    const key = `${path}?${query}`;
-    const known = this.#prepared.get(key);
-    if (known !== undefined) return known;
     const { endpoint, version, segment } = target;
     const versions = this.#versions;
     const image = findVersion(versions, version);
     let live = false;
-    const context: Context = {
-      versions,
-      image,
-      segment,
-      offset: 0,
-      usage() {
-        live = true;
-        return usage();
-      },
+    const usage = () => {
+      live = true;
+      return this.#usage(slot);
     };
-    const body = endpoint.answer(context, parseQuery(query));
+    const body = endpoint.answer({ versions, image, segment, offset: 0, usage }, parseQuery(query));
     const exact = endpoint.kind === "page" || (version !== null && versions.byName.has(version));
     const answer: Answer = {
       tag:
@@ -205,13 +228,23 @@ export class Service {
       contents: new Map(),
     };
     // What shows the account's state is another answer every time.
-    if (live) return answer;
-    this.#spend(body.length + key.length + preparedOverheadBytes);
-    this.#prepared.set(key, answer);
+    if (!live) this.#keep(key, answer);
     return answer;
   }
 
-  #usage(slot: number, month: number): Usage {
+  /** Keeps an answer that is asked for a second time: of those asked once, keeping costs more than preparing. */
+  #keep(key: string, answer: Answer): void {
+    if (!this.#askedOnce.delete(key)) {
+      if (this.#askedOnce.size >= maxAskedOnce) this.#askedOnce.clear();
+      this.#askedOnce.add(key);
+      return;
+    }
+    this.#spend(answer.identity.length + key.length + preparedOverheadBytes);
+    this.#prepared.set(key, answer);
+  }
+
+  #usage(slot: number): Usage {
+    const month = this.#month;
     const { name, plan } = this.#directory.get(slot);
     const { burst, quota } = this.#limits.ceilings(slot);
     const used = this.#limits.used(slot, month) ?? 0;
@@ -236,12 +269,12 @@ export class Service {
     ];
     const content = {
       etag,
-      full: {
-        status: "200 OK",
-        headers: coding === "identity" ? headers : [...headers, ["Content-Encoding", coding] as const],
+      full: contentOf(
+        ok,
+        coding === "identity" ? headers : [...headers, ["Content-Encoding", coding] as const],
         body,
-      },
-      notModified: { status: "304 Not Modified", headers, body: undefined },
+      ),
+      notModified: contentOf("304 Not Modified", headers, undefined),
     };
     if (coding !== "identity") this.#spend(body.length);
     answer.contents.set(coding, content);
@@ -282,29 +315,38 @@ function remember<Value>(map: Map<string, Value>, header: string, value: Value):
   map.set(header, value);
 }
 
+function reply({ status, headers, headerLines, body }: Content, remaining: number, reset: number): Reply {
+  return { status, headers, headerLines, body, remaining, reset };
+}
+
 function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
   const error = new ApiError(
     "rate_limit_exceeded",
     `the account's ${ceiling} are used up; retry in ${seconds} s`,
   );
-  const { status, headers, body } = errorContent(error);
-  return {
-    status,
-    headers: [...headers, ["Retry-After", String(seconds)]],
-    body,
-    remaining: 0,
-    reset: Math.ceil(nextMs / 1000),
-  };
+  return reply(errorContent(error, ["Retry-After", String(seconds)]), 0, Math.ceil(nextMs / 1000));
 }
 
-function errorContent(error: ApiError): Content {
+function errorContent(error: ApiError, ...more: Headers): Content {
   const status = errorTypes[error.type];
-  const headers: (readonly [string, string])[] = [contentType];
+  const headers = [contentType, ...more];
   if (error.type === "method_not_allowed") headers.push(["Allow", "GET, HEAD"]);
   if (status.startsWith("401")) headers.push(["WWW-Authenticate", "Bearer"]);
-  return { status, headers, body: Buffer.from(errorBody(error)) };
+  return contentOf(status, headers, Buffer.from(errorBody(error)));
 }
+
+/** What `#authenticate` returns in place of a slot. */
+const badKey = -1;
+const noKey = -2;
+const missingKey = errorContent(
+  new ApiError(
+    "missing_api_key",
+    'an API key is required: send the header "Authorization: Bearer <API key>"',
+  ),
+);
+/** One answer for malformed, unknown, revoked and expired: a client can't tell them apart. */
+const invalidKey = errorContent(new ApiError("invalid_api_key", "the API key isn't valid"));
 
 function compress(body: Uint8Array, coding: Coding): Uint8Array {
   if (coding === "identity") return body;

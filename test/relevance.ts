@@ -1,7 +1,18 @@
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import * as v from "valibot";
-import { arrange, type Snapshot, sealSnapshot } from "../engine/index.ts";
+import {
+  arrange,
+  attachImage,
+  buildImage,
+  type DocumentKind,
+  describeDocument,
+  type Image,
+  type Snapshot,
+  sealSnapshot,
+  search,
+} from "../engine/index.ts";
 import { sharedData, testProvenance } from "./fixtures.ts";
 
 /** What people type when they look for a hospital, and the hospital that anybody would mean by it. */
@@ -53,6 +64,49 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
     },
   });
   return sealSnapshot(content);
+}
+
+export const everything = 1_000_000;
+export const imageOf = (snapshot: Snapshot) => attachImage(buildImage(snapshot));
+
+export interface Found {
+  /** A CCN or an APC code. */
+  code: string;
+  name: string;
+  score: number;
+}
+
+/** What a query finds, by the engine. */
+export function find(
+  image: Image,
+  query: string,
+  kind: DocumentKind = "facility",
+  limit = everything,
+): Found[] {
+  const { total, documents, scores } = search(image, kind, query, 0, limit);
+  assert.equal(documents.length, Math.min(total, limit), `${JSON.stringify(query)}: as many as promised`);
+  assert.equal(scores.length, documents.length);
+  return Array.from(documents, (document, i) => {
+    const described = describeDocument(image, kind, document);
+    const code = described.ccn ?? described.code;
+    const name = described.facility ?? described.name;
+    assert.ok(code !== undefined && name !== undefined);
+    return { code, name, score: scores[i] };
+  });
+}
+
+/** Scores are in (0, 1] and never rise, nothing comes twice, and ties are ordered by name, then code. */
+export function assertInOrder(found: Found[], subject: string): void {
+  assert.equal(new Set(found.map(({ code }) => code)).size, found.length, `${subject}: something came twice`);
+  for (const [i, { code, name, score }] of found.entries()) {
+    assert.ok(score > 0 && score <= 1, `${subject}: ${code} has the score ${score}`);
+    if (i === 0) continue;
+    const before = found[i - 1];
+    assert.ok(before.score >= score, `${subject}: ${code} scores above what stands before it`);
+    if (before.score > score) continue;
+    const inOrder = before.name === name ? before.code < code : before.name < name;
+    assert.ok(inOrder, `${subject}: ${before.code} and ${code} tie in the wrong order`);
+  }
 }
 
 /** A query and the CCN that has to come first; several where the query fits them equally well. */
