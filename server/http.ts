@@ -30,11 +30,30 @@ export function serveHttp(
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest): void {
     handled++;
-    // A request that announces a body may smuggle a second one in it, so its connection ends with the answer.
     const hasBody = req.getHeader("content-length") !== "" || req.getHeader("transfer-encoding") !== "";
     const reply = answer(req, hasBody);
     const isHead = req.getCaseSensitiveMethod() === "HEAD";
-    const close = draining || hasBody;
+    if (!hasBody) return respond(res, reply, isHead, draining);
+    // A body may smuggle a second request in: while this one waits for its answer, the parser closes the connection
+    // when it finds another behind it.
+    let aborted = false;
+    pending++;
+    res.onAborted(() => {
+      aborted = true;
+      pending--;
+    });
+    setImmediate(() => {
+      if (aborted) return;
+      pending--;
+      try {
+        res.cork(() => respond(res, reply, isHead, true));
+      } catch {
+        // It was closed meanwhile.
+      }
+    });
+  }
+
+  function respond(res: uws.HttpResponse, reply: Reply, isHead: boolean, close: boolean): void {
     // The status has to come first: a later one is ignored.
     if (reply.status !== ok) res.writeStatus(reply.status);
     res.writeHeader(firstHeader, reply.headerLines);

@@ -42,11 +42,18 @@ const keyOptions = v.object({
     v.pipe(
       v.string(),
       v.regex(isoTime, "a time such as 2027-01-31T00:00:00Z"),
+      v.check(isTime, "a time that exists"),
       v.transform((text) => new Date(text)),
-      v.check((date) => !Number.isNaN(date.getTime()), "a time that exists"),
     ),
   ),
 });
+/** JavaScript takes the 30th of February for the 2nd of March. */
+function isTime(text: string): boolean {
+  const day = text.slice(0, 10);
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(Date.parse(text)) && midnight.toISOString().startsWith(day);
+}
+
 type AccountOptions = v.InferOutput<typeof accountOptions>;
 const overlapOptions = v.object({
   overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)),

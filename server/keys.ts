@@ -41,6 +41,8 @@ const capacity = 2 ** 20;
 /** An entry: state, account slot, expiry in Unix seconds (0 for none), unused, and half of the SHA-256. */
 const entryWords = 8;
 const [stateWord, slotWord, expiryWord, hashWord] = [0, 1, 2, 4];
+/** In the year 2106; a later one is as good. */
+const maxExpiry = 2 ** 32 - 1;
 const [empty, active, revoked] = [0, 1, 2];
 
 export class KeyTable {
@@ -62,7 +64,8 @@ export class KeyTable {
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
     this.#words[at + slotWord] = slot;
-    const expiry = key.expires_at === null ? 0 : Math.floor(Date.parse(key.expires_at) / 1000);
+    const expiry =
+      key.expires_at === null ? 0 : Math.min(maxExpiry, Math.floor(Date.parse(key.expires_at) / 1000));
     Atomics.store(this.#words, at + expiryWord, expiry);
     // Last: a reader that sees the state sees the rest.
     Atomics.store(this.#words, at + stateWord, key.revoked_at === null ? active : revoked);
@@ -77,7 +80,7 @@ export class KeyTable {
   /** The account slot of an entry; −1 when the key is revoked or expired. */
   slotOf(entry: number, nowSeconds: number): number {
     if (Atomics.load(this.#words, entry + stateWord) !== active) return -1;
-    const expiry = Atomics.load(this.#words, entry + expiryWord);
+    const expiry = Atomics.load(this.#words, entry + expiryWord) >>> 0;
     return expiry !== 0 && expiry <= nowSeconds ? -1 : this.#words[entry + slotWord];
   }
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { type Image, imageFormatVersion } from "../engine/index.ts";
 import type { Directory } from "./directory.ts";
-import type { Usage, Versions } from "./endpoint.ts";
+import type { Context, Usage, Versions } from "./endpoint.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
@@ -210,18 +210,28 @@ export class Service {
       );
     const { endpoint, version, segment } = target;
     const versions = this.#versions;
-    const image = findVersion(versions, version);
+    let image: Image | undefined;
     let live = false;
-    const usage = () => {
-      live = true;
-      return this.#usage(slot);
+    const context: Context = {
+      versions,
+      segment,
+      offset: 0,
+      // Asked for after the parameters are checked: a bad one is answered before an unknown version.
+      get image() {
+        image ??= findVersion(versions, version);
+        return image;
+      },
+      usage: () => {
+        live = true;
+        return this.#usage(slot);
+      },
     };
-    const body = endpoint.answer({ versions, image, segment, offset: 0, usage }, parseQuery(query));
+    const body = endpoint.answer(context, parseQuery(query));
     const exact = endpoint.kind === "page" || (version !== null && versions.byName.has(version));
     const answer: Answer = {
       tag:
         endpoint.kind === "versioned"
-          ? entityTag(image, `${endpoint.path}${segment}?${query}`)
+          ? entityTag(context.image, `${endpoint.path}${segment}?${query}`)
           : digest(body),
       cacheControl: exact ? "private, max-age=31536000, immutable" : "private, no-cache",
       identity: body,
@@ -300,9 +310,9 @@ export class Service {
   }
 }
 
-/** A strong ETag's text. The same request on the same data gives the same bytes, so it need not be made from them. */
+/** A strong ETag's text, without commas, which part ETags in If-None-Match. The same request on the same data gives the same bytes, so it need not be made from them. */
 function entityTag(image: Image, request: string): string {
-  const name = /^[!#-~]{0,80}$/.test(request) ? request : digest(request);
+  const name = /^[!#-+\--~]{0,80}$/.test(request) ? request : digest(request);
   return `${image.describe.sha256.slice(0, 16)}-${imageFormatVersion}-${name}`;
 }
 
