@@ -10,12 +10,15 @@ import {
   findGroup,
   type Image,
   sealSnapshot,
+  search,
   textOf,
 } from "../engine/index.ts";
 import { Directory } from "../server/directory.ts";
+import { endpoints } from "../server/endpoints.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
-import { Limits } from "../server/limits.ts";
+import { Limits, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
+import { checkParameters, parseQuery } from "../server/query.ts";
 import { type RequestHead, Service } from "../server/service.ts";
 
 /*
@@ -58,13 +61,15 @@ function drawQueries(image: Image, count: number): Query[] {
   return queries;
 }
 
-/** A service with one account that is never refused, and what asks it. */
+const keys = new KeyTable();
+const limits = new Limits();
+const key = generateKey(Buffer.alloc(32, 7));
+keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+limits.configure(0, maxBurst, maxQuota);
+const month = monthOf(Date.UTC(2026, 0, 1));
+
+/** What asks a service with one account that is never refused. */
 function serviceOver(image: Image) {
-  const keys = new KeyTable();
-  const limits = new Limits();
-  const key = generateKey(Buffer.alloc(32, 7));
-  keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
-  limits.configure(0, maxBurst, maxQuota);
   let now = Date.UTC(2026, 0, 1);
   const service = new Service({
     keys,
@@ -78,10 +83,10 @@ function serviceOver(image: Image) {
     },
   });
   const headers: Record<string, string> = { authorization: `Bearer ${key}` };
-  return (query: string) => {
+  return (query: string, path = "/api/v1/healthcare/prices") => {
     const request: RequestHead = {
       getCaseSensitiveMethod: () => "GET",
-      getUrl: () => "/api/v1/healthcare/prices",
+      getUrl: () => path,
       getQuery: () => query,
       getHeader: (name) => headers[name] ?? "",
     };
@@ -94,6 +99,7 @@ const file = encodeSnapshot(snapshot);
 const image = attachImage(buildImage(snapshot));
 const queries = drawQueries(image, 10_000);
 const ask = serviceOver(image);
+const [pricesEndpoint] = endpoints;
 const asText = ({ code, state, limit }: Query) =>
   `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 const texts = queries.map(asText);
@@ -112,17 +118,46 @@ assert.equal(
 );
 assert.equal(decodeSnapshot(file, "benchmark").sha256, snapshot.sha256);
 
+const words = [...new Set(snapshot.facilities.name.flatMap((name) => name.split(" ")))];
+const pickWord = random(seed + 1);
+const typed = () => {
+  const word = words[Math.floor(pickWord() * words.length)];
+  const at = Math.floor(pickWord() * word.length);
+  // One letter less, now and then: a typo.
+  return pickWord() < 0.3 ? word.slice(0, at) + word.slice(at + 1) : word;
+};
+const searches = Array.from({ length: 10_000 }, () => `${typed()} ${typed()}`);
+assert.equal(search(image, "facility", snapshot.facilities.ccn[0], 0, 1).documents[0], 0);
+
 const lookups = new Bench({ name: "queries", ...timing });
 lookups
   .add("engine: arguments to bytes, any procedure, state and limit", () => {
     const { code, state, limit } = queries[turn++ % queries.length];
     sink += encodePrices(image, findGroup(image, code, state), limit).length;
   })
+  .add("parse and check a query", () => {
+    sink +=
+      checkParameters(pricesEndpoint.parameters, parseQuery(texts[turn++ % texts.length])).limit === 0
+        ? 0
+        : 1;
+  })
+  .add("look up a key never seen before (SHA-256 and table)", () => {
+    sink += keys.find(hashKey(key)) + 1;
+  })
+  .add("limiter: admit one request", () => {
+    sink += limits.admit(0, month, turn++) === 0 ? 0 : 1;
+  })
   .add("request to reply, one hot query (prepared)", () => {
     sink += ask(texts[0]).body?.length ?? 0;
   })
-  .add("request to reply, any of 10,000 queries (mostly not prepared)", () => {
+  .add("request to reply, any of 10,000 queries (prepared anew)", () => {
     sink += ask(texts[turn++ % texts.length]).body?.length ?? 0;
+  })
+  .add("request to reply, search never seen before", () => {
+    sink += ask(`q=${searches[turn++ % searches.length]}`, "/api/v1/search").body?.length ?? 0;
+  })
+  .add("request to reply, one search (prepared)", () => {
+    sink += ask("q=general+hospital", "/api/v1/search").body?.length ?? 0;
   });
 await lookups.run();
 

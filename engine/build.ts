@@ -1,7 +1,8 @@
+import { validity } from "./arrow.ts";
 import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
 import { DataError } from "./errors.ts";
 import { allocateImage, type Description, maxImageBytes, stateIndex, summaryFields } from "./image.ts";
-import { validity } from "./parquet.ts";
+
 import { stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";

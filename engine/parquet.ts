@@ -1,6 +1,7 @@
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import * as v from "valibot";
+import { validity } from "./arrow.ts";
 import { DataError, shown } from "./errors.ts";
 import { type ParquetFooter, readParquetFooter } from "./footer.ts";
 import {
@@ -95,17 +96,6 @@ function amountVector(amounts: Int32Array) {
       data: amounts.slice(),
     }),
   );
-}
-
-/** Arrow's validity bitmap of a column of amounts: bit i is 0 where amount i is blank. */
-export function validity(amounts: Int32Array): { nullBitmap: Uint8Array; nullCount: number } {
-  const nullBitmap = new Uint8Array(Math.ceil(amounts.length / 8));
-  let nullCount = 0;
-  for (let i = 0; i < amounts.length; i++) {
-    if (amounts[i] === blank) nullCount++;
-    else nullBitmap[i >> 3] |= 1 << (i & 7);
-  }
-  return { nullBitmap, nullCount };
 }
 
 /**

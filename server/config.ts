@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { shown } from "../engine/index.ts";
+import { shown } from "../engine/query.ts";
 import { wholeNumber } from "./query.ts";
 
 const defaultDatasetsDir = "datasets/snapshots";

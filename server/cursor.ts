@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import * as v from "valibot";
-import { type Image, versionName } from "../engine/index.ts";
+import { type Image, versionName } from "../engine/query.ts";
 
 /** Where a page starts: opaque to clients, bound to one data version and its content. */
 export interface Cursor {

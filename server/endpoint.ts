@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Image } from "../engine/index.ts";
+import type { Image } from "../engine/query.ts";
 import type { ErrorType } from "./errors.ts";
 import { checkParameters, type Parameters } from "./query.ts";
 

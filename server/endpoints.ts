@@ -17,7 +17,7 @@ import {
   statusOf,
   textAt,
   versionName,
-} from "../engine/index.ts";
+} from "../engine/query.ts";
 import { contentOf, decodeCursor, encodeCursor } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
 import { ApiError, echo, echoUndecoded } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { DataError, shown } from "../engine/index.ts";
+import { DataError, shown } from "../engine/query.ts";
 import { runCommand } from "./command.ts";
 import type { Store } from "./store.ts";
 

@@ -31,11 +31,38 @@ export function serveHttp(
   function handle(res: uws.HttpResponse, req: uws.HttpRequest): void {
     handled++;
     const hasBody = req.getHeader("content-length") !== "" || req.getHeader("transfer-encoding") !== "";
-    const reply = answer(req, hasBody);
+    const isLast = hasBody || /\bclose\b/i.test(req.getHeader("connection"));
     const isHead = req.getCaseSensitiveMethod() === "HEAD";
-    if (!hasBody) return respond(res, reply, isHead, draining);
-    // A body may smuggle a second request in: while this one waits for its answer, the parser closes the connection
-    // when it finds another behind it.
+    const reply = answer(req, hasBody);
+    if (isLast) respondLast(res, reply, isHead);
+    // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
+    else res.cork(() => respond(res, reply, isHead));
+  }
+
+  function writeHead(res: uws.HttpResponse, reply: Reply): void {
+    // The status has to come first: a later one is ignored.
+    if (reply.status !== ok) res.writeStatus(reply.status);
+    res.writeHeader(firstHeader, reply.headerLines);
+    res.writeHeader("X-RateLimit-Remaining", `${reply.remaining}\r\nX-RateLimit-Reset: ${reply.reset}`);
+  }
+
+  function respond(res: uws.HttpResponse, reply: Reply, isHead: boolean): void {
+    writeHead(res, reply);
+    if (draining) res.writeHeader("Connection", "close");
+    const { body } = reply;
+    if (body !== undefined && !isHead) send(res, body);
+    else {
+      // Its own argument for the length would abort the process.
+      if (body !== undefined) res.writeHeader("Content-Length", String(body.length));
+      res.endWithoutBody();
+    }
+  }
+
+  /**
+   * Answers and closes the connection. A body may smuggle a second request in: while this one waits for its answer, the
+   * parser closes the connection when it finds another behind it.
+   */
+  function respondLast(res: uws.HttpResponse, reply: Reply, isHead: boolean): void {
     let aborted = false;
     pending++;
     res.onAborted(() => {
@@ -45,27 +72,13 @@ export function serveHttp(
     setImmediate(() => {
       if (aborted) return;
       pending--;
-      try {
-        res.cork(() => respond(res, reply, isHead, true));
-      } catch {
-        // It was closed meanwhile.
-      }
+      res.cork(() => {
+        writeHead(res, reply);
+        const { body } = reply;
+        if (body !== undefined && !isHead) res.end(body, true);
+        else res.endWithoutBody(body?.length ?? 0, true);
+      });
     });
-  }
-
-  function respond(res: uws.HttpResponse, reply: Reply, isHead: boolean, close: boolean): void {
-    // The status has to come first: a later one is ignored.
-    if (reply.status !== ok) res.writeStatus(reply.status);
-    res.writeHeader(firstHeader, reply.headerLines);
-    res.writeHeader("X-RateLimit-Remaining", `${reply.remaining}\r\nX-RateLimit-Reset: ${reply.reset}`);
-    const { body } = reply;
-    if (body === undefined || isHead) {
-      if (body !== undefined) res.writeHeader("Content-Length", String(body.length));
-      // With a length of its own, endWithoutBody() aborts the process.
-      if (close) res.endWithoutBody(undefined, true);
-      else res.endWithoutBody();
-    } else if (close) res.end(body, true);
-    else send(res, body);
   }
 
   /** Sends what the socket takes now and the rest as it drains; `end()` would buffer it all, for any number of requests. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import * as v from "valibot";
-import { DataError, shown } from "../engine/index.ts";
+import { DataError, shown } from "../engine/query.ts";
 import { runCommand } from "./command.ts";
 import { maxNameLength } from "./directory.ts";
 import { generateKey, hashKey } from "./keys.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { DataError } from "../engine/index.ts";
+import { DataError } from "../engine/query.ts";
 
 /**
  * Keeps a second server off a state folder. The operating system drops the lock with the process, however it ends.
@@ -12,8 +12,9 @@ export function lockFolder(folder: string): () => void {
   const database = new Database(join(folder, "server.lock"), { timeout: 0 });
   try {
     database.exec("BEGIN EXCLUSIVE");
-  } catch {
+  } catch (error) {
     database.close();
+    if (!(error instanceof Database.SqliteError && error.code === "SQLITE_BUSY")) throw error;
     throw new DataError(
       `STATE_DIR ${folder}`,
       "another server that uses it",

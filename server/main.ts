@@ -2,9 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pino, { type Logger } from "pino";
-import { publishSnapshot } from "../datasets/publish.ts";
-import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
-import { DataError, sealSnapshot } from "../engine/index.ts";
+import { DataError } from "../engine/query.ts";
 import { Accounts } from "./accounts.ts";
 import { readSettings, type Settings } from "./config.ts";
 import { Directory } from "./directory.ts";
@@ -31,7 +29,14 @@ const maxStopMs = 9000;
 const sampleYears = [2023, 2024];
 
 /** The first start without settings: a folder of synthetic snapshots. */
-function writeSample(folder: string): void {
+async function writeSample(folder: string): Promise<void> {
+  // Only here, because what writes snapshots takes memory and time to load.
+  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, { sealSnapshot }] =
+    await Promise.all([
+      import("../datasets/publish.ts"),
+      import("../datasets/synthetic.ts"),
+      import("../engine/index.ts"),
+    ]);
   process.stdout.write(
     `no snapshots in ${folder}: writing a synthetic sample (invented facilities and amounts)\n`,
   );
@@ -98,6 +103,9 @@ function url(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** What SIGHUP does; it never ends the process. */
+let onHangup = () => {};
+
 async function start(
   settings: Settings,
   log: Logger,
@@ -118,7 +126,7 @@ async function start(
         "no snapshots",
         "at least one <year>.<revision>.parquet",
       );
-    writeSample(datasetsDir);
+    await writeSample(datasetsDir);
   }
   let threads: ServingThreads | undefined;
   const snapshots = new SnapshotFolder(datasetsDir, log, metrics, async (images) => threads?.publish(images));
@@ -140,8 +148,8 @@ async function start(
       keys: keys.buffer,
       limits: limits.buffer,
       directory: directory.buffer,
-      images: snapshots.published(),
     },
+    snapshots.published(),
     onFailure,
     (stack) => {
       metrics.requestsFailed.inc();
@@ -163,7 +171,7 @@ async function start(
   const webhooks = new Webhooks(store, log, settings.webhookAllowLoopback);
   const reportDelivery = (error: unknown) => log.error({ reason: String(error) }, "delivering events failed");
   const scan = () => void snapshots.scan();
-  process.on("SIGHUP", scan);
+  onHangup = scan;
   const timers = [
     repeat("reading accounts and keys", refreshMs, () => accounts.refresh()),
     repeat("saving usage", saveMs, () => {
@@ -188,7 +196,7 @@ async function start(
     ready = false;
     await serving.stop();
     for (const timer of timers) clearInterval(timer);
-    process.off("SIGHUP", scan);
+    onHangup = () => {};
     try {
       logEvents(accounts.save(Date.now()));
     } catch (error) {
@@ -208,6 +216,7 @@ if (Array.isArray(settings)) {
   process.exit(1);
 }
 const log = pino({ base: null }, pino.destination({ fd: 2, sync: true }));
+process.on("SIGHUP", () => onHangup());
 try {
   let stopping = false;
   const end = async (exitCode: number) => {

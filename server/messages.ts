@@ -9,9 +9,9 @@ export interface ServeData {
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
   directory: SharedArrayBuffer;
-  images: Published;
 }
 
+/** The first `publish` makes a thread listen. */
 export type ToServe = { type: "publish"; images: Published } | { type: "drain" } | { type: "close" };
 
 export type FromServe =

@@ -1,4 +1,4 @@
-import type { Image } from "../engine/index.ts";
+import type { Image } from "../engine/query.ts";
 import type { Endpoint, Versions } from "./endpoint.ts";
 import { ApiError, echoUndecoded } from "./errors.ts";
 import { allEndpoints } from "./openapi.ts";

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { attachImage, versionName } from "../engine/index.ts";
+import { attachImage, versionName } from "../engine/query.ts";
 import { Directory } from "./directory.ts";
 import type { Versions } from "./endpoint.ts";
 import { type HttpServer, serveHttp } from "./http.ts";
@@ -30,18 +30,6 @@ function versionsOf(published: Published): Versions {
   };
 }
 
-const data: ServeData = workerData;
-const service = new Service({
-  keys: new KeyTable(data.keys),
-  limits: new Limits(data.limits),
-  directory: new Directory(data.directory),
-  versions: versionsOf(data.images),
-  now: Date.now,
-  steadyNow: steadyClock(),
-  report: (error) =>
-    send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
-});
-
 /** Ends when the connections have been quiet for a while, or at the latest after `maxDrainMs`. */
 function drain(server: HttpServer): void {
   server.drain();
@@ -59,22 +47,43 @@ function drain(server: HttpServer): void {
   }, drainStepMs);
 }
 
-try {
+const data: ServeData = workerData;
+
+/** Answers from these images on, and listens. */
+function start(images: Published): { service: Service; server: HttpServer } {
+  const service = new Service({
+    keys: new KeyTable(data.keys),
+    limits: new Limits(data.limits),
+    directory: new Directory(data.directory),
+    versions: versionsOf(images),
+    now: Date.now,
+    steadyNow: steadyClock(),
+    report: (error) =>
+      send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
+  });
   const server = serveHttp(data.host, data.port, (request, hasBody) => service.answer(request, hasBody));
-  control.on("message", (message: ToServe) => {
-    if (message.type === "publish") {
-      service.publish(versionsOf(message.images));
-      send({ type: "published" });
-      setImmediate(collectGarbage);
-    } else if (message.type === "drain") drain(server);
-    else {
-      // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
-      server.close();
+  return { service, server };
+}
+
+let started: ReturnType<typeof start> | undefined;
+control.on("message", (message: ToServe) => {
+  if (message.type === "publish" && started === undefined) {
+    try {
+      started = start(message.images);
+      send({ type: "listening" });
+    } catch (error) {
+      send({ type: "failed", reason: error instanceof Error ? error.message : String(error) });
       control.close();
     }
-  });
-  send({ type: "listening" });
-} catch (error) {
-  send({ type: "failed", reason: error instanceof Error ? error.message : String(error) });
-  control.close();
-}
+  } else if (message.type === "publish") {
+    started?.service.publish(versionsOf(message.images));
+    send({ type: "published" });
+    setImmediate(collectGarbage);
+  } else if (message.type === "drain") {
+    if (started !== undefined) drain(started.server);
+  } else {
+    // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
+    started?.server.close();
+    control.close();
+  }
+});

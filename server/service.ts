@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
-import { type Image, imageFormatVersion } from "../engine/index.ts";
+import { type Image, imageFormatVersion } from "../engine/query.ts";
 import type { Directory } from "./directory.ts";
 import type { Context, Usage, Versions } from "./endpoint.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "pino";
-import { attachImage, DataError, type Image, versionName } from "../engine/index.ts";
+import { attachImage, DataError, type Image, versionName } from "../engine/query.ts";
 import type { FromLoad, LoadData, Published } from "./messages.ts";
 import type { Metrics } from "./metrics.ts";
 import { collectGarbage } from "./runtime.ts";
@@ -140,6 +140,8 @@ export class SnapshotFolder {
   #list(): Map<string, FileState> | undefined {
     try {
       const states = new Map<string, FileState>();
+      // Without a folder nothing is known of the files: that's not the same as none being there.
+      statSync(this.#folder);
       for (const name of listSnapshots(this.#folder)) {
         const state = stateOf(join(this.#folder, name));
         if (state !== undefined) states.set(name, state);

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { DataError } from "../engine/index.ts";
+import { DataError } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
 
 const schemaVersion = 1;

@@ -8,7 +8,7 @@ class ServingThread {
 
   constructor(data: ServeData, onFailure: (reason: string) => void, onError: (stack: string) => void) {
     this.#worker = new Worker(new URL("./serve.ts", import.meta.url), { workerData: data });
-    this.#worker.on("error", (error) => onFailure(error.stack ?? error.message));
+    this.#worker.on("error", (error) => onFailure(error.message));
     this.#worker.on("message", (message: FromServe) => {
       if (message.type === "failed") onFailure(message.reason);
       else if (message.type === "error") onError(message.stack);
@@ -34,6 +34,7 @@ export class ServingThreads {
   /**
    * Starts threads that share a port.
    *
+   * @param images what they serve at first
    * @param onFailure told when a thread ends that should not
    * @param onError told of each request that failed by our fault
    * @throws Error when one of them can't be started
@@ -41,6 +42,7 @@ export class ServingThreads {
   static async start(
     count: number,
     data: ServeData,
+    images: Published,
     onFailure: (reason: string) => void,
     onError: (stack: string) => void,
   ): Promise<ServingThreads> {
@@ -54,6 +56,8 @@ export class ServingThreads {
       () => new ServingThread(data, (reason) => (started ? onFailure(reason) : fail(reason)), onError),
     );
     try {
+      // By message: what a thread is started with stays in memory as long as the thread.
+      for (const thread of threads) thread.send({ type: "publish", images });
       await Promise.race([failed, Promise.all(threads.map((thread) => thread.hears("listening")))]);
     } catch (error) {
       for (const thread of threads) thread.send({ type: "close" });

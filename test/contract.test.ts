@@ -21,7 +21,15 @@ const stateDir = temporaryFolder();
 const [revokedKey, expiredKey] = [generateKey(), generateKey()];
 const store = Store.open(stateDir);
 const now = new Date();
-const { id } = store.createAccount({ name: "past", plan: "free", burst: 10, quota: 100 }, now);
+const past = {
+  name: "past",
+  plan: "free",
+  burst: 10,
+  quota: 100,
+  webhook: null,
+  webhook_secret: null,
+} as const;
+const { id } = store.createAccount(past, now);
 store.revokeKey(store.createKey(id, hashKey(revokedKey), revokedKey.slice(-4), null, now), now);
 store.createKey(id, hashKey(expiredKey), expiredKey.slice(-4), new Date(now.getTime() - 60_000), now);
 store.close();
@@ -64,7 +72,7 @@ const supported = /unknown parameter .*; supported are procedure, state, limit$/
 const limitRange = /^limit is .*, expected a whole number from 1 to 50$/;
 const validStates = new RegExp(`expected one of ${stateCodes.join(", ")}$`);
 const isRequired = /^the parameter procedure is required$/;
-const percentEncoded = /expected percent-encoded UTF-8$/;
+const percentEncoded = /isn't percent-encoded UTF-8$/;
 const control = /control character/;
 const twice = /^"\w+" is given twice, expected once$/;
 const loaded = new RegExp(`loaded are ${versions.join(", ").replaceAll(".", "\\.")}$`);
@@ -94,7 +102,7 @@ const mistakes: Case[] = [
   ["?procedure=%zz", 400, "invalid_parameter", "procedure", percentEncoded],
   ["?procedure=50%", 400, "invalid_parameter", "procedure", percentEncoded],
   ["?procedure=50%4", 400, "invalid_parameter", "procedure", percentEncoded],
-  [`?${p}&%zz=1`, 400, "invalid_parameter", "%zz", percentEncoded],
+  [`?${p}&%zz=1`, 400, "invalid_parameter", undefined, percentEncoded],
   ["?procedure=%FF", 400, "invalid_parameter", "procedure", percentEncoded],
   ["?procedure=%C0%80", 400, "invalid_parameter", "procedure", percentEncoded],
   ["?procedure=%ED%A0%80", 400, "invalid_parameter", "procedure", percentEncoded],
@@ -104,7 +112,7 @@ const mistakes: Case[] = [
   ["?procedure=5072%0A", 400, "invalid_parameter", "procedure", control],
   ["?procedure=5072%7F", 400, "invalid_parameter", "procedure", control],
   ["?procedure=5072%C2%85", 400, "invalid_parameter", "procedure", control],
-  [`?${p}&a%09b=1`, 400, "invalid_parameter", "a%09b", control],
+  [`?${p}&a%09b=1`, 400, "invalid_parameter", undefined, control],
 
   [`?${p}&limit=0`, 400, "invalid_parameter", "limit", limitRange],
   [`?${p}&limit=51`, 400, "invalid_parameter", "limit", limitRange],
@@ -145,8 +153,8 @@ const mistakes: Case[] = [
   [`/api/v1/versions/2024.03/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
   [`/api/v1/versions/current/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
 
-  ["/", 404, "unknown_endpoint", undefined, /^there is no endpoint "\/"$/],
-  ["/api/v1", 404, "unknown_endpoint", undefined, /no endpoint "\/api\/v1"/],
+  ["/", 404, "unknown_endpoint", undefined, /^there is no endpoint at "\/"$/],
+  ["/api/v1", 404, "unknown_endpoint", undefined, /no endpoint at "\/api\/v1"/],
   ["/api/v1/", 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v2/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
@@ -201,7 +209,7 @@ test("bytes that are no UTF-8 give invalid_parameter", async () => {
 });
 
 test("no input is echoed beyond 64 characters", async () => {
-  const long = "z".repeat(1500);
+  const long = "z-".repeat(750);
   for (const request of [
     `?procedure=${long}`,
     `?procedure=${long}%`,
@@ -213,12 +221,11 @@ test("no input is echoed beyond 64 characters", async () => {
     `?${long}=1&${long}=1`,
     `/${long}`,
     `/api/v1/versions/${long}/healthcare/prices?${p}`,
-    `${long} ?${p}`,
   ]) {
     const answer = await send(request);
     assert.ok(answer.status >= 400, request);
     const { message, param = "" } = answer.error();
-    for (const text of [message, param]) assert.doesNotMatch(text, /z{65}/, request);
+    for (const text of [message, param]) assert.doesNotMatch(text, /(z-){33}/, request);
   }
 });
 

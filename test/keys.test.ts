@@ -1,24 +1,82 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
+import { crc32 } from "node:zlib";
+import { Accounts } from "../server/accounts.ts";
+import { Directory } from "../server/directory.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed, KeyTable } from "../server/keys.ts";
-import { call, pricesPath, runKeys, startServer, temporaryFolder, until } from "./server.ts";
+import { Limits } from "../server/limits.ts";
+import { plans } from "../server/plans.ts";
+import { Store } from "../server/store.ts";
+import {
+  type Answer,
+  Connection,
+  call,
+  pricesPath,
+  requestText,
+  runKeys,
+  startServer,
+  temporaryFolder,
+  until,
+} from "./server.ts";
 
-/** API keys: their form, the table that serving threads look them up in, and the operator's command. */
+/** API keys: their form, the table that serving threads look them up in, and their life under a running server. */
+
+const webhookBodies: string[] = [];
+const receiver = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  webhookBodies.push(JSON.stringify(request.headers), Buffer.concat(chunks).toString());
+  response.end();
+});
+receiver.listen(0, "127.0.0.1");
+await once(receiver, "listening");
+const receiverAddress = receiver.address();
+assert.ok(typeof receiverAddress === "object" && receiverAddress !== null);
+
+/** Hashes of many keys, of which a few are known. */
+const knownKeys = new Map([0, 1, 999, 1000, 50_000, 99_999].map((i) => [i, generateKey()]));
+const hashes = Array.from({ length: 100_000 }, (_, i) => {
+  const key = knownKeys.get(i);
+  return key === undefined ? randomBytes(32) : hashKey(key);
+});
+const manyAccounts = 1000;
+const stateDir = temporaryFolder();
+const store = Store.open(stateDir);
+const plain = { plan: "enterprise", burst: 1_000_000, webhook: null, webhook_secret: null } as const;
+const watching = {
+  webhook: `http://127.0.0.1:${receiverAddress.port}/`,
+  webhook_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+};
+
+function storeAccount(name: string, quota: number, options = {}): number {
+  return store.createAccount({ ...plain, name, quota, ...options }, new Date()).id;
+}
+
+function storeKey(account: number): string {
+  const key = generateKey();
+  store.createKey(account, hashKey(key), key.slice(-4), null, new Date());
+  return key;
+}
+
+const made = store.atomically(() => {
+  const ids = Array.from({ length: manyAccounts }, (_, i) => storeAccount(`account ${i}`, 1000 + i));
+  for (const [i, hash] of hashes.entries())
+    store.createKey(ids[i % manyAccounts], hash, "0000", null, new Date());
+  return { watched: storeAccount("watched", 40, watching), life: storeAccount("life", 1000) };
+});
+const server = await startServer({ stateDir, env: { THREADS: "2", WEBHOOK_ALLOW_LOOPBACK: "true" } });
+after(async () => {
+  assert.equal(await server.stop(), 0);
+  store.close();
+  receiver.close();
+});
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** CRC-32 bit by bit, as ISO 3309 has it. */
-function crc32(text: string): number {
-  let crc = 0xffffffff;
-  for (const byte of Buffer.from(text)) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  return (crc ^ 0xffffffff) >>> 0;
-}
 
 function fromBase62(text: string): bigint {
   return [...text].reduce((value, digit) => value * 62n + BigInt(alphabet.indexOf(digit)), 0n);
@@ -114,13 +172,6 @@ test("keys whose hashes begin alike are told apart, also around the table's end"
   }
 });
 
-test("a revoked key stays known, and unusable", () => {
-  const hash = hashKey(generateKey());
-  inTable.put(stored(hash), 3);
-  inTable.put(stored(hash, null, "2026-01-01T00:00:00.000Z"), 3);
-  assert.equal(slotIn(inTable, hash), -1);
-});
-
 for (const expires of ["2027-01-31T00:00:00.000Z", "2038-01-19T03:14:08.000Z", "2099-12-31T23:59:59.000Z"])
   test(`a key that expires at ${expires} is usable up to then`, () => {
     const hash = hashKey(generateKey());
@@ -138,140 +189,215 @@ test("what one thread puts into the table, another finds", () => {
   inTable.put(stored(hash), 9);
   assert.equal(slotIn(other, hash), 9);
   inTable.put(stored(hash, null, "2026-01-01T00:00:00.000Z"), 9);
-  assert.equal(slotIn(other, hash), -1);
+  assert.equal(slotIn(other, hash), -1, "a revoked key stays known, and unusable");
 });
 
-const stateDir = temporaryFolder();
-const enterprise = ["--plan", "enterprise", "--burst", "1000", "--quota", "1000"];
+test("a hundred thousand keys are found with their accounts, and others aren't", () => {
+  const [table, directory] = [new KeyTable(), new Directory()];
+  const accounts = new Accounts(store, table, new Limits(), directory, Date.now());
+  assert.ok(accounts);
+  for (const [i, hash] of hashes.entries()) {
+    const slot = slotIn(table, hash) ?? -1;
+    if (slot < 0 || directory.get(slot).name !== `account ${i % manyAccounts}`) assert.fail(`key ${i}`);
+  }
+  for (let i = 0; i < 10_000; i++) assert.equal(slotIn(table, randomBytes(32)), undefined);
+});
 
-async function created(...options: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runKeys(stateDir, "create", ...options);
-  assert.equal(code, 0, stderr);
-  assert.equal(stderr, "");
-  assert.match(stdout, /^hcq_[0-9A-Za-z]{49}\n$/);
+test("a server that has a hundred thousand keys answers each by its account", async () => {
+  for (const [i, key] of knownKeys) {
+    const answer = await call({ ...server, key }, "GET /api/v1/usage");
+    assert.match(answer.body.toString(), new RegExp(`^{"account":"account ${i % manyAccounts}"`));
+    assert.ok(answer.remaining < 1000 + (i % manyAccounts));
+  }
+  assert.equal((await call({ ...server, key: generateKey() }, "GET /api/v1/usage")).status, 401);
+});
+
+test("an account and its key that are written while the tables are being read are both known afterwards", () => {
+  const folder = temporaryFolder();
+  const [reader, writer] = [Store.open(folder), Store.open(folder)];
+  const table = new KeyTable();
+  const key = generateKey();
+  const accounts = new Accounts(reader, table, new Limits(), new Directory(), Date.now());
+  const since = reader.accountsSince.bind(reader);
+  reader.accountsSince = (changed) => {
+    const rows = since(changed);
+    reader.accountsSince = since;
+    writer.atomically(() => {
+      const { id } = writer.createAccount({ ...plain, name: "new", quota: 10 }, new Date());
+      writer.createKey(id, hashKey(key), key.slice(-4), null, new Date());
+    });
+    return rows;
+  };
+  const { id } = writer.createAccount({ ...plain, name: "other", quota: 10 }, new Date());
+  assert.ok(id > 0);
+  for (let i = 0; i < 3; i++) accounts.refresh();
+  assert.equal(slotIn(table, hashKey(key)), 1);
+  reader.close();
+  writer.close();
+});
+
+/** Connections enough to reach both threads of the server. */
+const connections = await Promise.all(Array.from({ length: 8 }, () => Connection.open(server.api)));
+after(() => {
+  for (const connection of connections) connection.close();
+});
+
+/** Asks with a key on every connection. */
+async function everywhere(key: string, request = `GET ${pricesPath}?procedure=5073`): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const connection of connections) {
+    await connection.send(requestText(request, { Authorization: `Bearer ${key}` }));
+    answers.push(await connection.answer());
+  }
+  return answers;
+}
+
+async function untilEverywhere(
+  what: string,
+  key: string,
+  expected: (answer: Answer) => boolean,
+): Promise<void> {
+  await until(what, async () => (await everywhere(key)).every(expected));
+}
+
+async function command(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runKeys(stateDir, ...words);
+  assert.deepEqual([code, stderr], [0, ""]);
   return stdout.trim();
 }
 
-const keys = [
-  await created("--account", "A & B hospitals", "--plan", "free"),
-  await created("--account", "A & B hospitals", "--expires", "2037-01-01"),
-  await created("--account", "large", ...enterprise),
-];
-
-/** The fields of `keys list`, a line each. */
-async function listed(): Promise<string[][]> {
-  const { code, stdout } = await runKeys(stateDir, "list");
-  assert.equal(code, 0);
-  return stdout
-    .trim()
-    .split("\n")
-    .map((line) => line.split("\t"));
-}
-
-async function idOf(key: string): Promise<string> {
-  const line = (await listed()).find((fields) => fields.includes(`…${key.slice(-4)}`));
-  return line?.[0] ?? assert.fail("the key is listed");
-}
-
-test("the list shows every key by id, account, plan and last four characters", async () => {
-  const [header, ...lines] = await listed();
-  assert.deepEqual(header, ["id", "account", "plan", "key", "state", "created", "expires"]);
-  assert.deepEqual(
-    lines.map(([, account, plan, key, state, , expires]) => [account, plan, key, state, expires]),
-    [
-      ["A & B hospitals", "free", `…${keys[0].slice(-4)}`, "active", "never"],
-      ["A & B hospitals", "free", `…${keys[1].slice(-4)}`, "active", "2037-01-01T00:00:00.000Z"],
-      ["large", "enterprise", `…${keys[2].slice(-4)}`, "active", "never"],
-    ],
+const idOf = (key: string) =>
+  String(
+    store.keysSince(0).find(({ hash }) => hash.equals(hashKey(key)))?.id ?? assert.fail("the key is stored"),
   );
-  const text = lines.flat().join(" ");
-  for (const key of keys) assert.ok(!text.includes(key.slice(4, 20)) && !text.includes(key.slice(-5)));
+const works = ({ status }: Answer) => status === 200;
+const isRefused = ({ status }: Answer) => status === 401;
+
+test("a running server obeys in all threads: a new key works, a revoked one doesn't any more", async () => {
+  const other = storeKey(made.life);
+  const key = await command("create", "--account", "a new one", "--plan", "business");
+  await untilEverywhere("the new key to work", key, works);
+  assert.equal(await command("revoke", idOf(key)), "");
+  await untilEverywhere("the revoked key to fail", key, isRefused);
+  await untilEverywhere("the other key to work", other, works);
 });
 
-test("the database has no key, only its SHA-256", () => {
-  const files = readdirSync(stateDir).map((name) => readFileSync(path.join(stateDir, name)));
-  const bytes = Buffer.concat(files);
-  assert.ok(bytes.length > 0);
-  for (const key of keys) {
-    assert.ok(!bytes.includes(key.slice(4, 20)));
-    assert.ok(!bytes.includes(key.slice(-5)));
-    assert.ok(bytes.includes(createHash("sha256").update(key).digest()));
-  }
+test("a running server obeys in all threads: a key ends when it expires", async () => {
+  const key = storeKey(made.life);
+  await untilEverywhere("the key to work", key, works);
+  store.expireKey(Number(idOf(key)), new Date(Date.now() + 1500));
+  await untilEverywhere("the key to expire", key, isRefused);
 });
 
-for (const [args, message] of [
-  [[], /^usage:/],
-  [["help"], /^usage:/],
-  [["create"], /--account.*is required/],
-  [["create", "--account", ""], /1 to 64 .*characters/],
-  [["create", "--account", " x"], /none at the ends a space/],
-  [["create", "--account", "new"], /--plan: found nothing, expected a plan, because the account new is new/],
-  [["create", "--account", "new", "--plan", "gold"], /--plan: found "gold", expected one of free, developer/],
-  [["create", "--account", "new", "--plan", "enterprise"], /expected both for the plan enterprise/],
-  [["create", "--account", "new", "--plan", "enterprise", "--burst", "5"], /expected both/],
-  [["create", "--account", "new", "--plan", "enterprise", "--quota", "5"], /expected both/],
-  [
-    ["create", "--account", "new", "--plan", "enterprise", "--quota", "5", "--burst", "0"],
-    /--burst.*from 1 to/,
-  ],
-  [
-    ["create", "--account", "new", "--plan", "free", "--burst", "5", "--quota", "5"],
-    /none for the plan free/,
-  ],
-  [["create", "--account", "large", "--plan", "free"], /expected enterprise/],
-  [["create", "--account", "large", "--quota", "5"], /none for an account that exists/],
-  [["create", "--account", "large", "--expires", "2020-01-01"], /--expires.*expected a time to come/],
-  [["create", "--account", "large", "--expires", "tomorrow"], /--expires: found "tomorrow", expected a time/],
-  [["create", "--account", "large", "--expires", "2099-13-01"], /expected a time that exists/],
-  [["create", "--account", "large", "--expires", "2099-02-30"], /expected a time that exists/],
-  [["create", "--account", "large", "--colour", "red"], /--colour/],
-  [["create", "large"], /large/],
-  [["list", "all"], /^usage:/],
-  [["revoke"], /keys revoke: found nothing/],
-  [["revoke", "x"], /one key id from keys list/],
-  [["revoke", "0"], /one key id/],
-  [["revoke", "1", "2"], /one key id/],
-  [["revoke", "999"], /^key 999: found none of that id/],
-] as const)
-  test(`keys ${args.join(" ")} is refused`, async () => {
-    const { code, stdout, stderr } = await runKeys(stateDir, ...args);
-    assert.equal(code, 1);
-    assert.equal(stdout, "");
-    assert.match(stderr, message);
-    assert.doesNotMatch(stderr, /\n\s+at /);
+test("a running server obeys in all threads: rotating gives a new key and resets neither ceiling", async () => {
+  const old = storeKey(storeAccount("rotating", 500, { burst: 1 }));
+  await until("the old key to work", async () =>
+    works(await call({ ...server, key: old }, "GET /api/v1/usage")),
+  );
+  const key = await command("rotate", idOf(old), "--overlap", "1");
+  const left = await until("the new key to work", async () => {
+    const answer = await call({ ...server, key }, "GET /api/v1/usage");
+    return works(answer) && answer.remaining;
   });
-
-test("what was refused has changed nothing", async () => {
-  assert.equal((await listed()).length, 1 + keys.length);
+  assert.ok(left < 499, `${left} are left`);
+  const pair = await until("the old key's turn", async () => {
+    const [connection] = connections;
+    const texts = [old, key].map((used) =>
+      requestText("GET /api/v1/usage", { Authorization: `Bearer ${used}` }),
+    );
+    await connection.send(texts.join(""));
+    const answers = [await connection.answer(), await connection.answer()];
+    return works(answers[0]) && answers;
+  });
+  assert.deepEqual([pair[1].status, pair[0].remaining < left], [429, true]);
 });
 
-test("a running server obeys: a new key works, a revoked one doesn't any more", async () => {
-  const server = await startServer({ stateDir });
-  after(() => server.stop());
-  const status = async (key: string) =>
-    (await call({ api: server.api, key }, `GET ${pricesPath}?procedure=5072`)).status;
-  for (const key of keys) assert.equal(await status(key), 200);
-
-  const key = await created("--account", "large");
-  await until("the new key to work", async () => (await status(key)) === 200);
-  const { code, stdout, stderr } = await server.keys("revoke", await idOf(key));
-  assert.deepEqual([code, stdout, stderr], [0, "", ""]);
-  await until("the revoked key to fail", async () => (await status(key)) === 401);
-  assert.equal(await status(keys[2]), 200, "the account's other key works");
-
-  const fleeting = await created(
-    "--account",
-    "large",
-    "--expires",
-    new Date(Date.now() + 2000).toISOString(),
+test("a running server obeys in all threads: an account's plan and numbers change", async () => {
+  const key = storeKey(storeAccount("growing", 100, { burst: 1000 }));
+  await untilEverywhere("the key to work", key, works);
+  const growing = store.account("growing") ?? assert.fail("the account is stored");
+  store.updateAccount({ ...growing, quota: 1_000_000_000 });
+  await untilEverywhere("the higher quota", key, ({ remaining }) => remaining > 999_000_000);
+  store.updateAccount({ ...growing, plan: "startup", ...plans.startup });
+  await untilEverywhere(
+    "the plan's quota",
+    key,
+    ({ status, remaining }) => status === 200 && remaining < 10_000_000,
   );
-  await until("the key to expire", async () => (await status(fleeting)) === 401);
-  const states = (await listed()).slice(1).map((fields) => fields[4]);
-  assert.deepEqual(states.slice(0, 5), ["active", "active", "active", "active", "revoked"]);
+  const usage = await everywhere(key, "GET /api/v1/usage");
+  for (const { body } of usage) assert.match(body.toString(), /"plan":"startup".*"burst":{"limit":200}/);
 });
 
-test("revoking twice keeps the first time", async () => {
-  const id = await idOf(keys[0]);
-  for (let i = 0; i < 2; i++) assert.equal((await runKeys(stateDir, "revoke", id)).code, 0);
-  assert.equal((await listed()).find((fields) => fields[0] === id)?.[4], "revoked");
+test("nothing that the server writes has more of a key than its last four characters", async () => {
+  const [valid, revoked, expired] = [0, 1, 2].map(() => storeKey(made.watched));
+  await untilEverywhere("the keys to work", revoked, ({ status }) => status === 200 || status === 429);
+  store.revokeKey(Number(idOf(revoked)), new Date());
+  store.expireKey(Number(idOf(expired)), new Date(Date.now() - 1));
+  await untilEverywhere("the revoked key to fail", revoked, isRefused);
+  const unknown = generateKey();
+  const wrong = `${valid.slice(0, 20)}${valid[20] === "x" ? "y" : "x"}${valid.slice(21)}`;
+  const mistyped = [wrong, valid.slice(0, -1), `${valid}0`, valid.toUpperCase(), valid.replace("_", "%5F")];
+  const used = [valid, revoked, expired, unknown, ...mistyped];
+
+  const answers: Answer[] = [];
+  const [connection] = connections;
+  const ask = async (request: string, headers: Record<string, string> = {}) => {
+    await connection.send(requestText(request, { Authorization: `Bearer ${server.key}`, ...headers }));
+    answers.push(await connection.answer());
+  };
+  for (const key of used)
+    for (const authorization of [
+      `Bearer ${key}`,
+      `bearer  ${key}`,
+      `Basic ${key}`,
+      key,
+      `Bearer ${key} ${key}`,
+    ])
+      await ask(`GET ${pricesPath}?procedure=5072`, { Authorization: authorization });
+  for (const key of used)
+    for (const target of [
+      `${pricesPath}?procedure=${key}`,
+      `${pricesPath}?procedure=5072&state=${key}`,
+      `${pricesPath}?${key}`,
+      `${pricesPath}?${key}=1&${key}=2`,
+      `${pricesPath}?procedure=5072&key=${key}`,
+      `${pricesPath}?procedure=%FF${key}`,
+      `${pricesPath}?procedure=%00${key}`,
+      `/api/v1/search?q=${key}`,
+      `/api/v1/search?q=x&type=${key}`,
+      `/api/v1/pages/${key}`,
+      `/api/v1/healthcare/facilities/${key}`,
+      `/api/v1/versions/${key}/healthcare/prices?procedure=5072`,
+      `/api/v1/${key}`,
+      `/${key}`,
+    ])
+      await ask(`GET ${target}`);
+  await ask(`${valid} ${pricesPath}`);
+  const opsTexts = [`/${valid}?key=${valid}`, "/metrics"].map(async (target) =>
+    (await fetch(`${server.ops}${target}`)).text(),
+  );
+  const spent = await until("the events to be posted", async () => {
+    const answer = await call({ ...server, key: valid }, "GET /api/v1/usage");
+    return webhookBodies.length >= 6 && answer;
+  });
+  answers.push(spent);
+
+  const written = [
+    ...answers.map(({ head, body }) => `${head}\n${body.toString("latin1")}`),
+    ...webhookBodies,
+    ...(await Promise.all(opsTexts)),
+    server.process.stdout,
+    server.process.stderr,
+    (await runKeys(stateDir, "show", idOf(valid))).stdout,
+    ...readdirSync(stateDir).map((name) => readFileSync(path.join(stateDir, name), "latin1")),
+  ];
+  assert.ok(
+    written.some((text) => text.includes(valid.slice(-4))),
+    "the last four characters are stored",
+  );
+  const parts = [...used, server.key].flatMap((key) => [key.slice(5, 17), key.slice(-17, -5)]);
+  for (const part of new Set(parts)) {
+    const found = written.find((text) => text.includes(part));
+    assert.ok(found === undefined, `${part} is in ${found?.slice(0, 600)}`);
+  }
 });

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { encodeSnapshot, versionName } from "../engine/index.ts";
+import { openapiDocument } from "../server/openapi.ts";
+import { checkAnswer } from "./answers.ts";
 import { type Answer, type Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
@@ -95,6 +98,10 @@ export class Running {
       this.stderr += text;
     });
     this.#closed = once(this.#child, "close");
+    // A server that a failed test leaves behind must not keep the tests from ending.
+    this.#child.unref();
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      if (stream instanceof Socket) stream.unref();
     children.push(this.#child);
   }
 
@@ -207,13 +214,27 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 
 export const pricesPath = "/api/v1/healthcare/prices";
 
-/** Asks for `GET /path` with the server's ample key, unless another Authorization is given. */
-export function call(
+/**
+ * Asks for `GET /path` with the server's ample key, unless another Authorization is given. Every answer that isn't
+ * the HTTP parser's own is checked against the OpenAPI document.
+ */
+export async function call(
   server: Pick<TestServer, "api" | "key">,
   request: string,
   headers: Record<string, string | undefined> = {},
 ): Promise<Answer> {
-  return rawRequest(server.api, requestText(request, { Authorization: `Bearer ${server.key}`, ...headers }));
+  const text = requestText(request, { Authorization: `Bearer ${server.key}`, ...headers });
+  const answer = await rawRequest(server.api, text);
+  const body = request.startsWith("HEAD ") ? undefined : answer.body;
+  if (answer.header("X-RateLimit-Remaining") !== undefined)
+    checkAnswer(
+      openapiDocument,
+      request.slice(request.indexOf(" ") + 1),
+      answer.status,
+      body,
+      answer.headers,
+    );
+  return answer;
 }
 
 /** Asks again and again on a connection that reads nothing, until the server can't hand over a whole answer. */

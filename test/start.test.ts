@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
+import { readSettings } from "../server/config.ts";
 import {
   Connection,
   call,
@@ -15,6 +16,7 @@ import {
   spawnServer,
   startServer,
   temporaryFolder,
+  until,
 } from "./server.ts";
 
 /** How a server starts: its settings, its data, its line when it is ready; and how it ends. */
@@ -53,14 +55,32 @@ for (const [name, value] of [
   ["THREADS", "all"],
   ["HOST", "http://localhost"],
 ])
-  test(`${name}=${value} is refused`, async () => {
-    const line = await refusal({ DATASETS_DIR: datasetsDir, [name]: value });
-    assert.match(line, new RegExp(`^${name} is "${value}", expected a .*\n$`));
+  test(`${name}=${value} is refused`, () => {
+    const lines = readSettings({ [name]: value });
+    assert.ok(Array.isArray(lines) && lines.length === 1);
+    assert.match(lines[0], new RegExp(`^${name} is "${value}", expected a `));
   });
 
-test("both listeners on one port are refused", async () => {
-  const line = await refusal({ DATASETS_DIR: datasetsDir, PORT: "8080", OPS_PORT: "8080" });
-  assert.equal(line, "OPS_PORT is 8080, expected another port than PORT\n");
+test("both listeners on one port are refused", () => {
+  assert.deepEqual(readSettings({ PORT: "8080", OPS_PORT: "8080" }), [
+    "OPS_PORT is 8080, expected another port than PORT",
+  ]);
+});
+
+test("a setting that is empty counts as unset, and one that is set is taken", () => {
+  const defaults = readSettings({});
+  assert.deepEqual(readSettings({ PORT: "", THREADS: "", STATE_DIR: "" }), defaults);
+  assert.ok(!Array.isArray(defaults));
+  assert.deepEqual([defaults.host, defaults.port, defaults.opsPort], ["127.0.0.1", 8080, 9090]);
+  const given = readSettings({ PORT: "1", HOST: "::1", STATE_DIR: "x", THREADS: "3" });
+  assert.deepEqual(given, {
+    ...defaults,
+    port: 1,
+    host: "::1",
+    stateDir: path.resolve("x"),
+    isDefaultStateDir: false,
+    threads: 3,
+  });
 });
 
 test("a folder without snapshots that was set is refused", async () => {
@@ -95,11 +115,14 @@ test("a damaged and a misnamed file beside a good one are refused, and the good 
   writeFileSync(path.join(folder, "2024.2.parquet"), snapshot);
   writeFileSync(path.join(folder, "notes.txt"), "no snapshot");
   const server = await startServer({ datasetsDir: folder });
-  const refused = server.process.stderr.split("\n").filter((line) => line.includes("snapshot refused"));
-  const files = refused.map((line) => /"file":"([^"]*)"/.exec(line)?.[1]);
-  assert.deepEqual(files.sort(), ["2024.1.parquet", "2024.2.parquet"]);
+  // A fresh file may still be being written, so it is refused a little later.
+  const refused = await until("both refusals", () => {
+    const lines = server.process.stderr.split("\n").filter((line) => line.includes("snapshot refused"));
+    return lines.length === 2 && lines;
+  });
+  assert.match(refused.find((line) => line.includes('"file":"2024.1.parquet"')) ?? "", /found/);
   assert.match(
-    refused.find((line) => line.includes('"2024.2.parquet"')) ?? "",
+    refused.find((line) => line.includes('"file":"2024.2.parquet"')) ?? "",
     /found 2023\.1, expected 2024\.2/,
   );
   const answer = await call(server, `GET ${pricesPath}?procedure=5072`);
@@ -156,13 +179,13 @@ test("usage goes on after a restart, for all keys of an account", async () => {
   const stateDir = temporaryFolder();
   const key = await createKey(stateDir, "lasting", { burst: 1000, quota: 100 });
   const remaining: number[] = [];
-  for (const used of [key, await createKey(stateDir, "lasting"), key]) {
+  for (const used of [key, await createKey(stateDir, "lasting")]) {
     const server = await startServer({ datasetsDir, stateDir });
     for (let i = 0; i < 3; i++)
       remaining.push((await call({ api: server.api, key: used }, `GET ${pricesPath}`)).remaining);
     assert.equal(await server.stop(), 0);
   }
-  assert.deepEqual(remaining, [99, 98, 97, 96, 95, 94, 93, 92, 91]);
+  assert.deepEqual(remaining, [99, 98, 97, 96, 95, 94]);
 });
 
 test("no account is made and no key is shown where STATE_DIR is set", async () => {

@@ -22,16 +22,19 @@ const swapEveryMs = 1000;
 /** Swaps until caches are full and garbage has been collected once or twice. */
 const warmingSwaps = 3;
 const maxGrowthMb = 40;
+/** Its image is some 66 MB. */
+const largeRows = 300_000;
+const leastReturnedMb = 50;
 
 const queries = [
   { code: "5072", state: null, limit: 25 },
   { code: "5072", state: "CA", limit: 5 },
   { code: "5072", state: "TX", limit: 50 },
-  { code: "5521", state: null, limit: 50 },
-  { code: "5521", state: "NY", limit: 1 },
-  { code: "5521", state: "FL", limit: 25 },
-  { code: "5012", state: null, limit: 1 },
-  { code: "5012", state: "PA", limit: 25 },
+  { code: "8011", state: null, limit: 50 },
+  { code: "8011", state: "NY", limit: 1 },
+  { code: "8011", state: "FL", limit: 25 },
+  { code: "5115", state: null, limit: 1 },
+  { code: "5115", state: "PA", limit: 25 },
 ];
 const asText = ({ code, state, limit }: (typeof queries)[number]) =>
   `?procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
@@ -75,6 +78,10 @@ class Load {
     const [message]: FromLoad[] = await once(this.#worker, "message");
     return message;
   }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }
 
 test("snapshots are swapped every second under full load, and nothing is lost, mixed or kept", async (t) => {
@@ -95,7 +102,12 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
   const first = snapshotOf(1, seed);
   put(first);
   const server = await startServer({ datasetsDir, env: { THREADS: "2" } });
-  const load = new Load({ ...server, connections, queries: queries.map(asText), seed: random.int(2 ** 32) });
+  const { api, key } = server;
+  const load = new Load({ api, key, connections, queries: queries.map(asText), seed: random.int(2 ** 32) });
+  t.after(async () => {
+    await load.end();
+    server.process.signal("SIGKILL");
+  });
   const expect = (snapshot: Snapshot) => {
     const bodies = queries.map(({ code, state, limit }) => {
       const body = naivePrices(snapshot, code, state, limit);
@@ -125,15 +137,15 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
     if (gone !== undefined && random.int(2) > 0) unlinkSync(fileOf(gone));
     put(next);
     if (gone !== undefined) rmSync(fileOf(gone), { force: true });
-    let current = await logged(server, "published", nameOf(revision));
+    // Otherwise the files are found by the poll.
+    if (random.int(2) > 0) server.process.signal("SIGHUP");
+    assert.equal(await logged(server, "published", nameOf(revision)), nameOf(revision));
     if (gone !== undefined) {
-      current = await logged(server, "retired", nameOf(gone));
+      await logged(server, "retired", nameOf(gone));
       retired.push(nameOf(gone));
     }
     serving = [...staying, revision];
-    assert.equal(current, nameOf(revision));
-    await serve(serving, current);
-    await pace;
+    await serve(serving, nameOf(revision));
     memory.push(Math.round(residentMb(server.process.pid)));
     if (swap % 3 === 2) {
       // A step back: the newest one goes, and the one before is current again.
@@ -141,11 +153,12 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
       serving = serving.slice(0, -1);
       await serve(serving, null);
       unlinkSync(fileOf(newest));
-      current = await logged(server, "retired", nameOf(newest));
+      const current = await logged(server, "retired", nameOf(newest));
       retired.push(nameOf(newest));
       assert.equal(current, nameOf(Math.max(...serving)));
       await serve(serving, current);
     }
+    await pace;
   }
   load.tell({ type: "stop" });
   const result = await load.hear();
@@ -164,4 +177,26 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
 
   const growth = Math.min(...memory.slice(-3)) - Math.max(...memory.slice(warmingSwaps, warmingSwaps + 3));
   assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB: ${memory.join(" ")}`);
+});
+
+test("the memory of a version that was there from the start is given back", async (t) => {
+  const seed = trialRandom(t).int(2 ** 32);
+  const datasetsDir = temporaryFolder();
+  const put = (revision: number, size: number) => {
+    const file = path.join(datasetsDir, `${dataYear}.${revision}.parquet`);
+    const snapshot = sealSnapshot(syntheticContent({ dataYear, revision, rows: size, seed }));
+    writeFileSync(`${file}.new`, encodeSnapshot(snapshot));
+    renameSync(`${file}.new`, file);
+    return file;
+  };
+  const large = put(1, largeRows);
+  const server = await startServer({ datasetsDir, env: { THREADS: "2" } });
+  t.after(() => server.process.signal("SIGKILL"));
+  put(2, 1000);
+  await logged(server, "published", `${dataYear}.2`);
+  const before = residentMb(server.process.pid);
+  unlinkSync(large);
+  await logged(server, "retired", `${dataYear}.1`);
+  await until("its memory to be free", () => residentMb(server.process.pid) < before - leastReturnedMb);
+  assert.equal(await server.stop(), 0);
 });

@@ -1,0 +1,82 @@
+import type { LoadResult, Results } from "./report.ts";
+
+/** Draws a load as a picture: a dot for each server's median CPU time per request, a line for its spread. */
+
+const names: Readonly<Record<string, string>> = {
+  service: "This service",
+  ceiling: "uWebSockets.js, constant bytes",
+  nginx: "nginx, static file",
+  "node-http": "node:http, same engine",
+  sqlite: "Fastify + better-sqlite3",
+  duckdb: "Fastify + DuckDB",
+};
+
+const width = 760;
+const left = 245;
+const right = 90;
+const top = 66;
+const rowHeight = 34;
+const font = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+// The greys can be read on white and on black; where the reader's scheme is known, they are sharper.
+const style = `
+  text { font: 13px ${font}; fill: #6e7781; }
+  .title { font-size: 16px; font-weight: 600; }
+  .axis { font-size: 11px; }
+  .grid { stroke: #8b949e; stroke-opacity: 0.3; }
+  .spread { stroke: #8b949e; stroke-width: 2; }
+  .dot { fill: #8b949e; }
+  .ours { font-weight: 600; }
+  .dot.ours { fill: #2f81f7; }
+  .spread.ours { stroke: #2f81f7; }
+  @media (prefers-color-scheme: light) { text { fill: #424a53; } .title, .ours { fill: #1f2328; } }
+  @media (prefers-color-scheme: dark) { text { fill: #9ea7b3; } .title, .ours { fill: #f0f6fc; } }`;
+
+/** @returns an SVG document */
+export function chartOf(load: LoadResult, { machine, date }: Results): string {
+  const rows = [...load.entrants].sort((a, b) => a.cpuUs.median - b.cpuUs.median);
+  const first = Math.floor(Math.log10(Math.min(...rows.map(({ cpuUs }) => cpuUs.min))));
+  const last = Math.ceil(Math.log10(Math.max(...rows.map(({ cpuUs }) => cpuUs.max))));
+  const bottom = top + rows.length * rowHeight;
+  const x = (us: number) =>
+    round(left + ((Math.log10(us) - first) / Math.max(1, last - first)) * (width - left - right));
+  const label = (us: number) => us.toLocaleString("en", { maximumSignificantDigits: 3 });
+
+  const grid: string[] = [];
+  for (let exponent = first; exponent <= last; exponent++) {
+    const at = x(10 ** exponent);
+    grid.push(
+      `<line class="grid" x1="${at}" y1="${top - 8}" x2="${at}" y2="${bottom}"/>`,
+      `<text class="axis" x="${at}" y="${bottom + 16}" text-anchor="middle">${label(10 ** exponent)} µs</text>`,
+    );
+  }
+  const marks = rows.map(({ name, cpuUs }, i) => {
+    const y = top + i * rowHeight + rowHeight / 2;
+    const ours = name === "service" ? " ours" : "";
+    return [
+      `<text class="name${ours}" x="${left - 14}" y="${y + 4}" text-anchor="end">${escaped(names[name] ?? name)}</text>`,
+      `<line class="spread${ours}" x1="${x(cpuUs.min)}" y1="${y}" x2="${x(cpuUs.max)}" y2="${y}"/>`,
+      `<circle class="dot${ours}" cx="${x(cpuUs.median)}" cy="${y}" r="6"/>`,
+      `<text class="value${ours}" x="${x(cpuUs.max) + 12}" y="${y + 4}">${label(cpuUs.median)} µs</text>`,
+    ].join("\n");
+  });
+  const rounds = load.entrants[0].rounds.length;
+  const note = `One core of ${machine.cpu}, ${rounds} rounds (line: their spread), logarithmic scale, ${date.slice(0, 10)}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${bottom + 48}" width="${width}" height="${bottom + 48}" role="img" aria-label="CPU time per request by server">
+<style>${style}
+</style>
+<text class="title" x="16" y="26">CPU time per request, ${escaped(load.title)}</text>
+<text class="axis" x="16" y="46">User and system time of the server's process; lower is better</text>
+${grid.join("\n")}
+${marks.join("\n")}
+<text class="axis" x="16" y="${bottom + 38}">${escaped(note)}</text>
+</svg>
+`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}

@@ -1,0 +1,48 @@
+import * as uws from "uWebSockets.js";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { announce, freePort, readSettings } from "./rival.ts";
+
+/** The ceiling: uWebSockets.js sends constant headers and bytes, whatever was asked. */
+
+const { headers, status, bodyFile, threads } = readSettings();
+const body = readFileSync(bodyFile);
+
+const [[firstName, firstValue], ...others] = headers;
+const lines = [firstValue, ...others.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
+let response: uws.HttpResponse;
+
+// As cheap as it can be: all headers in one call, as constants may be; corked, without which all but the first request
+// of a pipeline is answered with a system call for every piece; and no closure made for it.
+function send(): void {
+  if (status !== "200 OK") response.writeStatus(status);
+  response.writeHeader(firstName, lines);
+  if (body.length === 0) response.endWithoutBody();
+  else response.end(body);
+}
+
+function listen(port: number): void {
+  const app = uws.App();
+  app.any("/*", (res) => {
+    response = res;
+    res.cork(send);
+  });
+  app.listen("127.0.0.1", port, (socket) => {
+    if (!socket) throw new Error(`can't listen on port ${port}`);
+  });
+}
+
+// Threads share the port, as the service's do.
+if (isMainThread) {
+  const port = await freePort();
+  listen(port);
+  for (let i = 1; i < threads; i++) {
+    const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: port });
+    await once(worker, "message");
+  }
+  announce(port);
+} else {
+  listen(Number(workerData));
+  parentPort?.postMessage("listening");
+}

@@ -1,0 +1,85 @@
+import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
+import { serveWithFastify } from "./fastify.ts";
+import { loadSnapshot, percents, pricesAnswer, type Query, readSettings, tableRows } from "./rival.ts";
+
+/** Fastify with DuckDB in memory: prepared statements over a table in the order of the answers. */
+
+const settings = readSettings();
+const { snapshot, image } = loadSnapshot(settings.snapshotFile);
+const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
+const connection = await instance.connect();
+await connection.run(`CREATE TABLE prices (
+  code VARCHAR, name VARCHAR, state VARCHAR, charge INTEGER, ccn VARCHAR, facility VARCHAR, city VARCHAR, allowed INTEGER)`);
+const appender = await connection.createAppender("prices");
+for (const row of tableRows(snapshot)) {
+  for (const value of row)
+    if (typeof value === "number") appender.appendInteger(value);
+    else appender.appendVarchar(value);
+  appender.endRow();
+}
+appender.closeSync();
+
+/** Statements take the code as $1, the state as $2 and the limit as the last. No index: they made both slower here. */
+async function statementsFor(database: DuckDBConnection, where: string, parameters: number) {
+  // A hundredth of a cent is the smallest difference, so that the tiny addition only mends floating point.
+  const halfUp = (cents: string) => `floor(${cents} + 0.500001)::INTEGER`;
+  const shares = percents.map((percent) => percent / 100).join(", ");
+  return {
+    summary: await database.prepare(
+      `SELECT name, facilities::INTEGER, low, high, ((200 * high::BIGINT + low) // (2 * low))::INTEGER,
+         ${percents.map((_, i) => halfUp(`charges[${i + 1}]`)).join(", ")}, ${halfUp("allowed")}
+       FROM (SELECT any_value(name) AS name, count(*) AS facilities, min(charge) AS low, max(charge) AS high,
+               quantile_cont(charge::DOUBLE, [${shares}]) AS charges, quantile_cont(allowed::DOUBLE, 0.5) AS allowed
+             FROM prices WHERE ${where})
+       WHERE facilities > 0`,
+    ),
+    rows: await database.prepare(
+      `SELECT facility, city, state, ccn, charge, allowed FROM prices
+       WHERE ${where} ORDER BY charge, ccn LIMIT $${parameters + 1}`,
+    ),
+  };
+}
+const national = await statementsFor(connection, "code = $1", 1);
+const ofState = await statementsFor(connection, "code = $1 AND state = $2", 2);
+
+async function read(statement: DuckDBPreparedStatement, given: readonly string[], limit?: number) {
+  for (const [i, value] of given.entries()) statement.bindVarchar(i + 1, value);
+  if (limit !== undefined) statement.bindInteger(given.length + 1, limit);
+  return (await statement.runAndReadAll()).getRows();
+}
+
+async function find(query: Query): Promise<object | undefined> {
+  const statements = query.state === null ? national : ofState;
+  const given = query.state === null ? [query.procedure] : [query.procedure, query.state];
+  const [totals] = await read(statements.summary, given);
+  if (totals === undefined) return undefined;
+  const [name, facilities, minCharge, maxCharge, spread, ...amounts] = totals;
+  const rows = await read(statements.rows, given, query.limit);
+  return pricesAnswer(image, query, {
+    name: String(name),
+    facilities: Number(facilities),
+    minCharge: Number(minCharge),
+    maxCharge: Number(maxCharge),
+    spread: Number(spread),
+    charges: amounts.slice(0, percents.length).map(Number),
+    medianAllowed: Number(amounts[percents.length]),
+    rows: rows.map(([facility, city, state, ccn, charge, allowed]) => ({
+      facility: String(facility),
+      city: String(city),
+      state: String(state),
+      ccn: String(ccn),
+      charge: Number(charge),
+      allowed: Number(allowed),
+    })),
+  });
+}
+
+// One connection does one query at a time; more of them gain nothing on one core.
+let last: Promise<unknown> = Promise.resolve();
+function answer(query: Query): Promise<object | undefined> {
+  const found = last.then(() => find(query));
+  last = found.catch(() => {});
+  return found;
+}
+
+await serveWithFastify(settings.headers, answer);

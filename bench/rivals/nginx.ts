@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Headers, pricesPath } from "./rival.ts";
+
+/** nginx sends one answer as a static file. @returns the configuration's path */
+export function writeNginx(
+  folder: string,
+  port: number,
+  core: number | undefined,
+  headers: Headers,
+  body: Uint8Array,
+): string {
+  const file = join(folder, "root", pricesPath);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, body);
+  const configuration = join(folder, "nginx.conf");
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  writeFileSync(
+    configuration,
+    `${process.getuid?.() === 0 ? "user root;" : ""}
+daemon off;
+worker_processes 1;
+${core === undefined ? "" : `worker_cpu_affinity ${(1 << core).toString(2)};`}
+pid ${join(folder, "nginx.pid")};
+error_log stderr crit;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  sendfile on;
+  tcp_nodelay on;
+  open_file_cache max=1000;
+  open_file_cache_valid 1h;
+  keepalive_timeout 60s;
+  keepalive_requests 1000000000;
+  server_tokens off;
+  etag off;
+  max_ranges 0;
+${temporary.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join("\n")}
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    root ${join(folder, "root")};
+${headers.map((header) => `    ${directive(header)}`).join("\n")}
+  }
+}
+`,
+  );
+  return configuration;
+}
+
+function directive([name, value]: readonly [string, string]): string {
+  if (/[$\n]/.test(value)) throw new Error(`${name} is ${JSON.stringify(value)}, expected no variable`);
+  const quoted = `"${value.replace(/["\\]/g, "\\$&")}"`;
+  // The type is nginx's own business: it would send an added one as a second.
+  return name.toLowerCase() === "content-type"
+    ? `default_type ${quoted};`
+    : `add_header ${name} ${quoted} always;`;
+}

@@ -1,0 +1,32 @@
+import { createServer } from "node:http";
+import { encodePrices, findGroup, groupSize } from "../../engine/index.ts";
+import { announce, loadSnapshot, nextPage, pricesPath, readSettings } from "./rival.ts";
+
+/** Node's own HTTP server with the service's engine: what is left to gain in the HTTP layer alone. */
+
+const settings = readSettings();
+const { image } = loadSnapshot(settings.snapshotFile);
+const headers = settings.headers.flat();
+
+const server = createServer((request, response) => {
+  const [path, text] = (request.url ?? "").split("?");
+  const parameters = new URLSearchParams(text);
+  const query = {
+    procedure: parameters.get("procedure") ?? "",
+    state: parameters.get("state"),
+    limit: Number(parameters.get("limit") ?? 25),
+  };
+  const group = path === pricesPath ? findGroup(image, query.procedure, query.state) : -1;
+  if (group < 0) {
+    response.writeHead(404).end();
+    return;
+  }
+  const body = encodePrices(image, group, query.limit, 0, nextPage(image, query, groupSize(image, group)));
+  response.writeHead(200, [...headers, "Content-Length", String(body.length)]).end(body);
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error(`listening on ${address}`);
+  announce(address.port);
+});

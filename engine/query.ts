@@ -1,0 +1,19 @@
+/** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
+export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
+export { DataError, shown } from "./errors.ts";
+export { type FacilityPrice, facilityPrices, findFacility, type Standing } from "./facilities.ts";
+export {
+  attachImage,
+  type Description,
+  findGroup,
+  type Image,
+  imageFormatVersion,
+  summaryFields,
+  textAt,
+  textOf,
+} from "./image.ts";
+export { encodePrices, groupSize } from "./prices.ts";
+export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
+export * from "./schema.ts";
+export { type DocumentKind, describeDocument, documentKinds, search } from "./search.ts";
+export { versionName } from "./snapshot.ts";

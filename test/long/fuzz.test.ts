@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { generateKey } from "../../server/keys.ts";
+import { openapiDocument } from "../../server/openapi.ts";
+import { checkAnswer, operationsOf } from "../answers.ts";
+import { seededRandom } from "../fixtures.ts";
+import { type Exchange, exchange, type FuzzKeys, type Message } from "../fuzz-requests.ts";
+import { Answer, call, createKey, pricesPath, startServer, temporaryFolder } from "../server.ts";
+import { residentMb } from "./trial.ts";
+
+const requests = Number(process.env.FUZZ_REQUESTS || 20_000);
+const seed = Number(process.env.FUZZ_SEED || 1 + Math.floor(Math.random() * 1_000_000));
+const connections = 8;
+const maxGrowthMb = 30;
+/** A connection that isn't over by then fails the trial; the server cuts idle ones before. */
+const maxExchangeMs = 30_000;
+const latin1 = "latin1";
+
+/** Paths that an answer of ours may be for when the request isn't known. */
+const possiblePaths = ["/nowhere", ...operationsOf(openapiDocument).keys()].map((path) =>
+  path.replaceAll(/\{\w+\}/g, "x"),
+);
+
+const isOurs = (answer: Answer) => answer.header("X-RateLimit-Remaining") !== undefined;
+
+function checkOurs(answer: Answer, message: Message | undefined): void {
+  assert.ok(answer.status < 500, `answered ${answer.status}`);
+  const check = (path: string) => {
+    const body = message?.method === "HEAD" ? undefined : answer.body;
+    checkAnswer(openapiDocument, path, answer.status, body, answer.headers);
+  };
+  if (message === undefined) {
+    const failures = possiblePaths.map((path) => {
+      try {
+        check(path);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    });
+    if (!failures.includes(undefined)) throw failures.at(-1);
+    return;
+  }
+  check(message.path);
+  const isRead = message.method === "GET" || message.method === "HEAD";
+  if (answer.status === 405) assert.ok(!isRead, `${message.method} isn't allowed`);
+  else assert.ok(isRead || answer.status > 400, `${message.method} is answered with ${answer.status}`);
+}
+
+/** What the HTTP parser answers by itself: a page without our headers, and the end of the connection. */
+function checkParsers(answer: Answer): void {
+  assert.ok([400, 431, 505].includes(answer.status), `the parser answered ${answer.status}`);
+  // The connection may be gone before the page has come.
+  assert.match(answer.body.toString(latin1), /^(<!?[a-z]|$)/i);
+}
+
+/** The answers in what was received, each with the request it is for, where that is known for certain. */
+function answersIn(received: Buffer, messages: readonly Message[]) {
+  const answers: { answer: Answer; message: Message | undefined; isWhole: boolean }[] = [];
+  let known = true;
+  for (let at = 0; at < received.length; ) {
+    const end = received.indexOf("\r\n\r\n", at);
+    if (end < 0) break;
+    const current = messages[answers.length];
+    known &&= current !== undefined && current.kind !== "rough";
+    const head = received.toString(latin1, at, end);
+    const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1];
+    const bodyless = (known && current.method === "HEAD") || /^HTTP\/1\.1 304 /.test(head);
+    const start = end + 4;
+    at = bodyless ? start : start + Number(length ?? received.length);
+    const answer = new Answer(head, received.subarray(start, at));
+    answers.push({
+      answer,
+      message: known ? current : undefined,
+      isWhole: at <= received.length || length === undefined,
+    });
+    known &&= current.kind === "plain";
+  }
+  return answers;
+}
+
+/** Plays an exchange to its end, and returns all that was received. */
+async function play(api: string, { messages, segments, end }: Exchange): Promise<Buffer> {
+  const { hostname, port } = new URL(api);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.setNoDelay(true);
+  const chunks: Buffer[] = [];
+  const closed = new Promise<void>((resolve, reject) => {
+    socket.setTimeout(maxExchangeMs, () => reject(new Error(`not over in ${maxExchangeMs} ms`)));
+    socket.on("close", () => resolve());
+    socket.on("end", () => socket.destroy());
+    // A server that refuses the rest of a request resets the connection.
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      chunks.push(bytes);
+      if (end !== "read") return;
+      const answers = answersIn(Buffer.concat(chunks), messages);
+      if (answers.length === messages.length && answers.every(({ isWhole }) => isWhole)) socket.destroy();
+    });
+  });
+  for (const segment of segments) {
+    socket.write(segment);
+    await turn();
+  }
+  if (end === "half-close") socket.end();
+  if (end === "cut") socket.resetAndDestroy();
+  await closed;
+  socket.destroy();
+  return Buffer.concat(chunks);
+}
+
+/** Checks all answers of an exchange, and counts them. */
+function check({ messages, segments, end }: Exchange, received: Buffer, count: (what: string) => void): void {
+  let last = false;
+  const answers = answersIn(received, messages);
+  assert.ok(
+    answers.length <= messages.length || messages.some(({ kind }) => kind !== "plain"),
+    "too many answers",
+  );
+  for (const { answer, message, isWhole } of answers) {
+    assert.ok(!last || !isOurs(answer), "an answer behind the last one");
+    if (!isWhole) {
+      assert.notEqual(end, "read", "an answer isn't whole");
+      break;
+    }
+    if (!isOurs(answer)) {
+      checkParsers(answer);
+      count(`parser's ${answer.status}`);
+      last = true;
+      break;
+    }
+    checkOurs(answer, message);
+    count(String(answer.status));
+    last = message?.kind === "last";
+  }
+  // A first line that comes in parts may be refused by the parser, and what it says is lost with the connection.
+  if (end === "read" && !last && segments.length === 1)
+    assert.equal(answers.length, messages.length, "answers");
+}
+
+test(`${requests} requests of all kinds leave the server as it was`, {
+  timeout: 60_000 + requests * 60,
+}, async (t) => {
+  assert.ok(
+    Number.isInteger(requests) && requests > 0,
+    `FUZZ_REQUESTS is ${requests}, expected a whole number`,
+  );
+  t.diagnostic(`FUZZ_REQUESTS=${requests} FUZZ_SEED=${seed}`);
+  const random = seededRandom(seed);
+  const stateDir = temporaryFolder();
+  const burstKey = await createKey(stateDir, "bursting", { burst: 2, quota: 1_000_000 });
+  const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 3 });
+  const server = await startServer({ stateDir });
+  t.after(() => server.process.signal("SIGKILL"));
+  const keys: FuzzKeys = { ample: server.key, others: [burstKey, spentKey, generateKey()] };
+  const secrets = [keys.ample, ...keys.others].map((key) => key.slice(4, -6));
+  const known = `GET ${pricesPath}?procedure=5072&state=al&limit=50`;
+  const before = await call(server, known);
+
+  const counts = new Map<string, number>();
+  const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);
+  let sent = 0;
+  let exchanges = 0;
+  const keepPlaying = async (upTo: number) => {
+    while (sent < upTo) {
+      const next = exchange(random, keys);
+      sent += next.messages.length;
+      const number = exchanges++;
+      try {
+        const received = await play(server.api, next);
+        assert.ok(!server.process.hasEnded, `the server ended: ${server.process.stderr.slice(-500)}`);
+        check(next, received, count);
+        for (const secret of secrets) assert.ok(!received.includes(secret), "a key is echoed");
+      } catch (error) {
+        const segments = next.segments.map((segment) => segment.toString(latin1));
+        const shown = JSON.stringify(segments).slice(0, 4000);
+        throw new Error(`FUZZ_SEED=${seed}, exchange ${number}, ${next.end}: ${shown}`, { cause: error });
+      }
+    }
+  };
+  const memory: number[] = [];
+  const parts = 6;
+  for (let part = 1; part <= parts; part++) {
+    const upTo = (requests * part) / parts;
+    await Promise.all(Array.from({ length: connections }, () => keepPlaying(upTo)));
+    memory.push(residentMb(server.process.pid));
+  }
+
+  const after = await call(server, known);
+  assert.deepEqual(
+    [after.status, after.body, after.header("ETag")],
+    [200, before.body, before.header("ETag")],
+  );
+  const byStatus = [...counts].sort().map(([status, times]) => `${status}: ${times}`);
+  t.diagnostic(`${sent} requests on ${exchanges} connections; answers: ${byStatus.join(", ")}`);
+  t.diagnostic(`resident MB after each sixth: ${memory.map(Math.round).join(" ")}`);
+  const expected = [
+    "200",
+    "304",
+    "400",
+    "401",
+    "404",
+    "405",
+    "429",
+    "parser's 400",
+    "parser's 431",
+    "parser's 505",
+  ];
+  for (const what of expected) assert.ok((counts.get(what) ?? 0) > 0, `${what} came`);
+  // After the first third the caches are full.
+  const growth = (memory.at(-1) ?? Number.NaN) - memory[parts / 3 - 1];
+  assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB`);
+
+  assert.equal(await server.stop(), 0);
+  const log = server.process.stderr;
+  assert.doesNotMatch(log, /"level":[56]0/);
+  for (const secret of secrets) assert.ok(!log.includes(secret), "a key is in the log");
+});
