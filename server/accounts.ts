@@ -18,7 +18,7 @@ export class Accounts {
   readonly #limits: Limits;
   readonly #directory: Directory;
   readonly #known = new Map<number, Known>();
-  #changes = -1;
+  #changes = "";
   #accountsChanged = 0;
   #keysChanged = 0;
 
@@ -42,6 +42,11 @@ export class Accounts {
   refresh(): void {
     const changes = this.#store.changes();
     if (changes === this.#changes) return;
+    this.#store.consistently(() => this.#read());
+    this.#changes = changes;
+  }
+
+  #read(): void {
     for (const { changed, ...account } of this.#store.accountsSince(this.#accountsChanged)) {
       const known = this.#known.get(account.id);
       const slot = known?.slot ?? this.#known.size;
@@ -58,7 +63,6 @@ export class Accounts {
       if (known !== undefined) this.#keys.put(key, known.slot);
       this.#keysChanged = changed;
     }
-    this.#changes = changes;
   }
 
   /**
@@ -69,17 +73,20 @@ export class Accounts {
    */
   save(nowMs: number): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
-    return [thisMonth - 1, thisMonth].flatMap((month) => this.#saveMonth(month, new Date(nowMs)));
+    return [thisMonth - 1, thisMonth].flatMap((month) =>
+      this.#saveMonth(month, new Date(nowMs), month < thisMonth),
+    );
   }
 
-  #saveMonth(month: number, now: Date): StoredEvent[] {
+  #saveMonth(month: number, now: Date, isOver: boolean): StoredEvent[] {
     const due: { known: Known; used: number; before: Known["saved"][number] }[] = [];
     for (const known of this.#known.values()) {
       const used = this.#limits.used(known.slot, month);
       if (used === undefined) continue;
       const last = known.saved[month & 1];
       const before = last.month === month ? last : { month, used: 0, recorded: 0 };
-      if (used !== before.used || reached(used, known.account.quota) > before.recorded)
+      // Of a month that is over, other ceilings say nothing any more.
+      if (used !== before.used || (!isOver && reached(used, known.account.quota) > before.recorded))
         due.push({ known, used, before });
     }
     if (due.length === 0) return [];

@@ -14,6 +14,7 @@ const fullAtWord = 6;
 const usedAtWord = 7;
 
 export const maxAccounts = 1_000_000;
+const longIdleSeconds = 10;
 
 /** A request takes this many ticks, a full bucket holds `burst` requests: one second. */
 const ticksPerRequest = 1000;
@@ -50,8 +51,11 @@ export class Limits {
   /** Sets an account's ceilings, from the next request on. */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
-    Atomics.store(this.#words, slot * slotWords + burstWord, burst);
-    Atomics.store(this.#words, slot * slotWords + quotaWord, quota);
+    const base = slot * slotWords;
+    Atomics.store(this.#words, base + quotaWord, quota);
+    if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
+    // Other ticks: what is in the bucket means nothing any more. As if long ago, it is full.
+    Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
   }
 
   /** Sets what an account has used in a month, as it was saved. Before its first request only. */
@@ -124,7 +128,7 @@ export class Limits {
 
   /**
    * The generic cell rate algorithm: the bucket is the time at which it would be full again. All in whole ticks, so
-   * no rate is rounded. Steps back of the clock count as no time at all.
+   * no rate is rounded. A clock that steps back admits nothing that it wouldn't have admitted before.
    */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
@@ -135,7 +139,7 @@ export class Limits {
       const fullAt = Atomics.load(words, base + fullAtWord);
       const usedAt = Atomics.load(words, base + usedAtWord);
       const idle = (second - usedAt) | 0;
-      const now = Math.imul(idle < -1 ? usedAt * 1000 : steadyMs | 0, burst);
+      const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
       const ahead = idle > 1 ? 0 : Math.max(0, (fullAt - now) | 0);
       if (ahead + ticksPerRequest > ticksPerRequest * burst) return false;
       if (idle > 0) Atomics.store(words, base + usedAtWord, second);

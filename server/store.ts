@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { DataError } from "../engine/query.ts";
@@ -93,6 +93,7 @@ export interface StoredEvent {
 /** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
 export class Store {
   readonly #database: Database.Database;
+  #ownChanges = 0;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
   /**
@@ -105,6 +106,7 @@ export class Store {
     let database: Database.Database | undefined;
     try {
       mkdirSync(folder, { recursive: true });
+      checkSound(file);
       database = new Database(file, { timeout: 5000 });
       return new Store(database, file);
     } catch (error) {
@@ -119,8 +121,6 @@ export class Store {
 
   private constructor(database: Database.Database, file: string) {
     this.#database = database;
-    const check = database.pragma("quick_check(1)", { simple: true });
-    if (check !== "ok") throw damaged(file, String(check));
     database.pragma("journal_mode = WAL");
     database.pragma("synchronous = FULL");
     database.pragma("foreign_keys = ON");
@@ -142,9 +142,14 @@ export class Store {
     this.#database.close();
   }
 
-  /** A number that changes when another process has written to the database. */
-  changes(): number {
-    return Number(this.#database.pragma("data_version", { simple: true }));
+  /** Something that changes when accounts or keys have, by another process or this one. */
+  changes(): string {
+    return `${this.#database.pragma("data_version", { simple: true })} ${this.#ownChanges}`;
+  }
+
+  /** Runs several reads on one state of the database. */
+  consistently<Result>(work: () => Result): Result {
+    return this.#database.transaction(work).deferred();
   }
 
   /** Runs several reads and writes as one. */
@@ -181,6 +186,7 @@ export class Store {
   updateAccount({ id, plan, burst, quota, webhook, webhook_secret }: Account): void {
     const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
       changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
+    this.#ownChanges++;
     this.#run(sql, plan, burst, quota, webhook, webhook_secret, id);
   }
 
@@ -279,6 +285,26 @@ export class Store {
 
   #run(sql: string, ...values: unknown[]): Database.RunResult {
     return this.#prepare(sql).run(...values);
+  }
+}
+
+/** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
+function checkSound(file: string): void {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const logSize = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0 && logSize > 0) throw damaged(file, "an empty file beside a write-ahead log");
+  if (size === 0) return;
+  const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
+  const database = new Database(file, { readonly: true, timeout: 5000 });
+  try {
+    const check = database.pragma("quick_check(1)", { simple: true });
+    if (check !== "ok") throw damaged(file, String(check));
+    database.close();
+  } catch (error) {
+    database.close();
+    // What looking has left. Where the database is sound they stay: another process may use them by now.
+    for (const path of beside) rmSync(path, { force: true });
+    throw error;
   }
 }
 

@@ -167,6 +167,14 @@ export class Webhooks {
 
   async #deliver(event: StoredEvent, now: Date): Promise<void> {
     this.#underway.add(event.id);
+    try {
+      await this.#tryAndRecord(event, now);
+    } finally {
+      this.#underway.delete(event.id);
+    }
+  }
+
+  async #tryAndRecord(event: StoredEvent, now: Date): Promise<void> {
     const account = this.#store.accountOf(event.account);
     const outcome = await this.#try(event, account, now);
     const { id, state, tries, last_answer } = outcome;
@@ -185,7 +193,6 @@ export class Webhooks {
       this.#unrecorded.set(id, record);
       this.#log.error({ event: id, reason: String(error) }, "event delivery can't be recorded yet");
     }
-    this.#underway.delete(id);
   }
 
   /** Tries once. @returns how the delivery stands then */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
+import { once } from "node:events";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
@@ -26,7 +27,7 @@ import {
 
 /** What survives kill -9, a disk that is full, and damage to the database. Rounds of kills: KILL_ROUNDS. */
 
-const rounds = Number(process.env.KILL_ROUNDS || 3);
+const rounds = Number(process.env.KILL_ROUNDS || 2);
 assert.ok(Number.isInteger(rounds) && rounds > 0, `KILL_ROUNDS is ${process.env.KILL_ROUNDS}`);
 const datasetsDir = datasetsFolder();
 const request = `GET ${pricesPath}?procedure=5073`;
@@ -208,38 +209,21 @@ test("events are made once however many threads reach a threshold, and posted af
   assert.deepEqual(receiver.ids.slice(3).toSorted(), ids.toSorted(), "the same ids");
   assert.doesNotMatch(server.stderr, /"quota event"/);
 
-  const listed = await new Running("server/events-command.ts", ["list"], { STATE_DIR: stateDir }).finished();
-  const lines = listed.stdout
+  const command = (...words: string[]) =>
+    new Running("server/events-command.ts", words, { STATE_DIR: stateDir }).finished();
+  const { stdout } = await command("list");
+  const [, ...lines] = stdout
     .trimEnd()
     .split("\n")
     .map((line) => line.split("\t"));
-  assert.deepEqual(lines[0].slice(0, 7), [
-    "id",
-    "created",
-    "account",
-    "month",
-    "threshold",
-    "delivery",
-    "tries",
-  ]);
   assert.deepEqual(
-    lines.slice(1).map(([name, , owner, , threshold, delivery]) => [name, owner, threshold, delivery]),
-    [80, 90, 100].map((threshold, i) => [ids[i], "acme", `${threshold} %`, "delivered"]),
+    lines.map((fields) => [fields[0], fields[2], fields[4], fields[5]].join()),
+    [80, 90, 100].map((threshold, i) => `${ids[i]},acme,${threshold} %,delivered`),
   );
-  const retried = await new Running("server/events-command.ts", ["retry", ids[1]], {
-    STATE_DIR: stateDir,
-  }).finished();
-  assert.deepEqual(retried, { code: 0, stdout: "", stderr: "" });
-  await until("the event to be posted again", () => receiver.ids.length === 7);
-  assert.equal(receiver.ids[6], ids[1]);
-  const unknown = await new Running("server/events-command.ts", ["retry", "x"], {
-    STATE_DIR: stateDir,
-  }).finished();
-  assert.deepEqual(unknown, {
-    code: 1,
-    stdout: "",
-    stderr: 'event "x": found none of that id, expected one of events list\n',
-  });
+  assert.deepEqual(await command("retry", ids[1]), { code: 0, stdout: "", stderr: "" });
+  await until("the event to be posted again", () => receiver.ids[6] === ids[1]);
+  const stderr = 'event "x": found none of that id, expected one of events list\n';
+  assert.deepEqual(await command("retry", "x"), { code: 1, stdout: "", stderr });
 });
 
 /** Lets a running process write no file beyond a size, as a full disk does; or lets it again. */
@@ -333,10 +317,15 @@ function stateFolders(): { killed: string; closed: string } {
   return { killed, closed };
 }
 
-/** The files that hold state; the index beside the log is made anew at each start. */
+/** The files that hold state: an empty log holds none, and the index beside it is made anew at each start. */
 function contents(folder: string): Map<string, string> {
   const names = readdirSync(folder).filter((name) => /^state\.sqlite(-wal)?$/.test(name));
-  return new Map(names.map((name) => [name, hash("sha256", readFileSync(path.join(folder, name)))]));
+  const files = names.map((name): [string, Buffer] => [name, readFileSync(path.join(folder, name))]);
+  return new Map(
+    files
+      .filter(([name, bytes]) => name === "state.sqlite" || bytes.length > 0)
+      .map(([name, bytes]) => [name, hash("sha256", bytes)]),
+  );
 }
 
 const pageBytes = 4096;

@@ -270,10 +270,6 @@ for (const burst of bursts) {
       if (admitted || !isBehind) assert.equal(admitted, fits);
     });
   });
-
-  test(`a clock that steps back counts as one that stands still for a bucket of ${burst}`, () => {
-    stepBack(burst, (admitted, fits) => assert.equal(admitted, fits));
-  });
 }
 
 test("the counts of months are those of a naive limiter, whatever comes in which order", () => {

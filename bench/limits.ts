@@ -1,0 +1,187 @@
+import { strict as assert } from "node:assert";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { Accounts } from "../server/accounts.ts";
+import { Directory } from "../server/directory.ts";
+import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
+import { Limits, maxAccounts, monthOf } from "../server/limits.ts";
+import { maxBurst, maxQuota } from "../server/plans.ts";
+import { Store } from "../server/store.ts";
+
+/*
+ * What accounts cost: admitting a request, looking up a key, starting with many keys, and saving many counts.
+ * Run `node bench/limits.ts`; `--smoke` runs each case once and small, to see that it works and answers rightly.
+ */
+
+const smoke = process.argv.includes("--smoke");
+const seed = 20_261_120;
+const month = monthOf(Date.UTC(2026, 0, 15));
+const admits = smoke ? 20_000 : 5_000_000;
+const lookups = smoke ? 5_000 : 1_000_000;
+const many = smoke ? 2_000 : 100_000;
+const rounds = smoke ? 1 : 7;
+
+interface Task {
+  buffer: SharedArrayBuffer;
+  /** Two words: how many threads are ready, who begin when all are, and the milliseconds of their clock. */
+  shared: SharedArrayBuffer;
+  threads: number;
+  slot: number;
+}
+
+/** Admits requests on a clock that all threads turn on, fast enough that none is refused. @returns nanoseconds for each */
+function admitAll(limits: Limits, slot: number, words: Int32Array): number {
+  let sum = 0;
+  const start = performance.now();
+  for (let i = 0; i < admits; i++) {
+    if ((i & 255) === 0) Atomics.add(words, 1, 1);
+    sum += limits.admit(slot, month, Atomics.load(words, 1));
+  }
+  const ns = ((performance.now() - start) * 1e6) / admits;
+  assert.ok(sum > 0);
+  return ns;
+}
+
+/** Admits in threads that begin together. @returns the mean of their nanoseconds for each */
+async function admitInThreads(threads: number, sameAccount: boolean): Promise<number> {
+  const limits = new Limits();
+  const slots = Array.from({ length: threads }, (_, i) => (sameAccount ? 0 : i * 8));
+  for (const slot of slots) limits.configure(slot, maxBurst, maxQuota);
+  const shared = new SharedArrayBuffer(8);
+  const times = slots.map(async (slot): Promise<number> => {
+    const task: Task = { buffer: limits.buffer, shared, threads, slot };
+    const worker = new Worker(new URL(import.meta.url), { workerData: task, argv: process.argv.slice(2) });
+    const [ns] = await once(worker, "message");
+    return ns;
+  });
+  const all = await Promise.all(times);
+  const used = new Set(slots).size;
+  for (const slot of new Set(slots)) assert.equal(limits.used(slot, month), (2 * admits * threads) / used);
+  return all.reduce((sum, ns) => sum + ns, 0) / threads;
+}
+
+function inThread({ buffer, shared, threads, slot }: Task): void {
+  const limits = new Limits(buffer);
+  const words = new Int32Array(shared);
+  admitAll(limits, slot, words);
+  Atomics.add(words, 0, 1);
+  while (Atomics.load(words, 0) < threads);
+  parentPort?.postMessage(admitAll(limits, slot, words));
+}
+
+/** Nanoseconds for each look-up of a random one of `count` keys. */
+function lookUp(count: number): number {
+  const table = new KeyTable();
+  const hashes = Array.from({ length: count }, () => randomBytes(32));
+  for (const [slot, hash] of hashes.entries()) table.put({ hash, expires_at: null, revoked_at: null }, slot);
+  assert.equal(table.find(randomBytes(32)), -1);
+  assert.ok(hashes.every((hash, slot) => table.slotOf(table.find(hash), 0) === slot));
+  let sum = 0;
+  let at = seed;
+  const start = performance.now();
+  for (let i = 0; i < lookups; i++) {
+    at = (Math.imul(at, 1_664_525) + 1_013_904_223) >>> 0;
+    sum += table.slotOf(table.find(hashes[at % count]), 0);
+  }
+  const ns = ((performance.now() - start) * 1e6) / lookups;
+  assert.ok(sum >= 0);
+  return ns;
+}
+
+function inFolder<Result>(work: (folder: string) => Result): Result {
+  const folder = mkdtempSync(join(tmpdir(), "limits-bench-"));
+  try {
+    return work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Milliseconds for opening the database of so many accounts with a key each, and for filling the shared tables. */
+function startWith(count: number): number {
+  return inFolder((folder) => {
+    const store = Store.open(folder);
+    const now = new Date();
+    const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
+    const key = generateKey();
+    store.atomically(() => {
+      for (let i = 0; i < count; i++) {
+        const { id } = store.createAccount({ ...account, name: `account ${i}` }, now);
+        store.createKey(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
+      }
+    });
+    store.close();
+    const [keys, limits, directory] = [new KeyTable(), new Limits(), new Directory()];
+    const start = performance.now();
+    const opened = Store.open(folder);
+    const accounts = new Accounts(opened, keys, limits, directory, now.getTime());
+    const ms = performance.now() - start;
+    assert.ok(accounts);
+    if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
+    opened.close();
+    return ms;
+  });
+}
+
+/** Milliseconds for saving the counts of accounts that all changed: first counts, then higher ones. */
+function flush(count: number): { first: number; again: number; none: number } {
+  return inFolder((folder) => {
+    const store = Store.open(folder);
+    const now = new Date();
+    const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
+    store.atomically(() => {
+      for (let i = 0; i < count; i++) store.createAccount({ ...account, name: `account ${i}` }, now);
+    });
+    const limits = new Limits();
+    const accounts = new Accounts(store, new KeyTable(), limits, new Directory(), now.getTime());
+    const thisMonth = monthOf(now.getTime());
+    const save = (changed: boolean) => {
+      if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, thisMonth, 1e6);
+      const start = performance.now();
+      assert.deepEqual(accounts.save(now.getTime()), []);
+      return performance.now() - start;
+    };
+    const [first, again, none] = [save(true), save(true), save(false)];
+    const used = [...store.usage(now.toISOString().slice(0, 7)).values()];
+    assert.ok(used.length === count && used.every((each) => each === 2));
+    store.close();
+    return { first, again, none };
+  });
+}
+
+/** The median of some runs, and their range. */
+async function report(what: string, unit: string, run: () => number | Promise<number>): Promise<void> {
+  const figures: number[] = [];
+  for (let i = 0; i < rounds; i++) figures.push(await run());
+  figures.sort((a, b) => a - b);
+  const shown = [figures[Math.floor(rounds / 2)], figures[0], figures[rounds - 1]].map((figure) =>
+    figure.toLocaleString("en", { maximumSignificantDigits: 3 }),
+  );
+  console.log(`${what}: median ${shown[0]} ${unit} (${shown[1]} to ${shown[2]})`);
+}
+
+async function main(): Promise<void> {
+  await report("admit a request, 1 thread", "ns", () => admitInThreads(1, true));
+  await report("admit a request, 2 threads on one account", "ns", () => admitInThreads(2, true));
+  await report("admit a request, 2 threads on accounts of their own", "ns", () => admitInThreads(2, false));
+  for (const count of [1, 1000, many])
+    await report(`look up one of ${count} keys`, "ns", () => lookUp(count));
+  await report("open the state and fill the tables without a key", "ms", () => startWith(0));
+  await report(`open the state and fill the tables with ${many} keys`, "ms", () => startWith(many));
+  const flushes = Array.from({ length: rounds }, () => flush(many));
+  for (const kind of ["first", "again", "none"] as const) {
+    let i = 0;
+    const what = { first: "first counts", again: "counts that changed again", none: "no change" }[kind];
+    await report(`save ${many} accounts, ${what}`, "ms", () => flushes[i++][kind]);
+  }
+  console.log(
+    `counters ${new Limits().buffer.byteLength.toLocaleString("en")} bytes for ${maxAccounts} accounts`,
+  );
+}
+
+if (isMainThread) await main();
+else inThread(workerData);
