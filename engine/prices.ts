@@ -2,6 +2,7 @@ import { utf8 } from "./encode.ts";
 import type { Image } from "./image.ts";
 
 const lastPage = utf8("null}");
+const none = new Uint8Array(0);
 
 /** How many rows a group has, from `findGroup`. */
 export function groupSize(image: Image, group: number): number {
@@ -15,7 +16,8 @@ export function groupSize(image: Image, group: number): number {
  * @param limit most rows to give, at least 1
  * @param offset rows to leave out, below `groupSize`
  * @param next path of the next page, plain ASCII
- * @returns a copy of its own, outside shared memory
+ * @param scratch where to write it, if it fits there
+ * @returns a copy outside shared memory: the start of `scratch`, or memory of its own
  */
 export function encodePrices(
   image: Image,
@@ -23,6 +25,7 @@ export function encodePrices(
   limit: number,
   offset = 0,
   next: string | null = null,
+  scratch: Uint8Array = none,
 ): Uint8Array {
   const first = image.groupStart[group] + offset;
   const last = Math.min(first + limit, image.groupStart[group + 1]);
@@ -33,8 +36,8 @@ export function encodePrices(
   const tail = image.tail;
   const end = next === null ? lastPage : utf8(`"${next}"}`);
 
-  // From Buffer's pool where it is small: an allocation of its own costs more than the copying.
-  const body = Buffer.allocUnsafe(headEnd - headAt + rowsEnd - rowsAt + tail.length + end.length);
+  const length = headEnd - headAt + rowsEnd - rowsAt + tail.length + end.length;
+  const body = length <= scratch.length ? scratch.subarray(0, length) : new Uint8Array(length);
   // Buffer's copy is one move of memory; a typed array's set() from shared memory goes word by word.
   let at = buffers(image.heads).copy(body, 0, headAt, headEnd);
   at += buffers(image.rows).copy(body, at, rowsAt, rowsEnd);

@@ -30,6 +30,8 @@ export interface Context {
   segment: string;
   /** Rows before this page. */
   offset: number;
+  /** Memory that an answer may be written to, which is valid until the next one then. */
+  scratch: Uint8Array;
   usage(): Usage;
 }
 

@@ -153,7 +153,7 @@ const prices: Endpoint = endpoint({
         `no prices for procedure ${echo(values.procedure)}${where(values.state, image)}`,
       );
     const page = nextPage(context, prices.name, groupSize(image, group), values.limit, values);
-    return encodePrices(image, group, values.limit, offset, page);
+    return encodePrices(image, group, values.limit, offset, page, context.scratch);
   },
 });
 

@@ -64,6 +64,7 @@ export function serveHttp(
    */
   function respondLast(res: uws.HttpResponse, reply: Reply, isHead: boolean): void {
     let aborted = false;
+    const body = reply.body?.slice();
     pending++;
     res.onAborted(() => {
       aborted = true;
@@ -74,7 +75,6 @@ export function serveHttp(
       pending--;
       res.cork(() => {
         writeHead(res, reply);
-        const { body } = reply;
         if (body !== undefined && !isHead) res.end(body, true);
         else res.endWithoutBody(body?.length ?? 0, true);
       });
@@ -85,12 +85,14 @@ export function serveHttp(
   function send(res: uws.HttpResponse, body: Uint8Array): void {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
+    // What is left has to outlast the next answer.
+    const kept = body.slice();
     pending++;
     res.onAborted(() => {
       pending--;
     });
     res.onWritable((offset) => {
-      const [ok, finished] = res.tryEnd(body.subarray(offset), body.length);
+      const [ok, finished] = res.tryEnd(kept.subarray(offset), kept.length);
       if (finished) pending--;
       return ok;
     });

@@ -52,6 +52,8 @@ function malformed(part: string, fault: string): ApiError {
   return new ApiError("invalid_parameter", `${subject} ${fault}`, isPlain ? echoBare(name) : undefined);
 }
 
+const abortEarly = { abortEarly: true };
+
 /**
  * Checks an endpoint's parameters. Unknown names come first: a typo is the usual cause of a missing parameter.
  *
@@ -67,7 +69,9 @@ export function checkParameters<Schema extends Parameters>(
     const supported = names.length > 0 ? `supported are ${names.join(", ")}` : "none is supported here";
     throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, echoBare(name));
   }
-  const parsed = v.safeParse(schema, Object.fromEntries(given), { abortEarly: true });
+  const input: Record<string, string> = {};
+  for (const [name, value] of given) input[name] = value;
+  const parsed = v.safeParse(schema, input, abortEarly);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
   const name = v.getDotPath(issue) ?? "";

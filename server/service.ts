@@ -20,15 +20,15 @@ export interface RequestHead {
   getHeader(lowerCaseName: string): string;
 }
 
-type Headers = readonly (readonly [name: string, value: string])[];
-
-/** Bytes with the headers that always go with them. */
+/** A body with the headers that always go with it. */
 interface Content {
   status: string;
-  headers: Headers;
-  /** The same headers as they are sent, end to end, without the first one's name: writing one costs less than four. */
+  /**
+   * The headers as they are sent, end to end, without the first one's name, `firstHeader`: one write costs less than
+   * four. Values come from this program and checked data only, because a line break in one would be another header.
+   */
   headerLines: string;
-  /** Absent on a 304. */
+  /** Valid until the next answer; absent on a 304. */
   body: Uint8Array | undefined;
 }
 
@@ -44,7 +44,11 @@ interface Answer {
   tag: string;
   cacheControl: string;
   identity: Uint8Array;
-  contents: Map<Coding, { full: Content; notModified: Content; etag: string }>;
+  variants: Record<Coding, Variant | undefined>;
+}
+
+interface Variant extends Content {
+  etag: string;
 }
 
 type Coding = "identity" | "br" | "gzip";
@@ -63,14 +67,10 @@ const maxRememberedHeaders = 10_000;
 export const ok = "200 OK";
 /** The first header of every answer. */
 export const firstHeader = "Content-Type";
-const contentType = [firstHeader, "application/json"] as const;
+const contentType = "application/json";
 
-/** Values come from this program and checked data only: a line break in one would be another header. */
-function contentOf(status: string, headers: Headers, body: Uint8Array | undefined): Content {
-  const [[, first], ...rest] = headers;
-  const headerLines = [first, ...rest.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
-  return { status, headers, headerLines, body };
-}
+/** Room for an answer that isn't kept: an allocation for each would cost more than the answer. */
+const scratchBytes = 64 * 2 ** 10;
 
 /** Answers requests, in one thread, from memory that all threads share. */
 export class Service {
@@ -86,6 +86,7 @@ export class Service {
   #monthEnd = 0;
   readonly #prepared = new Map<string, Answer>();
   readonly #askedOnce = new Set<string>();
+  readonly #scratch = new Uint8Array(scratchBytes);
   #preparedBytes = 0;
   readonly #entries = new Map<string, number>();
   readonly #codings = new Map<string, Coding>();
@@ -185,9 +186,11 @@ export class Service {
     const answer =
       (isRead && this.#prepared.get(key)) || this.#prepare(resolve(path), key, query, method, hasBody, slot);
     const coding = this.#coding(request.getHeader("accept-encoding"), answer);
-    const { full, notModified, etag } = answer.contents.get(coding) ?? this.#encode(answer, coding);
+    const variant = answer.variants[coding] ?? this.#encode(answer, coding);
     const condition = request.getHeader("if-none-match");
-    return condition !== "" && matches(condition, etag) ? notModified : full;
+    if (condition === "" || !matches(condition, variant.etag)) return variant;
+    const headerLines = headersOf(variant.etag, answer.cacheControl);
+    return { status: "304 Not Modified", headerLines, body: undefined };
   }
 
   #prepare(
@@ -216,6 +219,7 @@ export class Service {
       versions,
       segment,
       offset: 0,
+      scratch: this.#scratch,
       // Asked for after the parameters are checked: a bad one is answered before an unknown version.
       get image() {
         image ??= findVersion(versions, version);
@@ -235,7 +239,7 @@ export class Service {
           : digest(body),
       cacheControl: exact ? "private, max-age=31536000, immutable" : "private, no-cache",
       identity: body,
-      contents: new Map(),
+      variants: { identity: undefined, br: undefined, gzip: undefined },
     };
     // What shows the account's state is another answer every time.
     if (!live) this.#keep(key, answer);
@@ -249,6 +253,7 @@ export class Service {
       this.#askedOnce.add(key);
       return;
     }
+    answer.identity = answer.identity.slice();
     this.#spend(answer.identity.length + key.length + preparedOverheadBytes);
     this.#prepared.set(key, answer);
   }
@@ -268,36 +273,31 @@ export class Service {
     };
   }
 
-  #encode(answer: Answer, coding: Coding) {
-    const etag = `"${answer.tag}${coding === "identity" ? "" : `-${coding}`}"`;
-    const body = compress(answer.identity, coding);
-    const headers: Content["headers"] = [
-      contentType,
-      ["ETag", etag],
-      ["Cache-Control", answer.cacheControl],
-      ["Vary", "Accept-Encoding, Authorization"],
-    ];
-    const content = {
+  #encode(answer: Answer, coding: Coding): Variant {
+    const isCoded = coding !== "identity";
+    const etag = isCoded ? `"${answer.tag}-${coding}"` : `"${answer.tag}"`;
+    const lines = headersOf(etag, answer.cacheControl);
+    const variant = {
+      status: ok,
+      headerLines: isCoded ? `${lines}\r\nContent-Encoding: ${coding}` : lines,
+      body: compress(answer.identity, coding),
       etag,
-      full: contentOf(
-        ok,
-        coding === "identity" ? headers : [...headers, ["Content-Encoding", coding] as const],
-        body,
-      ),
-      notModified: contentOf("304 Not Modified", headers, undefined),
     };
-    if (coding !== "identity") this.#spend(body.length);
-    answer.contents.set(coding, content);
-    return content;
+    if (isCoded) this.#spend(variant.body.length);
+    answer.variants[coding] = variant;
+    return variant;
   }
 
-  /** Makes room by forgetting all prepared answers: each is cheap to prepare anew. */
+  /** Makes room by forgetting the oldest answers: those that are asked for come back. */
   #spend(bytes: number): void {
-    if (this.#preparedBytes + bytes > maxPreparedBytes) {
-      this.#prepared.clear();
-      this.#preparedBytes = 0;
-    }
     this.#preparedBytes += bytes;
+    for (const [key, answer] of this.#prepared) {
+      if (this.#preparedBytes <= maxPreparedBytes) return;
+      this.#prepared.delete(key);
+      const bodies = Object.values(answer.variants).filter((variant) => variant?.body !== answer.identity);
+      const coded = bodies.reduce((sum, variant) => sum + (variant?.body?.length ?? 0), 0);
+      this.#preparedBytes -= answer.identity.length + key.length + preparedOverheadBytes + coded;
+    }
   }
 
   #coding(accepted: string, answer: Answer): Coding {
@@ -325,8 +325,12 @@ function remember<Value>(map: Map<string, Value>, header: string, value: Value):
   map.set(header, value);
 }
 
-function reply({ status, headers, headerLines, body }: Content, remaining: number, reset: number): Reply {
-  return { status, headers, headerLines, body, remaining, reset };
+function headersOf(etag: string, cacheControl: string): string {
+  return `${contentType}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
+}
+
+function reply({ status, headerLines, body }: Content, remaining: number, reset: number): Reply {
+  return { status, headerLines, body, remaining, reset };
 }
 
 function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
@@ -335,15 +339,14 @@ function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
     "rate_limit_exceeded",
     `the account's ${ceiling} are used up; retry in ${seconds} s`,
   );
-  return reply(errorContent(error, ["Retry-After", String(seconds)]), 0, Math.ceil(nextMs / 1000));
+  return reply(errorContent(error, `Retry-After: ${seconds}`), 0, Math.ceil(nextMs / 1000));
 }
 
-function errorContent(error: ApiError, ...more: Headers): Content {
+function errorContent(error: ApiError, ...headers: string[]): Content {
   const status = errorTypes[error.type];
-  const headers = [contentType, ...more];
-  if (error.type === "method_not_allowed") headers.push(["Allow", "GET, HEAD"]);
-  if (status.startsWith("401")) headers.push(["WWW-Authenticate", "Bearer"]);
-  return contentOf(status, headers, Buffer.from(errorBody(error)));
+  if (error.type === "method_not_allowed") headers.push("Allow: GET, HEAD");
+  if (status.startsWith("401")) headers.push("WWW-Authenticate: Bearer");
+  return { status, headerLines: [contentType, ...headers].join("\r\n"), body: Buffer.from(errorBody(error)) };
 }
 
 /** What `#authenticate` returns in place of a slot. */

@@ -263,7 +263,8 @@ export function ask(versions: Versions, target: string): unknown {
   const { endpoint, version, segment } = resolve(`/api/v1${urlPath}`);
   const image = findVersion(versions, version);
   const usage = () => assert.fail("nobody asked for the usage");
-  const body = endpoint.answer({ versions, image, segment, offset: 0, usage }, parseQuery(query));
+  const scratch = new Uint8Array(0);
+  const body = endpoint.answer({ versions, image, segment, offset: 0, scratch, usage }, parseQuery(query));
   return JSON.parse(Buffer.from(body).toString("utf8"));
 }
 

@@ -73,7 +73,7 @@ const seconds = (iso: string) => Date.parse(iso) / 1000;
 const february = seconds("2026-02-01T00:00:00Z");
 const status = (reply: Reply) => Number(reply.status.slice(0, 3));
 const facts = (reply: Reply) => [status(reply), reply.remaining, reply.reset];
-const retryAfter = (reply: Reply) => new Map(reply.headers).get("Retry-After");
+const retryAfter = (reply: Reply) => /Retry-After: (\d+)/.exec(reply.headerLines)?.[1];
 
 function failing(): string {
   throw new TypeError("our fault");

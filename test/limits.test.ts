@@ -22,7 +22,6 @@ const month = monthOf(Date.UTC(2026, 0, 15));
 const limits = new Limits();
 const bursts = [1, 3, 7, 10, 50, 500, maxBurst];
 let slots = 0;
-
 /** A slot of its own for an account with these ceilings. */
 function account(burst: number, quota = 1_000_000): number {
   const slot = slots++;
@@ -72,7 +71,7 @@ class NaiveBucket {
 
 test("a moment belongs to the month that its date has in UTC, in leap years as well", () => {
   const moments = fc.integer({ min: 0, max: Date.UTC(2401, 0) });
-  const edges = [0, 4, 96, 100, 104, 128, 400].flatMap((years) =>
+  const edges = [0, 4, 96, 100, 104, 400].flatMap((years) =>
     [Date.UTC(2000 + years, 2, 1), Date.UTC(2000 + years, 1, 29), Date.UTC(2000 + years, 0, 1)].flatMap(
       (ms) => [[ms - 1] as [number], [ms] as [number]],
     ),
@@ -123,8 +122,8 @@ test("a clock that is set back by months starts no quota anew", () => {
 test("a count that was saved goes on", () => {
   const slot = account(10, 5);
   limits.restore(slot, month, 4);
-  assert.equal(limits.admit(slot, month, 5000), 0);
-  assert.equal(limits.admit(slot, month, 5000), quotaExceeded);
+  const answers = [0, 0].map(() => limits.admit(slot, month, 5000));
+  assert.deepEqual(answers, [0, quotaExceeded]);
 });
 
 test("a request that is given back can be made again, and none that wasn't made", () => {
@@ -202,7 +201,7 @@ const starts = fc.oneof(
     .tuple(fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 40), fc.integer({ min: -3000, max: 3000 }))
     .map(([base, off]) => base + off),
 );
-/** How large a trial is: a large bucket takes long to be emptied. */
+/** A large bucket takes long to be emptied. */
 const sizeOf = (burst: number) =>
   burst === maxBurst ? { numRuns: 8, maxLength: 4 } : { numRuns: 60, maxLength: 40 };
 /** After each step of the clock, one request or as many as fit and one more. */
@@ -335,7 +334,6 @@ async function hammer(threads: number, slot: number, endMs: number): Promise<Ham
 }
 
 const threads = 4;
-
 test("threads that hammer one account are admitted exactly the quota, and each request once", async () => {
   const quota = 300_000;
   const slot = account(maxBurst, quota);
@@ -373,8 +371,8 @@ test("a million accounts fit in 64 MB, and one more is refused", () => {
 test("two objects over one buffer are one", () => {
   const other = new Limits(limits.buffer);
   const slot = account(3, 100);
-  const answers = [limits, other, other, limits].map((either) => either.admit(slot, month, 5000));
-  assert.deepEqual(answers, [99, 98, 97, burstExceeded]);
+  const admit = (either: Limits) => either.admit(slot, month, 5000);
+  assert.deepEqual([limits, other, other, limits].map(admit), [99, 98, 97, burstExceeded]);
 });
 
 test("an admitted request allocates nothing", () => {
