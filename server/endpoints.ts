@@ -21,8 +21,15 @@ import {
 import { contentOf, decodeCursor, encodeCursor } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
 import { ApiError, echo, echoUndecoded } from "./errors.ts";
-import { planNames } from "./plans.ts";
 import { wholeNumber } from "./query.ts";
+import {
+  datasetsShape,
+  facilityShape,
+  pricesShape,
+  proceduresShape,
+  searchShape,
+  usageShape,
+} from "./shapes.ts";
 
 const required = v.pipe(v.string(), v.nonEmpty());
 const expectedState = `one of ${stateCodes.join(", ")}`;
@@ -38,48 +45,6 @@ const state = v.optional(
 );
 const rowLimit = (max: number) =>
   v.optional(v.pipe(wholeNumber(1, max), v.description(`Most rows to return, 1 to ${max}.`)), "25");
-
-// Shapes of answers. A title makes one a component of the OpenAPI document.
-const text = (description: string, example: string) =>
-  v.pipe(v.string(), v.description(description), v.examples([example]));
-const dollars = (description: string) =>
-  v.pipe(v.number(), v.minValue(0), v.description(`${description}, in US dollars`));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
-const dataYear = v.pipe(count("Year of the charges"), v.examples([2024]));
-const dataVersion = text("Data version: year and revision", "2024.1");
-const caveat = v.pipe(v.string(), v.description("What to know before using the numbers"));
-const source = v.pipe(
-  v.object({ data_year: dataYear, data_version: dataVersion, caveat }),
-  v.title("Source"),
-  v.description("Where the numbers come from"),
-);
-const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
-const scope = v.pipe(
-  v.object({ state: text("A state code, or `national`", "national") }),
-  v.title("Scope"),
-  v.description("The part of the country that the answer is about"),
-);
-const procedureFields = {
-  code: text("APC code of the procedure group", "5072"),
-  name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
-};
-const facilityFields = {
-  ccn: text("CCN, Medicare's number of the facility", "050625"),
-  facility: text("Name of the facility", "Cedars-Sinai Medical Center"),
-  city: text("City", "Los Angeles"),
-  state: text("State code", "CA"),
-};
-const priceFields = {
-  submitted_charge: dollars("Average charge that the facility submitted"),
-  medicare_allowed: dollars("Average amount that Medicare allowed"),
-};
-const chargeFields = {
-  median_charge: dollars("Median charge"),
-  min_charge: dollars("Lowest charge"),
-  max_charge: dollars("Highest charge"),
-  spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
-};
 
 const sourceOf = ({ describe: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
@@ -124,25 +89,7 @@ const prices: Endpoint = endpoint({
     state,
     limit: rowLimit(50),
   }),
-  response: v.object({
-    procedure: v.object(procedureFields),
-    scope,
-    summary: v.pipe(
-      v.object({
-        facilities: count("Facilities that match"),
-        ...chargeFields,
-        p10_charge: dollars("10th percentile of the charges"),
-        p25_charge: dollars("25th percentile of the charges"),
-        p75_charge: dollars("75th percentile of the charges"),
-        p90_charge: dollars("90th percentile of the charges"),
-        median_allowed: dollars("Median allowed amount"),
-      }),
-      v.description("Over all facilities that match, not only those of this page"),
-    ),
-    data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
-    source,
-    next,
-  }),
+  response: pricesShape,
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
     const { image, offset } = context;
@@ -177,18 +124,7 @@ const procedures: Endpoint = endpoint({
     state,
     limit: rowLimit(100),
   }),
-  response: v.object({
-    scope,
-    summary: v.object({ procedures: count("Procedure groups on all pages") }),
-    data: v.array(
-      v.pipe(
-        v.object({ ...procedureFields, facilities: count("Facilities with prices"), ...chargeFields }),
-        v.title("ProcedureVariation"),
-      ),
-    ),
-    source,
-    next,
-  }),
+  response: proceduresShape,
   errors: ["not_found"],
   answer(context, values) {
     const { image, offset } = context;
@@ -216,21 +152,6 @@ const procedures: Endpoint = endpoint({
   },
 });
 
-const standing = v.pipe(
-  v.object({
-    rank: v.pipe(count("1 is the lowest charge; equal charges share a rank"), v.minValue(1)),
-    facilities: count("Facilities that are compared, this one included"),
-    percentile: v.pipe(
-      v.number(),
-      v.minValue(0),
-      v.maxValue(100),
-      v.description("Share of the facilities that charge strictly less, 0 to 100, one decimal"),
-    ),
-    median_charge: dollars("Median charge of the facilities that are compared"),
-  }),
-  v.title("Standing"),
-  v.description("The facility's charge among those of the nation, or of its state"),
-);
 const standingOf = ({ rank, facilities, permille, medianCharge }: Standing) => ({
   rank,
   facilities,
@@ -245,17 +166,7 @@ const facility = endpoint({
   kind: "versioned",
   segment: { description: "CCN of the facility.", example: "050625" },
   parameters: v.object({}),
-  response: v.object({
-    facility: v.object(facilityFields),
-    summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
-    data: v.array(
-      v.pipe(
-        v.object({ ...procedureFields, ...priceFields, national: standing, state: standing }),
-        v.title("ProcedurePrice"),
-      ),
-    ),
-    source,
-  }),
+  response: facilityShape,
   errors: ["not_found"],
   answer({ image, segment }) {
     const found = findFacility(image, segment);
@@ -282,7 +193,6 @@ const facility = endpoint({
   },
 });
 
-const score = v.pipe(v.number(), v.description("The higher, the better; comparable within one answer"));
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 const searchEndpoint: Endpoint = endpoint({
@@ -307,21 +217,7 @@ const searchEndpoint: Endpoint = endpoint({
     ),
     limit: rowLimit(50),
   }),
-  response: v.object({
-    query: v.object({ q: text("As it was asked", "springfield il"), type: v.picklist(documentKinds) }),
-    summary: v.object({ matches: count("Matches on all pages") }),
-    data: v.array(
-      v.variant("type", [
-        v.pipe(v.object({ type: v.literal("facility"), ...facilityFields, score }), v.title("FacilityMatch")),
-        v.pipe(
-          v.object({ type: v.literal("procedure"), ...procedureFields, score }),
-          v.title("ProcedureMatch"),
-        ),
-      ]),
-    ),
-    source,
-    next,
-  }),
+  response: searchShape,
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
     const { image, offset } = context;
@@ -342,52 +238,13 @@ const searchEndpoint: Endpoint = endpoint({
   },
 });
 
-const time = v.pipe(v.string(), v.isoTimestamp());
 const datasets = endpoint({
   path: "/datasets",
   name: "datasets",
   summary: "The data versions that are served, newest first, with their gaps",
   kind: "service",
   parameters: v.object({}),
-  response: v.object({
-    data: v.array(
-      v.pipe(
-        v.object({
-          id: text("Stable name of the dataset", "opps-2024.1"),
-          title: v.string(),
-          publisher: v.string(),
-          data_year: dataYear,
-          data_version: dataVersion,
-          status: v.pipe(
-            v.picklist(["current", "available", "superseded"]),
-            v.description("`current` answers without a version; `available` is the newest of an older year"),
-          ),
-          rows: count("All rows of the source"),
-          priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
-          suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
-          incomplete_rows: count("Other rows without prices, as with one amount only"),
-          facilities: count("Facilities in the source"),
-          procedures: count("Procedure groups in the source"),
-          released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
-          loaded_at: time,
-          sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/), v.description("Checksum of the content")),
-          source_url: v.nullable(v.string()),
-          caveat,
-          coverage: v.object({
-            states: v.pipe(v.array(v.string()), v.description("State codes with prices")),
-            missing_states: v.array(
-              v.object({
-                state: text("State code", "MD"),
-                reason: text("Why", "the territories are outside the OPPS"),
-              }),
-            ),
-            procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),
-          }),
-        }),
-        v.title("Dataset"),
-      ),
-    ),
-  }),
+  response: datasetsShape,
   errors: [],
   answer: ({ versions }) => ({
     data: versions.images.map((image) => {
@@ -423,17 +280,7 @@ const usage = endpoint({
   summary: "What the caller's account has used of its month",
   kind: "service",
   parameters: v.object({}),
-  response: v.object({
-    account: v.string(),
-    plan: v.picklist(planNames),
-    period: v.pipe(v.object({ start: time, end: time }), v.description("The month, in UTC")),
-    quota: v.object({
-      limit: count("Requests per month"),
-      used: count("Requests of this month, this one included"),
-      remaining: count("Requests left in this month"),
-    }),
-    burst: v.object({ limit: count("Requests per second") }),
-  }),
+  response: usageShape,
   errors: [],
   answer: (context) => context.usage(),
 });
