@@ -135,14 +135,20 @@ export class Limits {
     const burst = Atomics.load(words, base + burstWord);
     const second = Math.floor(steadyMs / 1000) | 0;
     for (;;) {
-      // In this order: a thread that sees another's `fullAt` then sees its `usedAt` as well.
+      // `fullAt` before `usedAt`: whoever sees what another thread took sees that it was used just now, too.
       const fullAt = Atomics.load(words, base + fullAtWord);
       const usedAt = Atomics.load(words, base + usedAtWord);
       const idle = (second - usedAt) | 0;
       const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
-      const ahead = idle > 1 ? 0 : Math.max(0, (fullAt - now) | 0);
+      if (idle > 1) {
+        // Full again, and perhaps wrapped around since: it starts anew, and only then counts as used.
+        if (Atomics.compareExchange(words, base + fullAtWord, fullAt, now) === fullAt)
+          Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
+        continue;
+      }
+      const ahead = Math.max(0, (fullAt - now) | 0);
       if (ahead + ticksPerRequest > ticksPerRequest * burst) return false;
-      if (idle > 0) Atomics.store(words, base + usedAtWord, second);
+      if (idle > 0) Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
       const next = (now + ahead + ticksPerRequest) | 0;
       if (Atomics.compareExchange(words, base + fullAtWord, fullAt, next) === fullAt) return true;
     }

@@ -23,6 +23,8 @@ const refreshMs = 300;
 const saveMs = 1000;
 const scanMs = 500;
 const deliverMs = 1000;
+/** Longer waits for a command that writes would keep the operator's listener waiting. */
+const maxStateWaitMs = 200;
 const settleStepMs = 100;
 /** From SIGTERM to the end at the latest; what is not done by then is given up. */
 const maxStopMs = 9000;
@@ -112,7 +114,7 @@ async function start(
   onFailure: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   let ready = false;
-  const store = Store.open(settings.stateDir);
+  const store = Store.open(settings.stateDir, maxStateWaitMs);
   const unlock = lockFolder(settings.stateDir);
   const metrics = new Metrics();
   let saved = true;

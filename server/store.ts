@@ -99,15 +99,16 @@ export class Store {
   /**
    * Opens the database in a folder, and makes both where they are missing.
    *
+   * @param maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
    * @throws DataError when the folder or the database can't be used; nothing of it is changed then
    */
-  static open(folder: string): Store {
+  static open(folder: string, maxWaitMs = 5000): Store {
     const file = join(folder, "state.sqlite");
     let database: Database.Database | undefined;
     try {
       mkdirSync(folder, { recursive: true });
       checkSound(file);
-      database = new Database(file, { timeout: 5000 });
+      database = new Database(file, { timeout: maxWaitMs });
       return new Store(database, file);
     } catch (error) {
       database?.close();
@@ -311,7 +312,7 @@ function checkSound(file: string): void {
 function damaged(file: string, reason: string): DataError {
   return new DataError(
     `state database ${file}`,
-    `damage (${reason.split("\n", 1)[0]})`,
+    `damage (${reason.split("\n").find((line) => !line.startsWith("***")) ?? reason})`,
     "a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew",
   );
 }
