@@ -29,7 +29,8 @@ function base62(value: bigint, length: number): string {
 
 /** The key in an `Authorization` header; undefined where the scheme isn't Bearer. */
 export function bearerKey(authorization: string): string | undefined {
-  return /^bearer +(.*)$/is.exec(authorization)?.[1];
+  const found = /^bearer(?: +(.*))?$/is.exec(authorization);
+  return found === null ? undefined : (found[1] ?? "");
 }
 
 /*

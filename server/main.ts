@@ -136,7 +136,6 @@ async function start(
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
 
-  const demoKey = createDemo(settings, store);
   const keys = new KeyTable();
   const limits = new Limits();
   const directory = new Directory();
@@ -172,7 +171,8 @@ async function start(
   };
   const webhooks = new Webhooks(store, log, settings.webhookAllowLoopback);
   const reportDelivery = (error: unknown) => log.error({ reason: String(error) }, "delivering events failed");
-  const scan = () => void snapshots.scan();
+  const reportScan = (error: unknown) => log.error({ reason: String(error) }, "looking for snapshots failed");
+  const scan = () => void snapshots.scan().catch(reportScan);
   onHangup = scan;
   const timers = [
     repeat("reading accounts and keys", refreshMs, () => accounts.refresh()),
@@ -185,6 +185,9 @@ async function start(
     setInterval(scan, scanMs),
   ];
 
+  // Last, so that no failed start uses up the one time that the key is shown.
+  const demoKey = createDemo(settings, store);
+  accounts.refresh();
   ready = true;
   const api = url(settings.host, port);
   if (demoKey !== undefined)

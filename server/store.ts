@@ -179,6 +179,7 @@ export class Store {
     const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, created_at, changed)
       VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
     const { name, plan, burst, quota, webhook, webhook_secret } = account;
+    this.#ownChanges++;
     const result = this.#run(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
     return { id: Number(result.lastInsertRowid), ...account };
   }
@@ -209,6 +210,7 @@ export class Store {
   createKey(account: number, hash: Buffer, last4: string, expires: Date | null, now: Date): number {
     const sql = `INSERT INTO keys (account, hash, last4, created_at, expires_at, changed)
       VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))`;
+    this.#ownChanges++;
     const result = this.#run(sql, account, hash, last4, now.toISOString(), expires?.toISOString() ?? null);
     return Number(result.lastInsertRowid);
   }
