@@ -338,6 +338,14 @@ function describe(entries: readonly Endpoint[]) {
   };
 }
 
+let document: Buffer | undefined;
+
+/** The description as it is sent. Made when it is first asked for: few threads ever need it. */
+export function openapiDocument(): Buffer {
+  document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
+  return document;
+}
+
 const openapi: Endpoint = endpoint({
   path: "/openapi.json",
   name: "openapi",
@@ -346,11 +354,8 @@ const openapi: Endpoint = endpoint({
   parameters: v.object({}),
   response: v.pipe(v.looseObject({ openapi: v.string() }), v.description("An OpenAPI 3.1 document.")),
   errors: [],
-  answer: () => documentBytes,
+  answer: openapiDocument,
 });
 
 /** Every endpoint of the API. */
 export const allEndpoints: readonly Endpoint[] = [...endpoints, openapi];
-const documentBytes = Buffer.from(JSON.stringify(describe(allEndpoints)));
-/** The description as clients read it. */
-export const openapiDocument: object = JSON.parse(documentBytes.toString());

@@ -1,13 +1,19 @@
 import { Worker } from "node:worker_threads";
 import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
 
+/** Requests leave little behind: a larger young generation would only be memory that each thread takes. */
+const maxYoungGenerationSizeMb = 8;
+
 class ServingThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<FromServe["type"], () => void>();
   readonly ended: Promise<void>;
 
   constructor(data: ServeData, onFailure: (reason: string) => void, onError: (stack: string) => void) {
-    this.#worker = new Worker(new URL("./serve.ts", import.meta.url), { workerData: data });
+    this.#worker = new Worker(new URL("./serve.ts", import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb },
+    });
     this.#worker.on("error", (error) => onFailure(error.message));
     this.#worker.on("message", (message: FromServe) => {
       if (message.type === "failed") onFailure(message.reason);

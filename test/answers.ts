@@ -3,6 +3,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import * as v from "valibot";
+import { openapiDocument as openapiBytes } from "../server/openapi.ts";
 
 /** Checks answers against the API's OpenAPI document. */
 
@@ -35,6 +36,9 @@ const operation = v.strictObject({
   parameters: v.array(parameter),
   responses: named(response),
 });
+/** The description as clients read it. */
+export const openapiDocument: object = JSON.parse(openapiBytes().toString());
+
 const documentSchema = v.object({ paths: named(v.strictObject({ get: operation })) });
 
 export type Operation = v.InferOutput<typeof operation>;

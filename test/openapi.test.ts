@@ -3,8 +3,8 @@ import { after, before, test } from "node:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { stateCodes } from "../engine/index.ts";
 import { ApiError, type ErrorType, errorBody, errorTypes } from "../server/errors.ts";
-import { allEndpoints, openapiDocument } from "../server/openapi.ts";
-import { checkAnswer, checkValue, jsonOf, operationsOf, pathOf } from "./answers.ts";
+import { allEndpoints } from "../server/openapi.ts";
+import { checkAnswer, checkValue, jsonOf, openapiDocument, operationsOf, pathOf } from "./answers.ts";
 import { type Answer, createKey, rawRequest, requestText, startServer, temporaryFolder } from "./server.ts";
 
 /** The OpenAPI document says what the API does, all of it and nothing else. */

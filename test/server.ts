@@ -7,8 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { encodeSnapshot, versionName } from "../engine/index.ts";
-import { openapiDocument } from "../server/openapi.ts";
-import { checkAnswer } from "./answers.ts";
+import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, type Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
