@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { datasetsFolder, temporaryFolder, until } from "./server.ts";
+
+/** The command that operators start the server with. */
+
+test("a SIGTERM to npm start reaches the server, which ends in order", async () => {
+  const env = {
+    ...process.env,
+    DATASETS_DIR: datasetsFolder(),
+    STATE_DIR: temporaryFolder(),
+    PORT: "0",
+    OPS_PORT: "0",
+  };
+  const npm = spawn("npm", ["start"], { cwd: resolve(import.meta.dirname, ".."), env });
+  let output = "";
+  let log = "";
+  npm.stdout.on("data", (chunk: Buffer) => {
+    output += chunk;
+  });
+  npm.stderr.on("data", (chunk: Buffer) => {
+    log += chunk;
+  });
+  // All of npm's and the server's output has ended: so have both.
+  const ended = once(npm, "close");
+  await until("the ready line", () => /^ready http:/m.test(output));
+  npm.kill("SIGTERM");
+  await ended;
+  assert.match(log, /"msg":"stopped"/);
+});
