@@ -31,8 +31,12 @@ export function publishSnapshot(
   build: (revision: number) => Snapshot,
 ): string {
   writing(outDir, () => mkdirSync(outDir, { recursive: true }));
-  for (;;) {
+  for (let taken = 0; ; ) {
     const revision = writing(outDir, () => nextRevision(outDir, dataYear));
+    // Some folders, as those of /proc, say that any name is taken.
+    if (revision === taken)
+      throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
+    taken = revision;
     if (revision > maxRevision)
       throw new DataError(
         `${outDir}: next revision of ${dataYear}`,

@@ -33,10 +33,9 @@ const datasetsDir = datasetsFolder();
 const request = `GET ${pricesPath}?procedure=5073`;
 const month = monthName(monthOf(Date.now()));
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-let port = "0";
 
 function start(stateDir: string): Running {
-  return spawnServer({ datasetsDir, stateDir, env: { THREADS: "2", PORT: port } });
+  return spawnServer({ datasetsDir, stateDir, env: { THREADS: "2" } });
 }
 
 async function kill(server: Running): Promise<void> {
@@ -98,7 +97,6 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
 
   for (let round = 0; round < rounds; round++) {
     const { api } = await ready(server);
-    port = new URL(api).port;
     const before = saved();
     // The first answer says what the machine goes on from: what was saved, and nothing else.
     const first = await call({ api, key: counted.key }, request);
@@ -258,7 +256,6 @@ for (const [what, stop] of [
     const stateDir = temporaryFolder();
     const store = Store.open(stateDir);
     const { id, key } = storeAccount(store, "a", 100);
-    port = "0";
     const server = start(stateDir);
     after(() => server.signal("SIGKILL"));
     const { api, ops } = await ready(server);
@@ -289,7 +286,6 @@ test("counts that can't be saved at the end make the exit code 1, and the log sa
   const stateDir = temporaryFolder();
   const store = Store.open(stateDir);
   const { key } = storeAccount(store, "a", 100);
-  port = "0";
   const server = start(stateDir);
   const { api } = await ready(server);
   limitFiles(server.pid, 1);
