@@ -1,16 +1,8 @@
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DataError, encodeSnapshot, type Snapshot } from "../engine/index.ts";
+import { makeFolder } from "./folder.ts";
 
 /** The highest revision that a snapshot's metadata can carry. */
 const maxRevision = 9999;
@@ -30,10 +22,10 @@ export function publishSnapshot(
   dataYear: number,
   build: (revision: number) => Snapshot,
 ): string {
-  writing(outDir, () => mkdirSync(outDir, { recursive: true }));
+  writing(outDir, () => makeFolder(outDir));
   for (let taken = 0; ; ) {
     const revision = writing(outDir, () => nextRevision(outDir, dataYear));
-    // Some folders, as those of /proc, say that any name is taken.
+    // Some folders say of any name that it is taken.
     if (revision === taken)
       throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
     taken = revision;

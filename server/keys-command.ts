@@ -66,7 +66,7 @@ function readOptions<Entries extends v.ObjectEntries>(
 ): v.InferOutput<typeof schema> {
   const names = Object.keys(schema.entries);
   const options = Object.fromEntries(names.map((name) => [name, { type: "string" } as const]));
-  const { values } = parseArgs({ args, options, strict: true });
+  const values = parseValues(args, options);
   const parsed = v.safeParse(schema, { ...values }, { abortEarly: true });
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
@@ -74,6 +74,17 @@ function readOptions<Entries extends v.ObjectEntries>(
   const given = values[name];
   if (given === undefined) throw new DataError(`--${name}`, "nothing", "a value");
   throw new DataError(`--${name}`, shown(String(given)), issue.message);
+}
+
+function parseValues(args: string[], options: Record<string, { type: "string" }>): Record<string, unknown> {
+  try {
+    return parseArgs({ args, options, strict: true }).values;
+  } catch (error) {
+    // Only the first sentence: the rest is advice on several lines.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split(/\.\s|\.$|\n/);
+    const names = Object.keys(options).map((name) => `--${name}`);
+    throw new DataError("keys", reason, `${names.join(", ")}, each with a value`);
+  }
 }
 
 /** An account's plan and ceilings after options: the plan's own, or an enterprise account's numbers. */

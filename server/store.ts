@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { makeFolder } from "../datasets/folder.ts";
 import { DataError } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
 
@@ -106,7 +107,7 @@ export class Store {
     const file = join(folder, "state.sqlite");
     let database: Database.Database | undefined;
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       checkSound(file);
       database = new Database(file, { timeout: maxWaitMs });
       return new Store(database, file);

@@ -45,3 +45,9 @@ test("a publication that fails leaves no file", () => {
   });
   assert.deepEqual(readdirSync(out), ["2024.9999.parquet"]);
 });
+
+test("a folder that can't be made is one error", () => {
+  assert.throws(() => publishSnapshot("/proc/nothing/here", 2023, () => assert.fail("never built")), {
+    message: "/proc/nothing/here: found a refusal to write (ENOENT), expected a folder that can be written",
+  });
+});

@@ -368,6 +368,6 @@ test("a folder that can't be one is one line of error", () => {
   assert.deepEqual(command("--out", file, "--year", "2023", "--rows", "1"), {
     status: 1,
     stdout: "",
-    stderr: `${file}: found a refusal to write (EEXIST), expected a folder that can be written\n`,
+    stderr: `${file}: found a refusal to write (ENOTDIR), expected a folder that can be written\n`,
   });
 });
