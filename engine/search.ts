@@ -214,7 +214,7 @@ function bitCount(bits: number): number {
  *
  * @returns the number, or something above `most` once it can't be reached
  */
-export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
+function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let beforeLast = new Uint8Array(width);
   let last = Uint8Array.from({ length: width }, (_, i) => i);

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { type Image, versionName } from "../engine/query.ts";
 
 /** Where a page starts: opaque to clients, bound to one data version and its content. */
-export interface Cursor {
+interface Cursor {
   version: string;
   /** The start of the data's checksum. */
   content: string;

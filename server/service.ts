@@ -369,7 +369,7 @@ function compress(body: Uint8Array, coding: Coding): Uint8Array {
 }
 
 /** The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3); `br` among equals. */
-export function preferredCoding(accepted: string): Coding {
+function preferredCoding(accepted: string): Coding {
   const weights = new Map<string, number>();
   for (const part of accepted.toLowerCase().split(",")) {
     const [name, ...parameters] = part.split(";").map((text) => text.trim());
