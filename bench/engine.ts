@@ -19,7 +19,7 @@ import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { checkParameters, parseQuery } from "../server/query.ts";
-import { type RequestHead, Service } from "../server/service.ts";
+import { headerNames, type RequestHead, Service } from "../server/service.ts";
 
 /*
  * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.
@@ -82,15 +82,14 @@ function serviceOver(image: Image) {
       throw error;
     },
   });
-  const headers: Record<string, string> = { authorization: `Bearer ${key}` };
+  const authorization = `Bearer ${key}`;
   return (query: string, path = "/api/v1/healthcare/prices") => {
     const request: RequestHead = {
-      getCaseSensitiveMethod: () => "GET",
       getUrl: () => path,
       getQuery: () => query,
-      getHeader: (name) => headers[name] ?? "",
+      getHeader: (name) => (name === headerNames.authorization ? authorization : ""),
     };
-    return service.answer(request, false);
+    return service.answer(request, "GET", false);
   };
 }
 

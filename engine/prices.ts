@@ -1,8 +1,6 @@
-import { utf8 } from "./encode.ts";
 import type { Image } from "./image.ts";
 
-const lastPage = utf8("null}");
-const none = new Uint8Array(0);
+const none = Buffer.alloc(0);
 
 /** How many rows a group has, from `findGroup`. */
 export function groupSize(image: Image, group: number): number {
@@ -25,8 +23,8 @@ export function encodePrices(
   limit: number,
   offset = 0,
   next: string | null = null,
-  scratch: Uint8Array = none,
-): Uint8Array {
+  scratch: Buffer = none,
+): Buffer {
   const first = image.groupStart[group] + offset;
   const last = Math.min(first + limit, image.groupStart[group + 1]);
   const headAt = image.headStart[group];
@@ -34,15 +32,15 @@ export function encodePrices(
   const rowsAt = image.rowStart[first];
   const rowsEnd = image.rowStart[last] - 1; // without the last row's comma
   const tail = image.tail;
-  const end = next === null ? lastPage : utf8(`"${next}"}`);
+  const end = next === null ? "null}" : `"${next}"}`;
 
   const length = headEnd - headAt + rowsEnd - rowsAt + tail.length + end.length;
-  const body = length <= scratch.length ? scratch.subarray(0, length) : new Uint8Array(length);
+  const body = length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
   // Buffer's copy is one move of memory; a typed array's set() from shared memory goes word by word.
   let at = buffers(image.heads).copy(body, 0, headAt, headEnd);
   at += buffers(image.rows).copy(body, at, rowsAt, rowsEnd);
-  body.set(tail, at);
-  body.set(end, at + tail.length);
+  at += buffers(tail).copy(body, at);
+  body.write(end, at, "latin1");
   return body;
 }
 

@@ -8,6 +8,7 @@ export {
   findGroup,
   type Image,
   imageFormatVersion,
+  stateIndex,
   summaryFields,
   textAt,
   textOf,

@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Image } from "../engine/query.ts";
 import type { ErrorType } from "./errors.ts";
-import { checkParameters, type Parameters } from "./query.ts";
+import { checkParameters, type Parameters, parseQuery } from "./query.ts";
 
 /** The data versions that are served. */
 export interface Versions {
@@ -31,7 +31,7 @@ export interface Context {
   /** Rows before this page. */
   offset: number;
   /** Memory that an answer may be written to, which is valid until the next one then. */
-  scratch: Uint8Array;
+  scratch: Buffer;
   usage(): Usage;
 }
 
@@ -51,10 +51,10 @@ export interface Endpoint {
   /**
    * The body of a 200.
    *
-   * @param given the query's parameters, not yet checked
+   * @param query what stands behind the `?`, undecoded
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
-  answer(context: Context, given: ReadonlyMap<string, string>): Uint8Array;
+  answer(context: Context, query: string): Uint8Array;
 }
 
 /** Ties an endpoint's answer to the type of its parameters. */
@@ -62,14 +62,18 @@ export function endpoint<Schema extends Parameters>(
   definition: Omit<Endpoint, "parameters" | "answer" | "segment"> & {
     segment?: Endpoint["segment"];
     parameters: v.ObjectSchema<Schema, undefined>;
+    /** The parameters of a query in its usual form, right ones all; undefined where it may be anything else. */
+    readUsual?(query: string): v.InferOutput<v.ObjectSchema<Schema, undefined>> | undefined;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
   },
 ): Endpoint {
   return {
     segment: undefined,
     ...definition,
-    answer(context, given) {
-      const answer = definition.answer(context, checkParameters(definition.parameters, given));
+    answer(context, query) {
+      const values =
+        definition.readUsual?.(query) ?? checkParameters(definition.parameters, parseQuery(query));
+      const answer = definition.answer(context, values);
       return answer instanceof Uint8Array ? answer : Buffer.from(JSON.stringify(answer));
     },
   };

@@ -14,6 +14,7 @@ import {
   type Standing,
   search,
   stateCodes,
+  stateIndex,
   statusOf,
   textAt,
   versionName,
@@ -66,14 +67,19 @@ function nextPage(
   list: string,
   total: number,
   limit: number,
-  values: object,
+  query: () => string,
 ): string | null {
   if (context.offset >= total) throw badCursor(context.segment);
   const offset = context.offset + limit;
-  if (offset >= total) return null;
+  return offset >= total ? null : `/api/v1/pages/${encodeCursor(context.image, list, offset, query())}`;
+}
+
+/** Parameters as a query has them. */
+function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  const texts = Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
-  return `/api/v1/pages/${encodeCursor(context.image, list, offset, texts)}`;
+  return new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
 }
 
 const where = (code: string | undefined, { describe }: Image) =>
@@ -91,6 +97,15 @@ const prices: Endpoint = endpoint({
   }),
   response: pricesShape,
   errors: ["missing_parameter", "not_found"],
+  // Checked like any other, a query would cost more than its answer.
+  readUsual(query) {
+    const found = /^procedure=(\d{4})(?:&state=([A-Z]{2}))?(?:&limit=([1-9]\d?))?$/.exec(query);
+    if (found === null) return undefined;
+    const [, procedure, state, digits] = found;
+    const limit = digits === undefined ? 25 : Number(digits);
+    if (limit > 50 || (state !== undefined && !stateIndex.has(state))) return undefined;
+    return { procedure, state, limit };
+  },
   answer(context, values) {
     const { image, offset } = context;
     const group = findGroup(image, values.procedure, values.state ?? null);
@@ -99,8 +114,12 @@ const prices: Endpoint = endpoint({
         "not_found",
         `no prices for procedure ${echo(values.procedure)}${where(values.state, image)}`,
       );
-    const page = nextPage(context, prices.name, groupSize(image, group), values.limit, values);
-    return encodePrices(image, group, values.limit, offset, page, context.scratch);
+    const { procedure, state, limit } = values;
+    const page = nextPage(context, prices.name, groupSize(image, group), limit, () => {
+      const scope = state === undefined ? "" : `&state=${state}`;
+      return `procedure=${procedure}${scope}&limit=${limit}`;
+    });
+    return encodePrices(image, group, limit, offset, page, context.scratch);
   },
 });
 
@@ -147,7 +166,7 @@ const procedures: Endpoint = endpoint({
         spread: row.spread / 100,
       })),
       source: sourceOf(image),
-      next: nextPage(context, procedures.name, list.length, values.limit, values),
+      next: nextPage(context, procedures.name, list.length, values.limit, () => queryOf(values)),
     };
   },
 });
@@ -233,7 +252,7 @@ const searchEndpoint: Endpoint = endpoint({
         score: scores[i],
       })),
       source: sourceOf(image),
-      next: nextPage(context, searchEndpoint.name, total, limit, values),
+      next: nextPage(context, searchEndpoint.name, total, limit, () => queryOf(values)),
     };
   },
 });
@@ -301,7 +320,11 @@ const pages = endpoint({
     const image = context.versions.byName.get(cursor.version);
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);
-    return list.answer({ ...context, image, offset: cursor.offset }, new Map(Object.entries(cursor.values)));
+    const { versions, segment, scratch } = context;
+    return list.answer(
+      { versions, image, segment, offset: cursor.offset, scratch, usage: () => context.usage() },
+      cursor.query,
+    );
   },
 });
 

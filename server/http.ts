@@ -1,5 +1,10 @@
 import * as uws from "uWebSockets.js";
-import { firstHeader, ok, type Reply, type RequestHead } from "./service.ts";
+import type { Reply, RequestHead } from "./service.ts";
+
+/** The headers that are read. As strings, their names would be encoded again for every request. */
+const contentLength = Buffer.from("content-length");
+const transferEncoding = Buffer.from("transfer-encoding");
+const connectionName = Buffer.from("connection");
 
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
@@ -22,39 +27,39 @@ export interface HttpServer {
 export function serveHttp(
   host: string,
   port: number,
-  answer: (request: RequestHead, hasBody: boolean) => Reply,
+  answer: (request: RequestHead, method: string, hasBody: boolean) => Reply,
 ): HttpServer {
   let draining = false;
   let pending = 0;
   let handled = 0;
+  // What `respond` sends: a closure for every request would cost more than these.
+  let response: uws.HttpResponse;
+  let reply: Reply;
+  let isHead = false;
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest): void {
     handled++;
-    const hasBody = req.getHeader("content-length") !== "" || req.getHeader("transfer-encoding") !== "";
-    const isLast = hasBody || /\bclose\b/i.test(req.getHeader("connection"));
-    const isHead = req.getCaseSensitiveMethod() === "HEAD";
-    const reply = answer(req, hasBody);
-    if (isLast) respondLast(res, reply, isHead);
+    const hasBody = req.getHeader(contentLength) !== "" || req.getHeader(transferEncoding) !== "";
+    const connection = req.getHeader(connectionName);
+    const method = req.getCaseSensitiveMethod();
+    response = res;
+    isHead = method === "HEAD";
+    reply = answer(req, method, hasBody);
+    if (hasBody || (connection !== "" && /\bclose\b/i.test(connection))) respondLast(res, reply, isHead);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
-    else res.cork(() => respond(res, reply, isHead));
+    else res.cork(respond);
   }
 
-  function writeHead(res: uws.HttpResponse, reply: Reply): void {
-    // The status has to come first: a later one is ignored.
-    if (reply.status !== ok) res.writeStatus(reply.status);
-    res.writeHeader(firstHeader, reply.headerLines);
-    res.writeHeader("X-RateLimit-Remaining", `${reply.remaining}\r\nX-RateLimit-Reset: ${reply.reset}`);
-  }
-
-  function respond(res: uws.HttpResponse, reply: Reply, isHead: boolean): void {
-    writeHead(res, reply);
-    if (draining) res.writeHeader("Connection", "close");
-    const { body } = reply;
-    if (body !== undefined && !isHead) send(res, body);
+  function respond(): void {
+    const { head, body } = reply;
+    // The status takes the headers along: a call for each costs more. It has to come first in any case.
+    response.writeStatus(head);
+    if (draining) response.writeHeader("Connection", "close");
+    if (body !== undefined && !isHead) send(response, body);
     else {
       // Its own argument for the length would abort the process.
-      if (body !== undefined) res.writeHeader("Content-Length", String(body.length));
-      res.endWithoutBody();
+      if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
+      response.endWithoutBody();
     }
   }
 
@@ -64,7 +69,9 @@ export function serveHttp(
    */
   function respondLast(res: uws.HttpResponse, reply: Reply, isHead: boolean): void {
     let aborted = false;
-    const body = reply.body?.slice();
+    // Both are valid until the next answer only.
+    const head = typeof reply.head === "string" ? reply.head : new Uint8Array(reply.head);
+    const body = reply.body && new Uint8Array(reply.body);
     pending++;
     res.onAborted(() => {
       aborted = true;
@@ -74,7 +81,7 @@ export function serveHttp(
       if (aborted) return;
       pending--;
       res.cork(() => {
-        writeHead(res, reply);
+        res.writeStatus(head);
         if (body !== undefined && !isHead) res.end(body, true);
         else res.endWithoutBody(body?.length ?? 0, true);
       });
@@ -86,7 +93,7 @@ export function serveHttp(
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     // What is left has to outlast the next answer.
-    const kept = body.slice();
+    const kept = new Uint8Array(body);
     pending++;
     res.onAborted(() => {
       pending--;

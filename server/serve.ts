@@ -61,7 +61,9 @@ function start(images: Published): { service: Service; server: HttpServer } {
     report: (error) =>
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
-  const server = serveHttp(data.host, data.port, (request, hasBody) => service.answer(request, hasBody));
+  const server = serveHttp(data.host, data.port, (request, method, hasBody) =>
+    service.answer(request, method, hasBody),
+  );
   return { service, server };
 }
 

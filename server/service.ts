@@ -6,71 +6,88 @@ import type { Context, Usage, Versions } from "./endpoint.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
-import { parseQuery } from "./query.ts";
+import { type Answer, type Coding, headOf, Prepared, type Variant } from "./prepared.ts";
 import { findVersion, resolve, type Target } from "./routes.ts";
 
 /** A request as the HTTP server gives it; valid during the call only. */
 export interface RequestHead {
-  getCaseSensitiveMethod(): string;
   /** The path, undecoded. */
   getUrl(): string;
   /** What stands behind the `?`, undecoded; undefined where there is no `?`. */
   getQuery(): string | undefined;
-  /** The first header of that name, or the empty string. */
-  getHeader(lowerCaseName: string): string;
+  /** The first header of that name, one of `headerNames`, or the empty string. */
+  getHeader(lowerCaseName: Uint8Array): string;
 }
 
-/** A body with the headers that always go with it. */
-interface Content {
-  status: string;
-  /**
-   * The headers as they are sent, end to end, without the first one's name, `firstHeader`: one write costs less than
-   * four. Values come from this program and checked data only, because a line break in one would be another header.
-   */
-  headerLines: string;
-  /** Valid until the next answer; absent on a 304. */
+/** The headers that are read. As strings, their names would be encoded again for every request. */
+export const headerNames = {
+  authorization: Buffer.from("authorization"),
+  acceptEncoding: Buffer.from("accept-encoding"),
+  ifNoneMatch: Buffer.from("if-none-match"),
+};
+
+/** An answer; valid until the next one. */
+export interface Reply {
+  /** The status and all headers but the length, without the last line break. */
+  head: string | Uint8Array;
+  /** Absent on a 304. */
   body: Uint8Array | undefined;
 }
 
-export interface Reply extends Content {
-  /** Whole requests left in the account's month. */
-  remaining: number;
-  /** Unix seconds. */
-  reset: number;
+/** A reply but for the headers that say what is left of the account's month. */
+interface Content {
+  /** Values come from this program and checked data only, because a line break in one would be another header. */
+  lines: string;
+  body: Uint8Array | undefined;
 }
-
-/** A 200 in the content codings that were asked for so far. */
-interface Answer {
-  tag: string;
-  cacheControl: string;
-  identity: Uint8Array;
-  variants: Record<Coding, Variant | undefined>;
-}
-
-interface Variant extends Content {
-  etag: string;
-}
-
-type Coding = "identity" | "br" | "gzip";
 
 /** Smaller bodies are sent as they are. */
 const minCompressedBytes = 1024;
-/** A thread's prepared answers: bytes that they may take together, and what one takes beside its bodies. */
-const maxPreparedBytes = 16 * 2 ** 20;
-const preparedOverheadBytes = 1024;
-/** Requests that a thread remembers to have been asked once. */
-const maxAskedOnce = 4096;
 /** Authorization headers and Accept-Encoding headers whose meaning a thread remembers. */
 const maxRememberedHeaders = 10_000;
 
-/** The status that need not be written: it is the default. */
-export const ok = "200 OK";
-/** The first header of every answer. */
-export const firstHeader = "Content-Type";
-const contentType = "application/json";
+const contentType = "Content-Type: application/json";
 
 /** Room for an answer that isn't kept: an allocation for each would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
+
+/** What one answer is made from. */
+class RequestContext implements Context {
+  readonly versions: Versions;
+  readonly segment: string;
+  readonly offset = 0;
+  readonly scratch: Buffer;
+  /** Whether the answer shows the account's state. */
+  isLive = false;
+  readonly #version: string | null;
+  readonly #usage: () => Usage;
+  #image: Image | undefined;
+
+  constructor(
+    versions: Versions,
+    version: string | null,
+    segment: string,
+    scratch: Buffer,
+    usage: () => Usage,
+  ) {
+    this.versions = versions;
+    this.#version = version;
+    this.segment = segment;
+    this.scratch = scratch;
+    this.#usage = usage;
+  }
+
+  /** Asked for after the parameters are checked: a bad one is answered before an unknown version. */
+  get image(): Image {
+    this.#image ??= findVersion(this.versions, this.#version);
+    return this.#image;
+  }
+
+  usage(): Usage {
+    this.isLive = true;
+    return this.#usage();
+  }
+}
 
 /** Answers requests, in one thread, from memory that all threads share. */
 export class Service {
@@ -84,10 +101,10 @@ export class Service {
   #month = 0;
   #monthStart = 0;
   #monthEnd = 0;
-  readonly #prepared = new Map<string, Answer>();
-  readonly #askedOnce = new Set<string>();
-  readonly #scratch = new Uint8Array(scratchBytes);
-  #preparedBytes = 0;
+  /** The lines that end a head, but for the number of requests left. */
+  #resetLines = "";
+  readonly #prepared = new Prepared();
+  readonly #scratch = Buffer.alloc(scratchBytes);
   readonly #entries = new Map<string, number>();
   readonly #codings = new Map<string, Coding>();
 
@@ -118,8 +135,6 @@ export class Service {
   publish(versions: Versions): void {
     this.#versions = versions;
     this.#prepared.clear();
-    this.#preparedBytes = 0;
-    this.#askedOnce.clear();
   }
 
   /**
@@ -127,35 +142,31 @@ export class Service {
    *
    * @param hasBody whether the request announces a body, which no endpoint takes
    */
-  answer(request: RequestHead, hasBody: boolean): Reply {
+  answer(request: RequestHead, method: string, hasBody: boolean): Reply {
     const now = this.#now();
     if (now < this.#monthStart || now >= this.#monthEnd) this.#enterMonth(now);
     const month = this.#month;
-    const reset = this.#monthEnd / 1000;
     let slot = noKey;
     let remaining = 0;
     try {
-      slot = this.#authenticate(request.getHeader("authorization"), now);
-      if (slot < 0) return reply(slot === noKey ? missingKey : invalidKey, 0, reset);
+      slot = this.#authenticate(request.getHeader(headerNames.authorization), now);
+      if (slot < 0) return this.#reply(slot === noKey ? missingKey : invalidKey, 0);
       const steadyMs = this.#steadyNow();
       const admission = this.#limits.admit(slot, month, steadyMs);
       if (admission === burstExceeded)
         return refusal("requests per second", now, now + this.#limits.burstWaitMs(slot, steadyMs));
-      if (admission === quotaExceeded) return refusal("requests per month", now, reset * 1000);
+      if (admission === quotaExceeded) return refusal("requests per month", now, this.#monthEnd);
       remaining = admission;
-      return reply(this.#content(request, hasBody, slot), remaining, reset);
+      return this.#content(request, method, hasBody, slot, remaining);
     } catch (error) {
-      if (error instanceof ApiError) return reply(errorContent(error), remaining, reset);
+      if (error instanceof ApiError) return this.#reply(errorContent(error), remaining);
       this.#report(error);
       if (slot >= 0) {
         this.#limits.giveBack(slot, month);
         remaining = this.#limits.remaining(slot, month);
       }
-      return reply(
-        errorContent(new ApiError("internal_error", "the request failed; try again")),
-        remaining,
-        reset,
-      );
+      const hidden = new ApiError("internal_error", "the request failed; try again");
+      return this.#reply(errorContent(hidden), remaining);
     }
   }
 
@@ -163,6 +174,13 @@ export class Service {
     this.#month = monthOf(now);
     this.#monthStart = startOfMonth(this.#month);
     this.#monthEnd = startOfMonth(this.#month + 1);
+    this.#resetLines = resetLines(this.#monthEnd);
+    // Kept heads say when the month ends.
+    this.#prepared.clear();
+  }
+
+  #reply({ lines, body }: Content, remaining: number): Reply {
+    return { head: `${lines}${this.#resetLines}${remaining}`, body };
   }
 
   /** The account slot of a request's key, or which error it is. */
@@ -177,25 +195,27 @@ export class Service {
     return this.#keys.slotOf(entry, now / 1000);
   }
 
-  #content(request: RequestHead, hasBody: boolean, slot: number): Content {
+  #content(request: RequestHead, method: string, hasBody: boolean, slot: number, remaining: number): Reply {
     const path = request.getUrl();
     const query = request.getQuery() ?? "";
-    const method = request.getCaseSensitiveMethod();
     const isRead = (method === "GET" || method === "HEAD") && !hasBody;
-    const key = `${path}?${query}`;
     const answer =
-      (isRead && this.#prepared.get(key)) || this.#prepare(resolve(path), key, query, method, hasBody, slot);
-    const coding = this.#coding(request.getHeader("accept-encoding"), answer);
-    const variant = answer.variants[coding] ?? this.#encode(answer, coding);
-    const condition = request.getHeader("if-none-match");
-    if (condition === "" || !matches(condition, variant.etag)) return variant;
-    const headerLines = headersOf(variant.etag, answer.cacheControl);
-    return { status: "304 Not Modified", headerLines, body: undefined };
+      (isRead && this.#prepared.get(path, query)) ||
+      this.#prepare(resolve(path), path, query, method, hasBody, slot);
+    const coding = this.#coding(request.getHeader(headerNames.acceptEncoding), answer);
+    const variant = answer[coding] ?? this.#encode(answer, coding);
+    const condition = request.getHeader(headerNames.ifNoneMatch);
+    if (condition !== "" && matches(condition, variant.etag)) {
+      const lines = `304 Not Modified\r\n${headersOf(variant.etag, answer.cacheControl)}`;
+      return this.#reply({ lines, body: undefined }, remaining);
+    }
+    const head = answer.isKept ? headOf(variant, remaining) : `${variant.lines}${remaining}`;
+    return { head, body: variant.body };
   }
 
   #prepare(
     target: Target,
-    key: string,
+    path: string,
     query: string,
     method: string,
     hasBody: boolean,
@@ -213,49 +233,24 @@ export class Service {
       );
     const { endpoint, version, segment } = target;
     const versions = this.#versions;
-    let image: Image | undefined;
-    let live = false;
-    const context: Context = {
-      versions,
-      segment,
-      offset: 0,
-      scratch: this.#scratch,
-      // Asked for after the parameters are checked: a bad one is answered before an unknown version.
-      get image() {
-        image ??= findVersion(versions, version);
-        return image;
-      },
-      usage: () => {
-        live = true;
-        return this.#usage(slot);
-      },
-    };
-    const body = endpoint.answer(context, parseQuery(query));
-    const exact = endpoint.kind === "page" || (version !== null && versions.byName.has(version));
+    const context = new RequestContext(versions, version, segment, this.#scratch, () => this.#usage(slot));
+    const body = endpoint.answer(context, query);
+    const isExact = endpoint.kind === "page" || (version !== null && versions.byName.has(version));
     const answer: Answer = {
       tag:
         endpoint.kind === "versioned"
           ? entityTag(context.image, `${endpoint.path}${segment}?${query}`)
           : digest(body),
-      cacheControl: exact ? "private, max-age=31536000, immutable" : "private, no-cache",
-      identity: body,
-      variants: { identity: undefined, br: undefined, gzip: undefined },
+      cacheControl: isExact ? "private, max-age=31536000, immutable" : "private, no-cache",
+      body,
+      isKept: false,
+      identity: undefined,
+      br: undefined,
+      gzip: undefined,
     };
     // What shows the account's state is another answer every time.
-    if (!live) this.#keep(key, answer);
+    if (!context.isLive) this.#prepared.offer(path, query, answer);
     return answer;
-  }
-
-  /** Keeps an answer that is asked for a second time: of those asked once, keeping costs more than preparing. */
-  #keep(key: string, answer: Answer): void {
-    if (!this.#askedOnce.delete(key)) {
-      if (this.#askedOnce.size >= maxAskedOnce) this.#askedOnce.clear();
-      this.#askedOnce.add(key);
-      return;
-    }
-    answer.identity = answer.identity.slice();
-    this.#spend(answer.identity.length + key.length + preparedOverheadBytes);
-    this.#prepared.set(key, answer);
   }
 
   #usage(slot: number): Usage {
@@ -276,32 +271,20 @@ export class Service {
   #encode(answer: Answer, coding: Coding): Variant {
     const isCoded = coding !== "identity";
     const etag = isCoded ? `"${answer.tag}-${coding}"` : `"${answer.tag}"`;
-    const lines = headersOf(etag, answer.cacheControl);
+    const headers = headersOf(etag, answer.cacheControl);
     const variant = {
-      status: ok,
-      headerLines: isCoded ? `${lines}\r\nContent-Encoding: ${coding}` : lines,
-      body: compress(answer.identity, coding),
       etag,
+      lines: `200 OK\r\n${headers}${isCoded ? `\r\nContent-Encoding: ${coding}` : ""}${this.#resetLines}`,
+      body: compress(answer.body, coding),
+      heads: [],
     };
-    if (isCoded) this.#spend(variant.body.length);
-    answer.variants[coding] = variant;
+    answer[coding] = variant;
+    if (isCoded && answer.isKept) this.#prepared.spend(variant.body.length);
     return variant;
   }
 
-  /** Makes room by forgetting the oldest answers: those that are asked for come back. */
-  #spend(bytes: number): void {
-    this.#preparedBytes += bytes;
-    for (const [key, answer] of this.#prepared) {
-      if (this.#preparedBytes <= maxPreparedBytes) return;
-      this.#prepared.delete(key);
-      const bodies = Object.values(answer.variants).filter((variant) => variant?.body !== answer.identity);
-      const coded = bodies.reduce((sum, variant) => sum + (variant?.body?.length ?? 0), 0);
-      this.#preparedBytes -= answer.identity.length + key.length + preparedOverheadBytes + coded;
-    }
-  }
-
   #coding(accepted: string, answer: Answer): Coding {
-    if (accepted === "" || answer.identity.length <= minCompressedBytes) return "identity";
+    if (accepted === "" || answer.body.length <= minCompressedBytes) return "identity";
     const known = this.#codings.get(accepted);
     if (known !== undefined) return known;
     const coding = preferredCoding(accepted);
@@ -329,8 +312,9 @@ function headersOf(etag: string, cacheControl: string): string {
   return `${contentType}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
 }
 
-function reply({ status, headerLines, body }: Content, remaining: number, reset: number): Reply {
-  return { status, headerLines, body, remaining, reset };
+/** @param resetMs Unix milliseconds */
+function resetLines(resetMs: number): string {
+  return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
 function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
@@ -339,14 +323,15 @@ function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
     "rate_limit_exceeded",
     `the account's ${ceiling} are used up; retry in ${seconds} s`,
   );
-  return reply(errorContent(error, `Retry-After: ${seconds}`), 0, Math.ceil(nextMs / 1000));
+  const { lines, body } = errorContent(error, `Retry-After: ${seconds}`);
+  return { head: `${lines}${resetLines(nextMs)}0`, body };
 }
 
 function errorContent(error: ApiError, ...headers: string[]): Content {
   const status = errorTypes[error.type];
   if (error.type === "method_not_allowed") headers.push("Allow: GET, HEAD");
   if (status.startsWith("401")) headers.push("WWW-Authenticate: Bearer");
-  return { status, headerLines: [contentType, ...headers].join("\r\n"), body: Buffer.from(errorBody(error)) };
+  return { lines: [status, contentType, ...headers].join("\r\n"), body: Buffer.from(errorBody(error)) };
 }
 
 /** What `#authenticate` returns in place of a slot. */

@@ -16,7 +16,6 @@ import {
 } from "../engine/index.ts";
 import type { Versions } from "../server/endpoint.ts";
 import { ApiError, type ErrorType } from "../server/errors.ts";
-import { parseQuery } from "../server/query.ts";
 import { findVersion, resolve } from "../server/routes.ts";
 
 /** What the endpoints beside the price list have to answer, computed in SQL from a snapshot's file, and whether they do. */
@@ -263,8 +262,8 @@ export function ask(versions: Versions, target: string): unknown {
   const { endpoint, version, segment } = resolve(`/api/v1${urlPath}`);
   const image = findVersion(versions, version);
   const usage = () => assert.fail("nobody asked for the usage");
-  const scratch = new Uint8Array(0);
-  const body = endpoint.answer({ versions, image, segment, offset: 0, scratch, usage }, parseQuery(query));
+  const scratch = Buffer.alloc(0);
+  const body = endpoint.answer({ versions, image, segment, offset: 0, scratch, usage }, query);
   return JSON.parse(Buffer.from(body).toString("utf8"));
 }
 

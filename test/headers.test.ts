@@ -4,7 +4,8 @@ import { attachImage, buildImage } from "../engine/index.ts";
 import { Directory } from "../server/directory.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits } from "../server/limits.ts";
-import { type Reply, type RequestHead, Service } from "../server/service.ts";
+import { Service } from "../server/service.ts";
+import { ask, type Told } from "./asking.ts";
 import { seededRandom, snapshotOf } from "./fixtures.ts";
 
 /** What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn. */
@@ -39,14 +40,8 @@ class Thread {
   });
 
   /** Asks for prices; a query that is a function fails as our own fault. */
-  ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Reply {
-    const request: RequestHead = {
-      getCaseSensitiveMethod: () => "GET",
-      getUrl: () => `/api/v1/${path}`,
-      getQuery: () => (typeof query === "string" ? query : query()),
-      getHeader: (name) => (name === "authorization" ? `Bearer ${key}` : ""),
-    };
-    return this.#service.answer(request, false);
+  ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Told {
+    return ask(this.#service, key, `/api/v1/${path}`, typeof query === "string" ? () => query : query);
   }
 
   /** Turns both clocks. */
@@ -71,9 +66,7 @@ function account(burst: number, quota: number): string {
 
 const seconds = (iso: string) => Date.parse(iso) / 1000;
 const february = seconds("2026-02-01T00:00:00Z");
-const status = (reply: Reply) => Number(reply.status.slice(0, 3));
-const facts = (reply: Reply) => [status(reply), reply.remaining, reply.reset];
-const retryAfter = (reply: Reply) => /Retry-After: (\d+)/.exec(reply.headerLines)?.[1];
+const facts = ({ status, remaining, reset }: Told) => [status, remaining, reset];
 
 function failing(): string {
   throw new TypeError("our fault");
@@ -89,8 +82,8 @@ test("the last request leaves none, and the first refused one says when the next
     [200, 0, february],
     [429, 0, february],
   ]);
-  assert.equal(retryAfter(replies[2]), undefined);
-  assert.equal(retryAfter(replies[3]), String(february - seconds("2026-01-15T12:00:00Z")));
+  assert.equal(replies[2].retryAfter, undefined);
+  assert.equal(replies[3].retryAfter, String(february - seconds("2026-01-15T12:00:00Z")));
 });
 
 test("every status that is ours says what is left of the month", () => {
@@ -125,13 +118,13 @@ for (const burst of [1, 2, 3, 7, 50, 1000])
       const thread = new Thread();
       thread.pass(millisecond);
       const key = account(burst, 1_000_000);
-      for (let i = 0; i < burst; i++) assert.equal(status(thread.ask(key)), 200);
+      for (let i = 0; i < burst; i++) assert.equal(thread.ask(key).status, 200);
       const refused = thread.ask(key);
-      assert.deepEqual([status(refused), refused.remaining], [429, 0]);
+      assert.deepEqual([refused.status, refused.remaining], [429, 0]);
       const again = thread.wallMs + Math.ceil(1000 / burst);
       assert.equal(refused.reset, Math.ceil(again / 1000));
-      assert.equal(retryAfter(refused), "1");
-      assert.match(Buffer.from(refused.body ?? []).toString(), /per second are used up; retry in 1 s"/);
+      assert.equal(refused.retryAfter, "1");
+      assert.match(refused.body, /per second are used up; retry in 1 s"/);
       thread.pass(refused.reset * 1000 - thread.wallMs);
       assert.deepEqual(facts(thread.ask(key)), [200, 1_000_000 - burst - 1, february]);
     }
@@ -142,9 +135,9 @@ test("a request is refused up to the last millisecond before its turn, and admit
   const key = account(3, 1000);
   for (let i = 0; i < 3; i++) thread.ask(key);
   thread.pass(333);
-  assert.equal(status(thread.ask(key)), 429);
+  assert.equal(thread.ask(key).status, 429);
   thread.pass(1);
-  assert.equal(status(thread.ask(key)), 200);
+  assert.equal(thread.ask(key).status, 200);
 });
 
 for (const [last, first, next] of [
@@ -162,7 +155,7 @@ for (const [last, first, next] of [
       [200, 0, seconds(first)],
       [429, 0, seconds(first)],
     ]);
-    assert.equal(retryAfter(replies[2]), "1");
+    assert.equal(replies[2].retryAfter, "1");
     thread.pass(1);
     assert.deepEqual(facts(thread.ask(key)), [200, 1, seconds(next)]);
   });
@@ -195,7 +188,7 @@ test("a request that fails by our fault doesn't count", () => {
     [429, 0, february],
   ]);
   assert.equal(thread.failures.length, 1);
-  assert.doesNotMatch(Buffer.from(replies[1].body ?? []).toString(), /our fault|TypeError/);
+  assert.doesNotMatch(replies[1].body, /our fault|TypeError/);
 });
 
 test("an account's only request can fail by our fault any number of times", () => {
@@ -216,11 +209,11 @@ test("what threads say is left is never below none nor above the limit, and fall
     for (const each of threads) each.pass(random.int(30));
     const isFailing = random.int(10) === 0;
     const reply = thread.ask(key, isFailing ? failing : undefined);
-    if (status(reply) === 200) admitted++;
+    if (reply.status === 200) admitted++;
     assert.ok(reply.remaining >= 0 && reply.remaining <= quota);
-    assert.equal(reply.remaining, status(reply) === 429 ? 0 : quota - admitted);
+    assert.equal(reply.remaining, reply.status === 429 ? 0 : quota - admitted);
     assert.ok(reply.reset > thread.wallMs / 1000 && reply.reset <= february);
-    if (status(reply) === 429) assert.ok(Number(retryAfter(reply)) >= 1);
+    if (reply.status === 429) assert.ok(Number(reply.retryAfter) >= 1);
   }
   assert.equal(admitted, quota);
 });

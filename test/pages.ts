@@ -15,6 +15,7 @@ import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { Service } from "../server/service.ts";
+import { ask } from "./asking.ts";
 import { imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { naivePrices, type PricesBody } from "./oracle.ts";
 
@@ -29,15 +30,14 @@ interface Answer {
   body: unknown;
 }
 
+const key = generateKey(Buffer.alloc(32, 7));
+
 /** What answers requests in a serving thread, asked by one account that is never refused. */
 export class Asked {
   readonly #service: Service;
-  readonly #headers: Record<string, string>;
 
   constructor(image: Image) {
     const [keys, limits] = [new KeyTable(), new Limits()];
-    const key = generateKey(Buffer.alloc(32, 7));
-    this.#headers = { authorization: `Bearer ${key}` };
     keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
     limits.configure(0, maxBurst, maxQuota);
     let now = 0;
@@ -60,17 +60,9 @@ export class Asked {
 
   get(target: string): Answer {
     const mark = target.indexOf("?");
-    const reply = this.#service.answer(
-      {
-        getCaseSensitiveMethod: () => "GET",
-        getUrl: () => (mark < 0 ? target : target.slice(0, mark)),
-        getQuery: () => (mark < 0 ? undefined : target.slice(mark + 1)),
-        getHeader: (name) => this.#headers[name] ?? "",
-      },
-      false,
-    );
-    const body: unknown = JSON.parse(Buffer.from(reply.body ?? []).toString("utf8"));
-    return { status: Number.parseInt(reply.status, 10), body };
+    const [path, query] = mark < 0 ? [target, undefined] : [target.slice(0, mark), target.slice(mark + 1)];
+    const { status, body } = ask(this.#service, key, path, () => query);
+    return { status, body: JSON.parse(body) };
   }
 }
 

@@ -9,15 +9,14 @@ import { announce, freePort, readSettings } from "./rival.ts";
 const { headers, status, bodyFile, threads } = readSettings();
 const body = readFileSync(bodyFile);
 
-const [[firstName, firstValue], ...others] = headers;
-const lines = [firstValue, ...others.map(([name, value]) => `${name}: ${value}`)].join("\r\n");
+const lines = headers.map(([name, value]) => `${name}: ${value}`);
+const head = Buffer.from([status, ...lines].join("\r\n"));
 let response: uws.HttpResponse;
 
-// As cheap as it can be: all headers in one call, as constants may be; corked, without which all but the first request
-// of a pipeline is answered with a system call for every piece; and no closure made for it.
+// As cheap as it can be: the status and all headers in one call, as bytes, which are not encoded again; corked, without
+// which all but the first request of a pipeline is answered with a system call for every piece; and no closure made.
 function send(): void {
-  if (status !== "200 OK") response.writeStatus(status);
-  response.writeHeader(firstName, lines);
+  response.writeStatus(head);
   if (body.length === 0) response.endWithoutBody();
   else response.end(body);
 }

@@ -84,8 +84,8 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
 
 export function nextPage(image: Image, { procedure, state, limit }: Query, total: number): string | null {
   if (limit >= total) return null;
-  const values = { procedure, ...(state === null ? {} : { state }), limit: String(limit) };
-  return `/api/v1/pages/${encodeCursor(image, "prices", limit, values)}`;
+  const query = `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
+  return `/api/v1/pages/${encodeCursor(image, "prices", limit, query)}`;
 }
 
 /** What a database found, amounts in cents. */
