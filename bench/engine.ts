@@ -13,13 +13,14 @@ import {
   search,
   textOf,
 } from "../engine/index.ts";
+import { headerNames, type RequestHead } from "../server/answer.ts";
 import { Directory } from "../server/directory.ts";
 import { endpoints } from "../server/endpoints.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { checkParameters, parseQuery } from "../server/query.ts";
-import { headerNames, type RequestHead, Service } from "../server/service.ts";
+import { Service } from "../server/service.ts";
 
 /*
  * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.

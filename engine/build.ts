@@ -1,7 +1,14 @@
 import { validity } from "./arrow.ts";
 import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
 import { DataError } from "./errors.ts";
-import { allocateImage, type Description, maxImageBytes, stateIndex, summaryFields } from "./image.ts";
+import {
+  allocateImage,
+  type Description,
+  type Image,
+  maxImageBytes,
+  stateIndex,
+  summaryFields,
+} from "./image.ts";
 
 import { stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
@@ -29,9 +36,9 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
   };
   const tail = utf8(`],"source":${JSON.stringify(source)},"next":`);
   const summaries = summarize(snapshot, order, groupStart);
-  const heads = encodeText(encodeHeads(snapshot, summaries, groupStart));
   const prefixes = encodeText(facilities.ccn.map((_, i) => rowPrefix(snapshot, i)));
-  const rowStart = measureRows(snapshot, order, prefixes);
+  const heads = encodeText(encodeHeads(snapshot, summaries, groupStart));
+  const extents = measureAnswers(snapshot, order, groupStart, heads, prefixes);
   const columnLengths = Object.fromEntries(
     Object.entries(columns).flatMap(([name, { offsets, bytes }]) => [
       [`${name}Offsets`, offsets.length],
@@ -54,11 +61,11 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       allowedValidity: bitmapBytes,
       groupStart: groupStart.length,
       summaries: summaries.length,
-      headStart: heads.offsets.length,
-      heads: heads.bytes.length,
+      headStart: extents.headStart.length,
+      headEnd: extents.headEnd.length,
       order: order.length,
-      rowStart: rowStart.length,
-      rows: rowStart[order.length],
+      rowEnd: extents.rowEnd.length,
+      answers: extents.total,
       facilityWordOffsets: search.facility.wordOffsets.length,
       facilityWordBytes: search.facility.wordBytes.length,
       facilityWordLetters: search.facility.wordLetters.length,
@@ -90,11 +97,11 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
   image.allowedValidity.set(validity(rows.allowed).nullBitmap);
   image.groupStart.set(groupStart);
   image.summaries.set(summaries);
-  image.headStart.set(heads.offsets);
-  image.heads.set(heads.bytes);
+  image.headStart.set(extents.headStart);
+  image.headEnd.set(extents.headEnd);
   image.order.set(order);
-  image.rowStart.set(rowStart);
-  writeRows(image.rows, snapshot, order, prefixes);
+  image.rowEnd.set(extents.rowEnd);
+  writeAnswers(image, snapshot, heads, prefixes);
   for (const kind of ["facility", "procedure"] as const) {
     const { wordOffsets, wordBytes, wordLetters, tokenStart, tokens, rank, byRank } = search[kind];
     image[`${kind}WordOffsets`].set(wordOffsets);
@@ -217,7 +224,7 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
   });
 }
 
-/** A row's JSON is the facility's prefix, the charge, `middle`, the allowed amount and `end`, then a comma. */
+/** A row's JSON is the facility's prefix, the charge, `middle`, the allowed amount and `end`. */
 function rowPrefix({ facilities }: Snapshot, i: number): string {
   const row = JSON.stringify({
     facility: facilities.name[i],
@@ -228,22 +235,39 @@ function rowPrefix({ facilities }: Snapshot, i: number): string {
   return `${row.slice(0, -1)},"submitted_charge":`;
 }
 const middle = utf8(',"medicare_allowed":');
-const end = utf8("},");
+const end = utf8("}");
+const comma = 44;
 
-function measureRows({ rows }: Snapshot, order: Uint32Array, prefixes: TextColumn): Uint32Array {
-  const rowStart = new Uint32Array(order.length + 1);
+/** Where the head of each group and each row of an answer are to be. */
+function measureAnswers(
+  { rows }: Snapshot,
+  order: Uint32Array,
+  groupStart: Uint32Array,
+  heads: TextColumn,
+  prefixes: TextColumn,
+) {
+  const groups = groupStart.length - 1;
+  const headStart = new Uint32Array(groups);
+  const headEnd = new Uint32Array(groups);
+  const rowEnd = new Uint32Array(order.length);
   let total = 0;
-  for (let i = 0; i < order.length; i++) {
-    const row = order[i];
-    const facility = rows.facility[row];
-    total +=
-      prefixes.offsets[facility + 1] -
-      prefixes.offsets[facility] +
-      hundredthsLength(rows.charge[row]) +
-      middle.length +
-      hundredthsLength(rows.allowed[row]) +
-      end.length;
-    rowStart[i + 1] = total;
+  for (let group = 0; group < groups; group++) {
+    headStart[group] = total;
+    total += heads.offsets[group + 1] - heads.offsets[group];
+    headEnd[group] = total;
+    for (let i = groupStart[group]; i < groupStart[group + 1]; i++) {
+      const row = order[i];
+      const facility = rows.facility[row];
+      total +=
+        (i === groupStart[group] ? 0 : 1) + // the comma
+        prefixes.offsets[facility + 1] -
+        prefixes.offsets[facility] +
+        hundredthsLength(rows.charge[row]) +
+        middle.length +
+        hundredthsLength(rows.allowed[row]) +
+        end.length;
+      rowEnd[i] = total;
+    }
   }
   if (total > maxImageBytes)
     throw new DataError(
@@ -251,19 +275,29 @@ function measureRows({ rows }: Snapshot, order: Uint32Array, prefixes: TextColum
       `${total} bytes`,
       `at most ${maxImageBytes}, as positions have 32 bits`,
     );
-  return rowStart;
+  return { headStart, headEnd, rowEnd, total };
 }
 
-function writeRows(out: Uint8Array, { rows }: Snapshot, order: Uint32Array, prefixes: TextColumn): void {
+function writeAnswers(
+  { answers: out, groupStart, order }: Pick<Image, "answers" | "groupStart" | "order">,
+  { rows }: Snapshot,
+  heads: TextColumn,
+  prefixes: TextColumn,
+): void {
   let at = 0;
-  for (let i = 0; i < order.length; i++) {
-    const row = order[i];
-    const facility = rows.facility[row];
-    for (let from = prefixes.offsets[facility]; from < prefixes.offsets[facility + 1]; from++)
-      out[at++] = prefixes.bytes[from];
-    at = writeHundredths(out, at, rows.charge[row]);
-    for (let from = 0; from < middle.length; from++) out[at++] = middle[from];
-    at = writeHundredths(out, at, rows.allowed[row]);
-    for (let from = 0; from < end.length; from++) out[at++] = end[from];
+  for (let group = 0; group + 1 < groupStart.length; group++) {
+    for (let from = heads.offsets[group]; from < heads.offsets[group + 1]; from++)
+      out[at++] = heads.bytes[from];
+    for (let i = groupStart[group]; i < groupStart[group + 1]; i++) {
+      const row = order[i];
+      const facility = rows.facility[row];
+      if (i > groupStart[group]) out[at++] = comma;
+      for (let from = prefixes.offsets[facility]; from < prefixes.offsets[facility + 1]; from++)
+        out[at++] = prefixes.bytes[from];
+      at = writeHundredths(out, at, rows.charge[row]);
+      for (let from = 0; from < middle.length; from++) out[at++] = middle[from];
+      at = writeHundredths(out, at, rows.allowed[row]);
+      for (let from = 0; from < end.length; from++) out[at++] = end[from];
+    }
   }
 }

@@ -6,17 +6,18 @@ import { type Counts, type Provenance, stateCodes } from "./schema.ts";
  *
  *  - the Arrow columns of the snapshot, rows ascending by CCN and APC code;
  *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
- *  - every group's priced rows in the order of an answer (charge, then CCN), end to end: their positions in the
- *    columns, and the JSON of each;
- *  - every group's summary, and the JSON of an answer up to its first row.
+ *  - every group's summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
+ *  - every group's JSON as an answer has it: the head up to the first row, and then all rows.
  *
- * So an answer is a head, one range of bytes and a tail. A snapshot's sections are laid out once, all sizes known.
+ * So a first page is one range of bytes and a tail. A snapshot's sections are laid out once, all sizes known.
  */
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the encoded JSON changes. */
-export const imageFormatVersion = 2;
+export const imageFormatVersion = 3;
 export const maxImageBytes = 2 ** 32 - 1;
+/** A code has four digits. */
+const maxProcedures = 10_000;
 
 type View<Values> = {
   new (buffer: SharedArrayBuffer, offset: number, length: number): Values;
@@ -52,10 +53,10 @@ const sections = {
   groupStart: uint32,
   summaries: float64,
   headStart: uint32,
-  heads: bytes,
+  headEnd: uint32,
   order: uint32,
-  rowStart: uint32,
-  rows: bytes,
+  rowEnd: uint32,
+  answers: bytes,
   facilityWordOffsets: int32,
   facilityWordBytes: bytes,
   facilityWordLetters: int32,
@@ -106,6 +107,8 @@ export interface Image extends Readonly<Sections> {
   readonly describe: Readonly<Description>;
   /** APC code → procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
+  /** APC code as a number → procedure; −1 for none. */
+  readonly procedureOfNumber: Int16Array;
   readonly procedures: number;
 }
 
@@ -122,8 +125,12 @@ export function summaryOf(image: Image, group: number): Summary {
 
 /** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */
 export function groupOf(image: Image, procedure: number, state: string | null): number {
-  if (state === null) return procedure;
-  return image.procedures + procedure * stateCodes.length + (stateIndex.get(state) ?? 0);
+  return state === null ? procedure : stateGroup(image, procedure, stateIndex.get(state) ?? 0);
+}
+
+/** The group of a procedure within a state, given by its `stateIndex`. */
+export function stateGroup(image: Image, procedure: number, state: number): number {
+  return image.procedures + procedure * stateCodes.length + state;
 }
 
 /** The group of an APC code over the nation (state null) or within a state; −1 where there is no priced row. */
@@ -153,13 +160,18 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
   );
   const describe: Description = JSON.parse(textOf(views.description));
   const procedureOf = new Map<string, number>();
-  for (let i = 0; i + 1 < views.codeOffsets.length; i++)
-    procedureOf.set(textAt(views.codeOffsets, views.codeBytes, i), i);
+  const procedureOfNumber = new Int16Array(maxProcedures).fill(-1);
+  for (let i = 0; i + 1 < views.codeOffsets.length; i++) {
+    const code = textAt(views.codeOffsets, views.codeBytes, i);
+    procedureOf.set(code, i);
+    procedureOfNumber[Number(code)] = i;
+  }
   return Object.freeze({
     ...views,
     buffer,
     describe: Object.freeze(describe),
     procedureOf,
+    procedureOfNumber,
     procedures: procedureOf.size,
   });
 }

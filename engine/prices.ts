@@ -1,6 +1,9 @@
+import { utf8 } from "./encode.ts";
 import type { Image } from "./image.ts";
 
 const none = Buffer.alloc(0);
+const lastPage = utf8("null}");
+const [quote, closingBrace] = [34, 125];
 
 /** How many rows a group has, from `findGroup`. */
 export function groupSize(image: Image, group: number): number {
@@ -22,25 +25,37 @@ export function encodePrices(
   group: number,
   limit: number,
   offset = 0,
-  next: string | null = null,
+  next: Uint8Array | null = null,
   scratch: Buffer = none,
 ): Buffer {
   const first = image.groupStart[group] + offset;
-  const last = Math.min(first + limit, image.groupStart[group + 1]);
+  const last = Math.min(first + limit, image.groupStart[group + 1]) - 1;
   const headAt = image.headStart[group];
-  const headEnd = image.headStart[group + 1];
-  const rowsAt = image.rowStart[first];
-  const rowsEnd = image.rowStart[last] - 1; // without the last row's comma
+  const headEnd = image.headEnd[group];
+  // On a first page the rows follow the head as they are.
+  const rowsAt = offset === 0 ? headEnd : image.rowEnd[first - 1] + 1;
+  const rowsEnd = image.rowEnd[last];
   const tail = image.tail;
-  const end = next === null ? "null}" : `"${next}"}`;
 
-  const length = headEnd - headAt + rowsEnd - rowsAt + tail.length + end.length;
+  const endLength = next === null ? lastPage.length : next.length + 3;
+  const length = headEnd - headAt + rowsEnd - rowsAt + tail.length + endLength;
   const body = length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
+  const answers = buffers(image.answers);
   // Buffer's copy is one move of memory; a typed array's set() from shared memory goes word by word.
-  let at = buffers(image.heads).copy(body, 0, headAt, headEnd);
-  at += buffers(image.rows).copy(body, at, rowsAt, rowsEnd);
+  let at: number;
+  if (offset === 0) at = answers.copy(body, 0, headAt, rowsEnd);
+  else {
+    at = answers.copy(body, 0, headAt, headEnd);
+    at += answers.copy(body, at, rowsAt, rowsEnd);
+  }
   at += buffers(tail).copy(body, at);
-  body.write(end, at, "latin1");
+  if (next === null) body.set(lastPage, at);
+  else {
+    body[at] = quote;
+    body.set(next, at + 1);
+    body[length - 2] = quote;
+    body[length - 1] = closingBrace;
+  }
   return body;
 }
 

@@ -8,6 +8,7 @@ export {
   findGroup,
   type Image,
   imageFormatVersion,
+  stateGroup,
   stateIndex,
   summaryFields,
   textAt,

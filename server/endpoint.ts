@@ -62,8 +62,6 @@ export function endpoint<Schema extends Parameters>(
   definition: Omit<Endpoint, "parameters" | "answer" | "segment"> & {
     segment?: Endpoint["segment"];
     parameters: v.ObjectSchema<Schema, undefined>;
-    /** The parameters of a query in its usual form, right ones all; undefined where it may be anything else. */
-    readUsual?(query: string): v.InferOutput<v.ObjectSchema<Schema, undefined>> | undefined;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
   },
 ): Endpoint {
@@ -71,8 +69,7 @@ export function endpoint<Schema extends Parameters>(
     segment: undefined,
     ...definition,
     answer(context, query) {
-      const values =
-        definition.readUsual?.(query) ?? checkParameters(definition.parameters, parseQuery(query));
+      const values = checkParameters(definition.parameters, parseQuery(query));
       const answer = definition.answer(context, values);
       return answer instanceof Uint8Array ? answer : Buffer.from(JSON.stringify(answer));
     },

@@ -14,14 +14,14 @@ import {
   type Standing,
   search,
   stateCodes,
-  stateIndex,
   statusOf,
   textAt,
   versionName,
 } from "../engine/query.ts";
-import { contentOf, decodeCursor, encodeCursor } from "./cursor.ts";
+import { contentOf, decodeCursor, pathOfPage } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
 import { ApiError, echo, echoUndecoded } from "./errors.ts";
+import { defaultLimit, groupOf, limitOf, maxLimit } from "./prices.ts";
 import { wholeNumber } from "./query.ts";
 import {
   datasetsShape,
@@ -45,7 +45,10 @@ const state = v.optional(
   ),
 );
 const rowLimit = (max: number) =>
-  v.optional(v.pipe(wholeNumber(1, max), v.description(`Most rows to return, 1 to ${max}.`)), "25");
+  v.optional(
+    v.pipe(wholeNumber(1, max), v.description(`Most rows to return, 1 to ${max}.`)),
+    String(defaultLimit),
+  );
 
 const sourceOf = ({ describe: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
@@ -67,19 +70,14 @@ function nextPage(
   list: string,
   total: number,
   limit: number,
-  query: () => string,
-): string | null {
+  values: object,
+): Buffer | null {
   if (context.offset >= total) throw badCursor(context.segment);
   const offset = context.offset + limit;
-  return offset >= total ? null : `/api/v1/pages/${encodeCursor(context.image, list, offset, query())}`;
-}
-
-/** Parameters as a query has them. */
-function queryOf(values: object): string {
+  if (offset >= total) return null;
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return new URLSearchParams(
-    given.map(([name, value]): [string, string] => [name, String(value)]),
-  ).toString();
+  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
+  return pathOfPage(context.image, list, offset, query.toString());
 }
 
 const where = (code: string | undefined, { describe }: Image) =>
@@ -93,19 +91,10 @@ const prices: Endpoint = endpoint({
   parameters: v.object({
     procedure: v.pipe(required, v.description("APC code of the procedure group, for example 5072.")),
     state,
-    limit: rowLimit(50),
+    limit: rowLimit(maxLimit),
   }),
   response: pricesShape,
   errors: ["missing_parameter", "not_found"],
-  // Checked like any other, a query would cost more than its answer.
-  readUsual(query) {
-    const found = /^procedure=(\d{4})(?:&state=([A-Z]{2}))?(?:&limit=([1-9]\d?))?$/.exec(query);
-    if (found === null) return undefined;
-    const [, procedure, state, digits] = found;
-    const limit = digits === undefined ? 25 : Number(digits);
-    if (limit > 50 || (state !== undefined && !stateIndex.has(state))) return undefined;
-    return { procedure, state, limit };
-  },
   answer(context, values) {
     const { image, offset } = context;
     const group = findGroup(image, values.procedure, values.state ?? null);
@@ -114,14 +103,19 @@ const prices: Endpoint = endpoint({
         "not_found",
         `no prices for procedure ${echo(values.procedure)}${where(values.state, image)}`,
       );
-    const { procedure, state, limit } = values;
-    const page = nextPage(context, prices.name, groupSize(image, group), limit, () => {
-      const scope = state === undefined ? "" : `&state=${state}`;
-      return `procedure=${procedure}${scope}&limit=${limit}`;
-    });
-    return encodePrices(image, group, limit, offset, page, context.scratch);
+    const page = nextPage(context, prices.name, groupSize(image, group), values.limit, values);
+    return encodePrices(image, group, values.limit, offset, page, context.scratch);
   },
 });
+
+/** The answer to a price query in its usual form, by its number from `readUsual`. */
+export function encodeUsual(image: Image, usual: number, query: string, scratch: Buffer): Uint8Array {
+  const [group, limit] = [groupOf(usual), limitOf(usual)];
+  if (limit >= groupSize(image, group)) return encodePrices(image, group, limit, 0, null, scratch);
+  const whole = query.includes("&limit=") ? query : `${query}&limit=${limit}`;
+  const next = pathOfPage(image, prices.name, limit, whole);
+  return encodePrices(image, group, limit, 0, next, scratch);
+}
 
 const procedures: Endpoint = endpoint({
   path: "/healthcare/procedures",
@@ -166,7 +160,7 @@ const procedures: Endpoint = endpoint({
         spread: row.spread / 100,
       })),
       source: sourceOf(image),
-      next: nextPage(context, procedures.name, list.length, values.limit, () => queryOf(values)),
+      next: nextPage(context, procedures.name, list.length, values.limit, values)?.toString() ?? null,
     };
   },
 });
@@ -234,7 +228,7 @@ const searchEndpoint: Endpoint = endpoint({
       ),
       "facility",
     ),
-    limit: rowLimit(50),
+    limit: rowLimit(maxLimit),
   }),
   response: searchShape,
   errors: ["missing_parameter", "not_found"],
@@ -252,7 +246,7 @@ const searchEndpoint: Endpoint = endpoint({
         score: scores[i],
       })),
       source: sourceOf(image),
-      next: nextPage(context, searchEndpoint.name, total, limit, () => queryOf(values)),
+      next: nextPage(context, searchEndpoint.name, total, limit, values)?.toString() ?? null,
     };
   },
 });

@@ -1,10 +1,15 @@
 import * as uws from "uWebSockets.js";
-import type { Reply, RequestHead } from "./service.ts";
+import type { Reply, RequestHead } from "./answer.ts";
 
 /** The headers that are read. As strings, their names would be encoded again for every request. */
 const contentLength = Buffer.from("content-length");
 const transferEncoding = Buffer.from("transfer-encoding");
 const connectionName = Buffer.from("connection");
+
+/** Longer bodies are only sent as far as the socket takes them. */
+const maxUncheckedBody = 8 * 2 ** 10;
+/** What a connection is sent, on average, without a look at whether it is read. */
+const uncheckedBytes = 64 * 2 ** 10;
 
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
@@ -88,8 +93,17 @@ export function serveHttp(
     });
   }
 
-  /** Sends what the socket takes now and the rest as it drains; `end()` would buffer it all, for any number of requests. */
+  /**
+   * Sends what the socket takes now and the rest as it drains. `end()` costs less, but buffers what the socket doesn't
+   * take, for any number of requests from a client that doesn't read. So it sends small answers only, which any socket
+   * takes that is read from; and at random, each is tried instead as likely as it is long: whatever connections do,
+   * one that isn't read from is found after `uncheckedBytes` on average.
+   */
   function send(res: uws.HttpResponse, body: Uint8Array): void {
+    if (body.length <= maxUncheckedBody && Math.random() * uncheckedBytes >= body.length) {
+      res.end(body);
+      return;
+    }
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     // What is left has to outlast the next answer.

@@ -1,24 +1,38 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { DataError } from "../engine/query.ts";
 import type { StoredKey } from "./store.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const keyPattern = /^hcq_[0-9A-Za-z]{49}$/;
+const prefix = "hcq_";
+const checkAt = prefix.length + 43;
+const keyLength = checkAt + 6;
+const noDigit = 255;
+/** A base62 digit's value, by its character code. */
+const digitOf = new Uint8Array(128).fill(noDigit);
+for (let i = 0; i < alphabet.length; i++) digitOf[alphabet.charCodeAt(i)] = i;
 
 /** A new API key: `hcq_`, 256 random bits in 43 base62 characters, and the CRC32 of those in 6. */
 export function generateKey(random: Buffer = randomBytes(32)): string {
   const secret = base62(BigInt(`0x${random.toString("hex")}`), 43);
-  return `hcq_${secret}${base62(BigInt(crc32(secret)), 6)}`;
+  return `${prefix}${secret}${base62(BigInt(crc32(secret)), 6)}`;
 }
 
 /** Whether a key can be one at all, so that a mistyped one costs no look-up. */
 export function isWellFormed(key: string): boolean {
-  return keyPattern.test(key) && base62(BigInt(crc32(key.slice(4, 47))), 6) === key.slice(47);
+  if (key.length !== keyLength || !key.startsWith(prefix)) return false;
+  let check = 0;
+  for (let at = prefix.length; at < keyLength; at++) {
+    const digit = digitOf[key.charCodeAt(at)] ?? noDigit;
+    if (digit === noDigit) return false;
+    check = at < checkAt ? 0 : 62 * check + digit;
+  }
+  return check === crc32(key.slice(prefix.length, checkAt));
 }
 
 export function hashKey(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  // By way of a string it takes half the time.
+  return Buffer.from(hash("sha256", key, "binary"), "binary");
 }
 
 function base62(value: bigint, length: number): string {

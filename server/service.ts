@@ -1,55 +1,49 @@
-import { hash } from "node:crypto";
-import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { type Image, imageFormatVersion } from "../engine/query.ts";
+import {
+  Answer,
+  contentType,
+  digest,
+  Head,
+  headerNames,
+  okLines,
+  type Reply,
+  type RequestHead,
+  resetLines,
+} from "./answer.ts";
 import type { Directory } from "./directory.ts";
-import type { Context, Usage, Versions } from "./endpoint.ts";
+import type { Context, Endpoint, Usage, Versions } from "./endpoint.ts";
+import { encodeUsual } from "./endpoints.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
-import { type Answer, type Coding, headOf, Prepared, type Variant } from "./prepared.ts";
-import { findVersion, resolve, type Target } from "./routes.ts";
-
-/** A request as the HTTP server gives it; valid during the call only. */
-export interface RequestHead {
-  /** The path, undecoded. */
-  getUrl(): string;
-  /** What stands behind the `?`, undecoded; undefined where there is no `?`. */
-  getQuery(): string | undefined;
-  /** The first header of that name, one of `headerNames`, or the empty string. */
-  getHeader(lowerCaseName: Uint8Array): string;
-}
-
-/** The headers that are read. As strings, their names would be encoded again for every request. */
-export const headerNames = {
-  authorization: Buffer.from("authorization"),
-  acceptEncoding: Buffer.from("accept-encoding"),
-  ifNoneMatch: Buffer.from("if-none-match"),
-};
-
-/** An answer; valid until the next one. */
-export interface Reply {
-  /** The status and all headers but the length, without the last line break. */
-  head: string | Uint8Array;
-  /** Absent on a 304. */
-  body: Uint8Array | undefined;
-}
+import { hashOf, Prepared } from "./prepared.ts";
+import { readUsual } from "./prices.ts";
+import { base, findVersion, resolve, type Target } from "./routes.ts";
 
 /** A reply but for the headers that say what is left of the account's month. */
 interface Content {
   /** Values come from this program and checked data only, because a line break in one would be another header. */
   lines: string;
-  body: Uint8Array | undefined;
+  body: Uint8Array;
 }
 
-/** Smaller bodies are sent as they are. */
-const minCompressedBytes = 1024;
-/** Authorization headers and Accept-Encoding headers whose meaning a thread remembers. */
-const maxRememberedHeaders = 10_000;
-
-const contentType = "Content-Type: application/json";
+/** How long a reading of the wall clock serves; in between, the steady clock goes on from there. */
+const wallClockMs = 100;
+/** How often a request is asked for until its answer is kept. */
+const asksToKeep = 2;
+/** The same where an answer is made in a microsecond: garbage collection makes keeping dearer than that. */
+const asksToKeepPlain = 64;
+/** Authorization headers that a thread remembers, each in the place that some of its letters give. */
+const rememberedKeys = 2 ** 13;
 
 /** Room for an answer that isn't kept: an allocation for each would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
+
+const pricesPath = `${base}/healthcare/prices`;
+/** What Cache-Control says on paths that follow the current data, and on those that name an exact data version. */
+const current = "private, no-cache";
+const immutable = "private, max-age=31536000, immutable";
+const hexDigits = Buffer.from("0123456789abcdef");
 
 /** What one answer is made from. */
 class RequestContext implements Context {
@@ -101,12 +95,21 @@ export class Service {
   #month = 0;
   #monthStart = 0;
   #monthEnd = 0;
+  /** When the wall clock was read, by the steady one, and what it was ahead of it. */
+  #wallReadAt = Number.NEGATIVE_INFINITY;
+  #wallAhead = 0;
   /** The lines that end a head, but for the number of requests left. */
   #resetLines = "";
-  readonly #prepared = new Prepared();
+  #missingKey: Reply = this.#constant(missingKey);
+  #invalidKey: Reply = this.#constant(invalidKey);
+  /** By path and query. */
+  readonly #prepared = new Prepared<string>();
+  /** By the number of a price query. */
+  readonly #prices = new Prepared<number>();
+  #headOfUsual: Head | undefined;
+  #usualTagEnd = 0;
   readonly #scratch = Buffer.alloc(scratchBytes);
-  readonly #entries = new Map<string, number>();
-  readonly #codings = new Map<string, Coding>();
+  readonly #knownKeys = new Array<{ authorization: string; entry: number } | undefined>(rememberedKeys);
 
   /**
    * @param now Unix milliseconds
@@ -134,7 +137,7 @@ export class Service {
   /** Serves other data from the next request on. */
   publish(versions: Versions): void {
     this.#versions = versions;
-    this.#prepared.clear();
+    this.#forget();
   }
 
   /**
@@ -143,15 +146,19 @@ export class Service {
    * @param hasBody whether the request announces a body, which no endpoint takes
    */
   answer(request: RequestHead, method: string, hasBody: boolean): Reply {
-    const now = this.#now();
+    const steadyMs = this.#steadyNow();
+    if (steadyMs - this.#wallReadAt >= wallClockMs) {
+      this.#wallReadAt = steadyMs;
+      this.#wallAhead = this.#now() - steadyMs;
+    }
+    const now = steadyMs + this.#wallAhead;
     if (now < this.#monthStart || now >= this.#monthEnd) this.#enterMonth(now);
     const month = this.#month;
     let slot = noKey;
     let remaining = 0;
     try {
       slot = this.#authenticate(request.getHeader(headerNames.authorization), now);
-      if (slot < 0) return this.#reply(slot === noKey ? missingKey : invalidKey, 0);
-      const steadyMs = this.#steadyNow();
+      if (slot < 0) return slot === noKey ? this.#missingKey : this.#invalidKey;
       const admission = this.#limits.admit(slot, month, steadyMs);
       if (admission === burstExceeded)
         return refusal("requests per second", now, now + this.#limits.burstWaitMs(slot, steadyMs));
@@ -175,8 +182,20 @@ export class Service {
     this.#monthStart = startOfMonth(this.#month);
     this.#monthEnd = startOfMonth(this.#month + 1);
     this.#resetLines = resetLines(this.#monthEnd);
-    // Kept heads say when the month ends.
+    // Heads say when the month ends.
+    this.#missingKey = this.#constant(missingKey);
+    this.#invalidKey = this.#constant(invalidKey);
+    this.#forget();
+  }
+
+  #constant({ lines, body }: Content): Reply {
+    return { head: Buffer.from(`${lines}${this.#resetLines}0`), body };
+  }
+
+  #forget(): void {
     this.#prepared.clear();
+    this.#prices.clear();
+    this.#headOfUsual = undefined;
   }
 
   #reply({ lines, body }: Content, remaining: number): Reply {
@@ -185,71 +204,74 @@ export class Service {
 
   /** The account slot of a request's key, or which error it is. */
   #authenticate(authorization: string, now: number): number {
-    const known = this.#entries.get(authorization);
-    if (known !== undefined) return this.#keys.slotOf(known, now / 1000);
+    // Keys are random: three of their letters give a place, and a look-up by hash would read all of them.
+    const letters =
+      authorization.charCodeAt(14) + 62 * authorization.charCodeAt(16) + 3844 * authorization.charCodeAt(18);
+    const place = letters & (rememberedKeys - 1);
+    const known = this.#knownKeys[place];
+    if (known !== undefined && known.authorization === authorization)
+      return this.#keys.slotOf(known.entry, now / 1000);
     const key = bearerKey(authorization);
     if (key === undefined) return noKey;
     const entry = isWellFormed(key) ? this.#keys.find(hashKey(key)) : -1;
     if (entry < 0) return badKey;
-    remember(this.#entries, authorization, entry);
+    this.#knownKeys[place] = { authorization, entry };
     return this.#keys.slotOf(entry, now / 1000);
   }
 
   #content(request: RequestHead, method: string, hasBody: boolean, slot: number, remaining: number): Reply {
     const path = request.getUrl();
     const query = request.getQuery() ?? "";
-    const isRead = (method === "GET" || method === "HEAD") && !hasBody;
-    const answer =
-      (isRead && this.#prepared.get(path, query)) ||
-      this.#prepare(resolve(path), path, query, method, hasBody, slot);
-    const coding = this.#coding(request.getHeader(headerNames.acceptEncoding), answer);
-    const variant = answer[coding] ?? this.#encode(answer, coding);
-    const condition = request.getHeader(headerNames.ifNoneMatch);
-    if (condition !== "" && matches(condition, variant.etag)) {
-      const lines = `304 Not Modified\r\n${headersOf(variant.etag, answer.cacheControl)}`;
-      return this.#reply({ lines, body: undefined }, remaining);
+    if ((method !== "GET" && method !== "HEAD") || hasBody) throw unreadable(path, method);
+    if (path === pricesPath) {
+      const usual = readUsual(this.#versions.images[0], query);
+      if (usual >= 0) return this.#usualPrices(request, usual, query, remaining);
     }
-    const head = answer.isKept ? headOf(variant, remaining) : `${variant.lines}${remaining}`;
-    return { head, body: variant.body };
+    const key = `${path}?${query}`;
+    const answer = this.#prepared.get(key) ?? this.#prepare(resolve(path), key, query, slot);
+    return answer.reply(request, remaining);
   }
 
-  #prepare(
-    target: Target,
-    path: string,
-    query: string,
-    method: string,
-    hasBody: boolean,
-    slot: number,
-  ): Answer {
-    if (method !== "GET" && method !== "HEAD")
-      throw new ApiError(
-        "method_not_allowed",
-        `the method ${method.slice(0, 16)} isn't allowed, only GET and HEAD`,
-      );
-    if (hasBody)
-      throw new ApiError(
-        "invalid_parameter",
-        "a request has no body: send no Content-Length or Transfer-Encoding",
-      );
-    const { endpoint, version, segment } = target;
+  #usualPrices(request: RequestHead, usual: number, query: string, remaining: number): Reply {
+    const kept = this.#prices.get(usual);
+    if (kept !== undefined) return kept.reply(request, remaining);
+    const image = this.#versions.images[0];
+    const body = encodeUsual(image, usual, query, this.#scratch);
+    const asked = this.#prices.count(usual);
+    const isPlain =
+      request.getHeader(headerNames.acceptEncoding) === "" &&
+      request.getHeader(headerNames.ifNoneMatch) === "";
+    if (isPlain && asked < asksToKeepPlain) return { head: this.#usualHead(usual, remaining), body };
+    const answer = new Answer(usualTag(image, usual), current, this.#resetLines, body);
+    if (isPlain || asked >= asksToKeep) this.#prices.keep(usual, answer);
+    return answer.reply(request, remaining);
+  }
+
+  /** One head for all answers that aren't kept: its ETag is changed in place. */
+  #usualHead(usual: number, remaining: number): Uint8Array {
+    if (this.#headOfUsual === undefined) {
+      const lines = okLines(`"${usualTag(this.#versions.images[0], 0)}"`, current);
+      this.#headOfUsual = new Head(lines + this.#resetLines);
+      this.#usualTagEnd = lines.indexOf('"\r\n');
+    }
+    const head = this.#headOfUsual.with(remaining);
+    for (let at = this.#usualTagEnd - 1, rest = usual; at >= this.#usualTagEnd - usualDigits; at--) {
+      head[at] = hexDigits[rest & 15];
+      rest >>>= 4;
+    }
+    return head;
+  }
+
+  #prepare({ endpoint, version, segment }: Target, key: string, query: string, slot: number): Answer {
     const versions = this.#versions;
     const context = new RequestContext(versions, version, segment, this.#scratch, () => this.#usage(slot));
     const body = endpoint.answer(context, query);
     const isExact = endpoint.kind === "page" || (version !== null && versions.byName.has(version));
-    const answer: Answer = {
-      tag:
-        endpoint.kind === "versioned"
-          ? entityTag(context.image, `${endpoint.path}${segment}?${query}`)
-          : digest(body),
-      cacheControl: isExact ? "private, max-age=31536000, immutable" : "private, no-cache",
-      body,
-      isKept: false,
-      identity: undefined,
-      br: undefined,
-      gzip: undefined,
-    };
+    const tag =
+      endpoint.kind === "versioned" ? entityTag(context.image, endpoint, segment, query) : digest(body);
+    const answer = new Answer(tag, isExact ? immutable : current, this.#resetLines, body);
     // What shows the account's state is another answer every time.
-    if (!context.isLive) this.#prepared.offer(path, query, answer);
+    if (!context.isLive && this.#prepared.count(hashOf(key)) >= asksToKeep) this.#prepared.keep(key, answer);
     return answer;
   }
 
@@ -267,54 +289,37 @@ export class Service {
       burst: { limit: burst },
     };
   }
-
-  #encode(answer: Answer, coding: Coding): Variant {
-    const isCoded = coding !== "identity";
-    const etag = isCoded ? `"${answer.tag}-${coding}"` : `"${answer.tag}"`;
-    const headers = headersOf(etag, answer.cacheControl);
-    const variant = {
-      etag,
-      lines: `200 OK\r\n${headers}${isCoded ? `\r\nContent-Encoding: ${coding}` : ""}${this.#resetLines}`,
-      body: compress(answer.body, coding),
-      heads: [],
-    };
-    answer[coding] = variant;
-    if (isCoded && answer.isKept) this.#prepared.spend(variant.body.length);
-    return variant;
-  }
-
-  #coding(accepted: string, answer: Answer): Coding {
-    if (accepted === "" || answer.body.length <= minCompressedBytes) return "identity";
-    const known = this.#codings.get(accepted);
-    if (known !== undefined) return known;
-    const coding = preferredCoding(accepted);
-    remember(this.#codings, accepted, coding);
-    return coding;
-  }
 }
 
-/** A strong ETag's text, without commas, which part ETags in If-None-Match. The same request on the same data gives the same bytes, so it need not be made from them. */
-function entityTag(image: Image, request: string): string {
-  const name = /^[!#-+\--~]{0,80}$/.test(request) ? request : digest(request);
-  return `${image.describe.sha256.slice(0, 16)}-${imageFormatVersion}-${name}`;
+/** The error of a request that doesn't just read. */
+function unreadable(path: string, method: string): ApiError {
+  // An unknown path comes first.
+  resolve(path);
+  return method === "GET" || method === "HEAD"
+    ? new ApiError("invalid_parameter", "a request has no body: send no Content-Length or Transfer-Encoding")
+    : new ApiError(
+        "method_not_allowed",
+        `the method ${method.slice(0, 16)} isn't allowed, only GET and HEAD`,
+      );
 }
 
-function digest(content: string | Uint8Array): string {
-  return hash("sha256", content, "base64url");
+/** The same request on the same data gives the same bytes, so an ETag need not be made from them. */
+function entityTag(image: Image, endpoint: Endpoint, segment: string, query: string): string {
+  const usual = `${base}${endpoint.path}` === pricesPath ? readUsual(image, query) : -1;
+  if (usual >= 0) return usualTag(image, usual);
+  const request = `${endpoint.path}${segment}?${query}`;
+  return `${tagStart(image)}${/^[!#-+\--~]{0,80}$/.test(request) ? request : digest(request)}`;
 }
 
-function remember<Value>(map: Map<string, Value>, header: string, value: Value): void {
-  if (map.size >= maxRememberedHeaders) map.clear();
-  map.set(header, value);
+const usualDigits = 8;
+
+/** The ETag of a price query in its usual form: as long for all, so that it can be changed in place. */
+function usualTag(image: Image, usual: number): string {
+  return `${tagStart(image)}prices-${usual.toString(16).padStart(usualDigits, "0")}`;
 }
 
-function headersOf(etag: string, cacheControl: string): string {
-  return `${contentType}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
-}
-
-/** @param resetMs Unix milliseconds */
-function resetLines(resetMs: number): string {
-  return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
+function tagStart(image: Image): string {
+  return `${image.describe.sha256.slice(0, 16)}-${imageFormatVersion}-`;
 }
 
 function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
@@ -345,31 +350,3 @@ const missingKey = errorContent(
 );
 /** One answer for malformed, unknown, revoked and expired: a client can't tell them apart. */
 const invalidKey = errorContent(new ApiError("invalid_api_key", "the API key isn't valid"));
-
-function compress(body: Uint8Array, coding: Coding): Uint8Array {
-  if (coding === "identity") return body;
-  if (coding === "gzip") return gzipSync(body, { level: 6 });
-  const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
-  return brotliCompressSync(body, { params });
-}
-
-/** The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3); `br` among equals. */
-function preferredCoding(accepted: string): Coding {
-  const weights = new Map<string, number>();
-  for (const part of accepted.toLowerCase().split(",")) {
-    const [name, ...parameters] = part.split(";").map((text) => text.trim());
-    const weight = parameters.find((text) => text.startsWith("q="));
-    const value = weight === undefined ? 1 : Number(weight.slice(2));
-    if (name !== "") weights.set(name, Number.isFinite(value) ? value : 0);
-  }
-  const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get("*") ?? 0;
-  const identity = weights.get("identity") ?? 0;
-  const best = weightOf("br") >= weightOf("gzip") ? "br" : "gzip";
-  return weightOf(best) > 0 && weightOf(best) >= identity ? best : "identity";
-}
-
-/** Whether an If-None-Match header names the ETag (RFC 9110, 13.1.2, weak comparison). */
-export function matches(condition: string, etag: string): boolean {
-  if (condition === etag || condition.trim() === "*") return true;
-  return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
-}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { headerNames, type Reply, type RequestHead, type Service } from "../server/service.ts";
+import { headerNames, type Reply, type RequestHead } from "../server/answer.ts";
+import type { Service } from "../server/service.ts";
 
 /** Asks a service without an HTTP server. */
 
@@ -10,6 +11,7 @@ export interface Told {
   reset: number;
   /** As it was sent; undefined where the header is absent. */
   retryAfter: string | undefined;
+  etag: string | undefined;
   body: string;
 }
 
@@ -32,6 +34,7 @@ function read({ head, body }: Reply): Told {
     remaining: Number(headers.get("X-RateLimit-Remaining")),
     reset: Number(headers.get("X-RateLimit-Reset")),
     retryAfter: headers.get("Retry-After"),
+    etag: headers.get("ETag"),
     body: Buffer.from(body ?? []).toString("utf8"),
   };
 }

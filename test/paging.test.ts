@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Image, Snapshot } from "../engine/index.ts";
-import { decodeCursor, encodeCursor } from "../server/cursor.ts";
+import { decodeCursor, pathOfPage } from "../server/cursor.ts";
 import { imageOf } from "./endpoint-oracle.ts";
 import { randomSnapshot, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 import { Asked, assertRefused, nameOf, pageAt, rowsOf, served, walk } from "./pages.ts";
@@ -235,7 +235,7 @@ describe("a cursor that was not given out", () => {
 
   /** A cursor with the right check is refused as well, by what it says. */
   function assertClean(of: Image, list: string, offset: number, given: Record<string, string>): void {
-    const { status, body } = asked.get(pagesPath + encodeCursor(of, list, offset, textOf(given)));
+    const { status, body } = asked.get(pathOfPage(of, list, offset, textOf(given)).toString());
     const described = `${nameOf(of)} ${list} ${offset} ${JSON.stringify(given)}: ${JSON.stringify(body)}`;
     assert.ok(status === 400 || status === 404, described);
   }
@@ -295,7 +295,7 @@ describe("a cursor that was not given out", () => {
     const offset = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.maxSafeNat());
     const list = fc.constantFrom("prices", "procedures", "search");
     const property = fc.property(list, offset, given, (name, start, values) => {
-      const { status } = asked.get(pagesPath + encodeCursor(image, name, start, textOf({ ...values })));
+      const { status } = asked.get(pathOfPage(image, name, start, textOf({ ...values })).toString());
       assert.ok([200, 400, 404].includes(status), `status ${status}`);
     });
     fc.assert(property, { seed, numRuns: 3000 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } from "../../engine/index.ts";
-import { encodeCursor } from "../../server/cursor.ts";
+import { pathOfPage } from "../../server/cursor.ts";
 
 /** What the rivals share. They check no keys and no ceilings, which is to their advantage. */
 
@@ -82,10 +82,10 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 
-export function nextPage(image: Image, { procedure, state, limit }: Query, total: number): string | null {
+export function nextPage(image: Image, { procedure, state, limit }: Query, total: number): Buffer | null {
   if (limit >= total) return null;
   const query = `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
-  return `/api/v1/pages/${encodeCursor(image, "prices", limit, query)}`;
+  return pathOfPage(image, "prices", limit, query);
 }
 
 /** What a database found, amounts in cents. */
@@ -127,6 +127,6 @@ export function pricesAnswer(image: Image, query: Query, found: Found): object {
       medicare_allowed: allowed / 100,
     })),
     source: { data_year: dataYear, data_version: `${dataYear}.${revision}`, caveat },
-    next: nextPage(image, query, found.facilities),
+    next: nextPage(image, query, found.facilities)?.toString() ?? null,
   };
 }
