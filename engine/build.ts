@@ -27,6 +27,17 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
     state: encodeText(facilities.state),
     code: encodeText(procedures.code),
     procedureName: encodeText(procedures.name),
+    facilityRows: encodeText(
+      facilities.ccn.map((ccn, i) => {
+        const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
+        return rowUpTo("score", { type: "facility", ccn, facility, city, state });
+      }),
+    ),
+    procedureRows: encodeText(
+      procedures.code.map((code, i) =>
+        rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
+      ),
+    ),
   };
   const description = utf8(JSON.stringify({ provenance, counts, sha256 } satisfies Description));
   const source = {
@@ -71,6 +82,8 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       facilityWordLetters: search.facility.wordLetters.length,
       facilityTokenStart: search.facility.tokenStart.length,
       facilityTokens: search.facility.tokens.length,
+      facilityPostingStart: search.facility.postingStart.length,
+      facilityPostings: search.facility.postings.length,
       facilityRank: counts.facilities,
       facilityByRank: counts.facilities,
       procedureWordOffsets: search.procedure.wordOffsets.length,
@@ -78,6 +91,8 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       procedureWordLetters: search.procedure.wordLetters.length,
       procedureTokenStart: search.procedure.tokenStart.length,
       procedureTokens: search.procedure.tokens.length,
+      procedurePostingStart: search.procedure.postingStart.length,
+      procedurePostings: search.procedure.postings.length,
       procedureRank: counts.procedures,
       procedureByRank: counts.procedures,
     },
@@ -103,12 +118,15 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
   image.rowEnd.set(extents.rowEnd);
   writeAnswers(image, snapshot, heads, prefixes);
   for (const kind of ["facility", "procedure"] as const) {
-    const { wordOffsets, wordBytes, wordLetters, tokenStart, tokens, rank, byRank } = search[kind];
+    const { wordOffsets, wordBytes, wordLetters, tokenStart, tokens } = search[kind];
+    const { postingStart, postings, rank, byRank } = search[kind];
     image[`${kind}WordOffsets`].set(wordOffsets);
     image[`${kind}WordBytes`].set(wordBytes);
     image[`${kind}WordLetters`].set(wordLetters);
     image[`${kind}TokenStart`].set(tokenStart);
     image[`${kind}Tokens`].set(tokens);
+    image[`${kind}PostingStart`].set(postingStart);
+    image[`${kind}Postings`].set(postings);
     image[`${kind}Rank`].set(rank);
     image[`${kind}ByRank`].set(byRank);
   }
@@ -226,14 +244,20 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
 
 /** A row's JSON is the facility's prefix, the charge, `middle`, the allowed amount and `end`. */
 function rowPrefix({ facilities }: Snapshot, i: number): string {
-  const row = JSON.stringify({
-    facility: facilities.name[i],
-    city: facilities.city[i],
-    state: facilities.state[i],
-    ccn: facilities.ccn[i],
-  });
-  return `${row.slice(0, -1)},"submitted_charge":`;
+  const [facility, city, state, ccn] = [
+    facilities.name[i],
+    facilities.city[i],
+    facilities.state[i],
+    facilities.ccn[i],
+  ];
+  return rowUpTo("submitted_charge", { facility, city, state, ccn });
 }
+
+/** A row's JSON up to the value of one more field. */
+function rowUpTo(field: string, row: Record<string, string>): string {
+  return `${JSON.stringify(row).slice(0, -1)},"${field}":`;
+}
+
 const middle = utf8(',"medicare_allowed":');
 const end = utf8("}");
 const comma = 44;

@@ -1,14 +1,18 @@
 import { groupOf, type Image, summaryOf, textAt } from "./image.ts";
+import { ccnPattern } from "./schema.ts";
 
 /** The facility with a CCN; −1 where there is none. O(log facilities). */
-export function findFacility(image: Image, ccn: string): number {
+export function findFacility({ ccnOffsets, ccnBytes }: Image, ccn: string): number {
+  if (!ccnPattern.test(ccn)) return -1;
   let low = 0;
-  let high = image.ccnOffsets.length - 2;
+  let high = ccnOffsets.length - 2;
   while (low <= high) {
     const middle = (low + high) >>> 1;
-    const found = textAt(image.ccnOffsets, image.ccnBytes, middle);
-    if (found === ccn) return middle;
-    if (found < ccn) low = middle + 1;
+    let order = 0;
+    for (let i = 0; i < ccn.length && order === 0; i++)
+      order = ccnBytes[ccnOffsets[middle] + i] - ccn.charCodeAt(i);
+    if (order === 0) return middle;
+    if (order < 0) low = middle + 1;
     else high = middle - 1;
   }
   return -1;

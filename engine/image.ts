@@ -14,7 +14,7 @@ import { type Counts, type Provenance, stateCodes } from "./schema.ts";
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the encoded JSON changes. */
-export const imageFormatVersion = 3;
+export const imageFormatVersion = 4;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -62,15 +62,23 @@ const sections = {
   facilityWordLetters: int32,
   facilityTokenStart: uint32,
   facilityTokens: uint32,
+  facilityPostingStart: uint32,
+  facilityPostings: uint32,
   facilityRank: uint32,
   facilityByRank: uint32,
+  facilityRowsOffsets: int32,
+  facilityRowsBytes: bytes,
   procedureWordOffsets: int32,
   procedureWordBytes: bytes,
   procedureWordLetters: int32,
   procedureTokenStart: uint32,
   procedureTokens: uint32,
+  procedurePostingStart: uint32,
+  procedurePostings: uint32,
   procedureRank: uint32,
   procedureByRank: uint32,
+  procedureRowsOffsets: int32,
+  procedureRowsBytes: bytes,
 };
 
 export type SectionName = keyof typeof sections;

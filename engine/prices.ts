@@ -1,9 +1,7 @@
-import { utf8 } from "./encode.ts";
+import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 import type { Image } from "./image.ts";
 
 const none = Buffer.alloc(0);
-const lastPage = utf8("null}");
-const [quote, closingBrace] = [34, 125];
 
 /** How many rows a group has, from `findGroup`. */
 export function groupSize(image: Image, group: number): number {
@@ -32,41 +30,18 @@ export function encodePrices(
   const last = Math.min(first + limit, image.groupStart[group + 1]) - 1;
   const headAt = image.headStart[group];
   const headEnd = image.headEnd[group];
-  // On a first page the rows follow the head as they are.
   const rowsAt = offset === 0 ? headEnd : image.rowEnd[first - 1] + 1;
   const rowsEnd = image.rowEnd[last];
-  const tail = image.tail;
 
-  const endLength = next === null ? lastPage.length : next.length + 3;
-  const length = headEnd - headAt + rowsEnd - rowsAt + tail.length + endLength;
-  const body = length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
-  const answers = buffers(image.answers);
-  // Buffer's copy is one move of memory; a typed array's set() from shared memory goes word by word.
+  const body = room(headEnd - headAt + rowsEnd - rowsAt + endLength(image, next), scratch);
+  const answers = bufferOf(image.answers);
   let at: number;
+  // On a first page the rows follow the head as they are.
   if (offset === 0) at = answers.copy(body, 0, headAt, rowsEnd);
   else {
     at = answers.copy(body, 0, headAt, headEnd);
     at += answers.copy(body, at, rowsAt, rowsEnd);
   }
-  at += buffers(tail).copy(body, at);
-  if (next === null) body.set(lastPage, at);
-  else {
-    body[at] = quote;
-    body.set(next, at + 1);
-    body[length - 2] = quote;
-    body[length - 1] = closingBrace;
-  }
+  writeEnd(image, next, body, at);
   return body;
-}
-
-const bufferOf = new WeakMap<Uint8Array, Buffer>();
-
-/** The same bytes as a Buffer; made once for each section. */
-function buffers(section: Uint8Array): Buffer {
-  let buffer = bufferOf.get(section);
-  if (buffer === undefined) {
-    buffer = Buffer.from(section.buffer, section.byteOffset, section.length);
-    bufferOf.set(section, buffer);
-  }
-  return buffer;
 }

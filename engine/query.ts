@@ -17,5 +17,5 @@ export {
 export { encodePrices, groupSize } from "./prices.ts";
 export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
-export { type DocumentKind, describeDocument, documentKinds, search } from "./search.ts";
+export { type DocumentKind, describeDocument, documentKinds, encodeMatches, search } from "./search.ts";
 export { versionName } from "./snapshot.ts";

@@ -1,10 +1,11 @@
+import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 import { findFacility } from "./facilities.ts";
 import { type Image, textAt, textOf } from "./image.ts";
 import { fieldBits, lettersOf, nameField, queryWords, type TextIndex } from "./text.ts";
 
 /*
- * Search reads every document: some thousand hospitals with eight words each. What costs time in a search is how
- * words compare, and that is done once per distinct word of the index.
+ * A search compares its words with every distinct word of the index, and then reads the documents that match the one
+ * of its words that the fewest match.
  */
 
 /** How a word of the query matches one of the index, from worst to best; 0 is not at all. */
@@ -13,6 +14,10 @@ const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
 /** Letters from which a word may have one typo, and two. */
 const oneTypoLetters = 5;
 const twoTyposLetters = 9;
+
+/** The best score, in points; and the points of a document whose code is asked for, which comes first. */
+const maxPoints = 1000;
+const codedPoints = 2 * maxPoints;
 
 /** The first documents that match, best first. */
 export interface Matches {
@@ -28,6 +33,10 @@ interface Kind {
   index: TextIndex;
   /** A document's place by name and then code: the order among equal scores. */
   rank: Uint32Array;
+  byRank: Uint32Array;
+  /** Where the JSON of a document's row starts, up to its score. */
+  rowStart: Int32Array;
+  rows: Uint8Array;
   /** The document whose code (CCN or APC) a word is; −1 for none. */
   withCode(word: string): number;
 }
@@ -40,8 +49,13 @@ const kinds = {
       wordLetters: image.facilityWordLetters,
       tokenStart: image.facilityTokenStart,
       tokens: image.facilityTokens,
+      postingStart: image.facilityPostingStart,
+      postings: image.facilityPostings,
     },
     rank: image.facilityRank,
+    byRank: image.facilityByRank,
+    rowStart: image.facilityRowsOffsets,
+    rows: image.facilityRowsBytes,
     withCode: (word) => findFacility(image, word.toUpperCase()),
   }),
   procedure: (image: Image): Kind => ({
@@ -51,8 +65,13 @@ const kinds = {
       wordLetters: image.procedureWordLetters,
       tokenStart: image.procedureTokenStart,
       tokens: image.procedureTokens,
+      postingStart: image.procedurePostingStart,
+      postings: image.procedurePostings,
     },
     rank: image.procedureRank,
+    byRank: image.procedureByRank,
+    rowStart: image.procedureRowsOffsets,
+    rows: image.procedureRowsBytes,
     withCode: (word) => image.procedureOf.get(word) ?? -1,
   }),
 };
@@ -74,78 +93,135 @@ export function search(
   offset: number,
   limit: number,
 ): Matches {
-  const { index, rank, withCode } = kinds[kind](image);
+  const { index, rank, byRank, withCode } = kinds[kind](image);
   const typed = queryWords(text);
   if (typed.length === 0) return { total: 0, documents: new Uint32Array(0), scores: [] };
-  const words = typed.map(({ word, meaning }) => ({
-    matches: matchWords(index, word, meaning),
+  const words = typed.map(({ word, meaning }, i) => ({
+    matches: matchWords(index, word, meaning, i),
     code: withCode(word),
   }));
-  const { tokenStart, tokens } = index;
-  const documents = rank.length;
-  const found = new Float64Array(documents);
+  const candidates = candidatesOf(index, words, rank.length);
+  const found = new Float64Array(candidates.length);
   let total = 0;
-  for (let document = 0; document < documents; document++) {
-    let worst = exact;
-    let sum = 0;
-    let coded = 0;
-    for (const { matches, code } of words) {
-      let best = none;
-      if (code === document) {
-        best = exact;
-        coded = 1;
-      } else
-        for (let at = tokenStart[document]; at < tokenStart[document + 1] && best < exact; at++) {
-          const match = matches[tokens[at] >>> fieldBits];
-          if (match > best) best = match;
-        }
-      if (best < worst) worst = best;
-      if (worst === none) break;
-      sum += best;
-    }
-    if (worst === none) continue;
-    const quality = sum / (words.length * exact);
-    const coverage = nameCoverage(index, document, words);
-    const points = Math.round(1000 * ((worst - 1 + (2 * quality + coverage) / 3.0001) / exact));
+  for (const document of candidates) {
+    const points = pointsOf(index, words, document);
     // Higher points first, then lower rank; both whole numbers, so one number orders them.
-    found[total++] = -((coded === 1 ? 2000 : points) * 2 ** 32) + rank[document];
+    if (points > 0) found[total++] = -points * 2 ** 32 + rank[document];
   }
   const sorted = found
     .subarray(0, total)
     .sort()
     .subarray(offset, offset + limit);
-  const byRank = kind === "facility" ? image.facilityByRank : image.procedureByRank;
-  const documentsFound = new Uint32Array(sorted.length);
+  const documents = new Uint32Array(sorted.length);
   const scores: number[] = [];
   for (let i = 0; i < sorted.length; i++) {
     const points = -Math.floor(sorted[i] / 2 ** 32);
-    documentsFound[i] = byRank[sorted[i] + points * 2 ** 32];
-    scores.push(Math.min(1000, Math.max(1, points)) / 1000);
+    documents[i] = byRank[sorted[i] + points * 2 ** 32];
+    scores.push(Math.min(maxPoints, points) / maxPoints);
   }
-  return { total, documents: documentsFound, scores };
+  return { total, documents, scores };
+}
+
+/** A word of the query: how each word of the index matches it, and the document whose code it is. */
+interface Word {
+  matches: Uint8Array;
+  code: number;
+}
+
+/** The documents that match one of the words, the one that the fewest match: all others don't match every word. */
+function candidatesOf(
+  { postingStart, postings }: TextIndex,
+  words: readonly Word[],
+  documents: number,
+): Uint32Array {
+  let [rarest] = words;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const word of words) {
+    let count = word.code < 0 ? 0 : 1;
+    for (let i = 0; i + 1 < postingStart.length; i++)
+      if (word.matches[i] !== none) count += postingStart[i + 1] - postingStart[i];
+    if (count < fewest) [rarest, fewest] = [word, count];
+  }
+  const candidates = new Uint32Array(fewest);
+  const isListed = scratch(documents, 0);
+  let listed = 0;
+  const list = (document: number) => {
+    if (isListed[document] === 1) return;
+    isListed[document] = 1;
+    candidates[listed++] = document;
+  };
+  if (rarest.code >= 0) list(rarest.code);
+  for (let i = 0; i + 1 < postingStart.length; i++)
+    if (rarest.matches[i] !== none)
+      for (let at = postingStart[i]; at < postingStart[i + 1]; at++) list(postings[at]);
+  return candidates.subarray(0, listed);
+}
+
+/** How good a document is; 0 where one of the words matches none of it. */
+function pointsOf({ tokenStart, tokens }: TextIndex, words: readonly Word[], document: number): number {
+  let worst = exact;
+  let sum = 0;
+  let isCoded = false;
+  for (const { matches, code } of words) {
+    let best = none;
+    if (code === document) {
+      best = exact;
+      isCoded = true;
+    } else
+      for (let at = tokenStart[document]; at < tokenStart[document + 1] && best < exact; at++) {
+        const match = matches[tokens[at] >>> fieldBits];
+        if (match > best) best = match;
+      }
+    if (best === none) return 0;
+    if (best < worst) worst = best;
+    sum += best;
+  }
+  if (isCoded) return codedPoints;
+  const quality = sum / (words.length * exact);
+  const coverage = nameCoverage(tokenStart, tokens, words, document);
+  return Math.max(1, Math.round(maxPoints * ((worst - 1 + (2 * quality + coverage) / 3.0001) / exact)));
 }
 
 /** The share of a document's name that the query's words match. */
 function nameCoverage(
-  { tokenStart, tokens }: TextIndex,
+  tokenStart: Uint32Array,
+  tokens: Uint32Array,
+  words: readonly Word[],
   document: number,
-  words: { matches: Uint8Array }[],
 ): number {
   let inName = 0;
   let matched = 0;
   for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
-    if ((tokens[at] & ((1 << fieldBits) - 1)) !== nameField) continue;
+    const token = tokens[at];
+    if ((token & ((1 << fieldBits) - 1)) !== nameField) continue;
     inName++;
-    if (words.some(({ matches }) => matches[tokens[at] >>> fieldBits] !== none)) matched++;
+    for (const { matches } of words)
+      if (matches[token >>> fieldBits] !== none) {
+        matched++;
+        break;
+      }
   }
   return inName === 0 ? 0 : matched / inName;
 }
 
+/** Zeros that one search works on, and the next one again: a search's garbage would cost more than the search. */
+const scratches: Uint8Array[] = [];
+
+function scratch(length: number, which: number): Uint8Array {
+  const known = scratches[which];
+  if (known !== undefined && known.length >= length) {
+    known.fill(0, 0, length);
+    return known;
+  }
+  scratches[which] = new Uint8Array(length);
+  return scratches[which];
+}
+
 /** How each word of the index matches a word of the query. */
-function matchWords(index: TextIndex, word: string, meaning: string): Uint8Array {
+function matchWords(index: TextIndex, word: string, meaning: string, which: number): Uint8Array {
   const { wordOffsets, wordLetters } = index;
   const count = wordLetters.length;
-  const matches = new Uint8Array(count);
+  const matches = scratch(count, 1 + which);
   const typed = Buffer.from(word);
 
   const letters = [...word].length;
@@ -158,19 +234,20 @@ function matchWords(index: TextIndex, word: string, meaning: string): Uint8Array
     for (let i = 0; i < count; i++) {
       const length = wordOffsets[i + 1] - wordOffsets[i];
       if (Math.abs(length - typed.length) > allowedBytes) continue;
-      if (bitCount(wordLetters[i] & ~typedLetters) > allowedBytes) continue;
-      if (bitCount(typedLetters & ~wordLetters[i]) > allowedBytes) continue;
+      if (hasMoreBits(wordLetters[i] & ~typedLetters, allowedBytes)) continue;
+      if (hasMoreBits(typedLetters & ~wordLetters[i], allowedBytes)) continue;
       const typos = typosBetween(typedPoints, codePoints(wordAt(index, i)), allowed);
       if (typos <= allowed) matches[i] = typos === 2 ? twoTypos : oneTypo;
     }
   }
   // Words come in order of their bytes: those with a prefix stand together.
-  for (let i = lowerBound(index, typed); i < count && startsWith(wordAt(index, i), typed); i++)
-    matches[i] = prefix;
-  for (const same of new Set([word, meaning])) {
+  for (let i = lowerBound(index, typed); i < count && startsWith(index, i, typed); i++) matches[i] = prefix;
+  for (const same of word === meaning ? [word] : [word, meaning]) {
     const bytes = Buffer.from(same);
     const at = lowerBound(index, bytes);
-    if (at < count && bytes.compare(wordAt(index, at)) === 0) matches[at] = exact;
+    const isSame =
+      at < count && wordOffsets[at + 1] - wordOffsets[at] === bytes.length && startsWith(index, at, bytes);
+    if (isSame) matches[at] = exact;
   }
   return matches;
 }
@@ -186,27 +263,41 @@ function wordAt({ wordOffsets, wordBytes }: TextIndex, i: number): Uint8Array {
   return wordBytes.subarray(wordOffsets[i], wordOffsets[i + 1]);
 }
 
-function lowerBound(index: TextIndex, bytes: Buffer): number {
+/** The first word that doesn't come before some bytes. */
+function lowerBound(index: TextIndex, bytes: Uint8Array): number {
   let low = 0;
   let high = index.wordLetters.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (bytes.compare(wordAt(index, middle)) > 0) low = middle + 1;
+    if (isBefore(index, middle, bytes)) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function startsWith(word: Uint8Array, start: Uint8Array): boolean {
-  if (word.length < start.length) return false;
-  for (let i = 0; i < start.length; i++) if (word[i] !== start[i]) return false;
+function isBefore({ wordOffsets, wordBytes }: TextIndex, word: number, bytes: Uint8Array): boolean {
+  const start = wordOffsets[word];
+  const length = Math.min(wordOffsets[word + 1] - start, bytes.length);
+  for (let i = 0; i < length; i++)
+    if (wordBytes[start + i] !== bytes[i]) return wordBytes[start + i] < bytes[i];
+  return wordOffsets[word + 1] - start < bytes.length;
+}
+
+function startsWith({ wordOffsets, wordBytes }: TextIndex, word: number, start: Uint8Array): boolean {
+  const at = wordOffsets[word];
+  if (wordOffsets[word + 1] - at < start.length) return false;
+  for (let i = 0; i < start.length; i++) if (wordBytes[at + i] !== start[i]) return false;
   return true;
 }
 
-function bitCount(bits: number): number {
-  let count = 0;
-  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
-  return count;
+/** Whether more than `most` bits are set; `most` is small. */
+function hasMoreBits(bits: number, most: number): boolean {
+  let rest = bits;
+  for (let i = 0; i <= most; i++) {
+    if (rest === 0) return false;
+    rest &= rest - 1;
+  }
+  return true;
 }
 
 /**
@@ -235,6 +326,41 @@ function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number):
   }
   return last[b.length];
 }
+
+/**
+ * The answer to a search: its rows, each with its score.
+ *
+ * @param head JSON up to the first row
+ * @param next path of the next page, plain ASCII
+ * @param out where to write it, if it fits there
+ * @returns a copy outside shared memory: the start of `out`, or memory of its own
+ */
+export function encodeMatches(
+  image: Image,
+  kind: DocumentKind,
+  { documents, scores }: Matches,
+  head: string,
+  next: Uint8Array | null,
+  out: Buffer,
+): Buffer {
+  const { rowStart, rows } = kinds[kind](image);
+  const rowBytes = bufferOf(rows);
+  let most = 3 * head.length + endLength(image, next);
+  for (const document of documents) most += rowStart[document + 1] - rowStart[document] + maxScoreLength + 2;
+  const body = room(most, out);
+  let at = body.write(head);
+  for (let i = 0; i < documents.length; i++) {
+    if (i > 0) body[at++] = comma;
+    at += rowBytes.copy(body, at, rowStart[documents[i]], rowStart[documents[i] + 1]);
+    at += body.write(String(scores[i]), at, "latin1");
+    body[at++] = closingBrace;
+  }
+  return body.subarray(0, writeEnd(image, next, body, at));
+}
+
+const [comma, closingBrace] = [44, 125];
+/** `0.123` */
+const maxScoreLength = 5;
 
 /** A facility's or a procedure's own fields, as an answer shows them. */
 export function describeDocument(image: Image, kind: DocumentKind, document: number) {

@@ -41,7 +41,7 @@ export const fieldBits = 1;
 /** A document's words and where they stand. */
 export type Document = { words: string[]; field: Field }[];
 
-/** Distinct words in order of their bytes, and which of them each document has. */
+/** Distinct words in order of their bytes, which of them each document has, and which documents have each. */
 export interface TextIndex {
   wordOffsets: Int32Array;
   wordBytes: Uint8Array;
@@ -51,6 +51,10 @@ export interface TextIndex {
   tokenStart: Uint32Array;
   /** Words and their fields: word << fieldBits | field. */
   tokens: Uint32Array;
+  /** Where a word's documents start; one longer than the words. */
+  postingStart: Uint32Array;
+  /** The documents of each word, ascending. */
+  postings: Uint32Array;
 }
 
 /** A bit for each letter or digit of a word, several sharing one: words within n typos differ in at most 2n bits. */
@@ -72,16 +76,26 @@ export function indexText(documents: Document[]): TextIndex {
 
   const tokenStart = new Uint32Array(documents.length + 1);
   const tokens: number[] = [];
+  const documentsOf: number[][] = sorted.map(() => []);
   for (const [i, document] of documents.entries()) {
     for (const { words, field } of document)
-      for (const word of new Set(words)) tokens.push(((position.get(word) ?? 0) << fieldBits) | field);
+      for (const word of new Set(words)) {
+        const at = position.get(word) ?? 0;
+        tokens.push((at << fieldBits) | field);
+        // A word may stand in both fields.
+        if (documentsOf[at].at(-1) !== i) documentsOf[at].push(i);
+      }
     tokenStart[i + 1] = tokens.length;
   }
+  const postingStart = new Uint32Array(sorted.length + 1);
+  for (const [i, { length }] of documentsOf.entries()) postingStart[i + 1] = postingStart[i] + length;
   return {
     wordOffsets: offsets,
     wordBytes: bytes,
     wordLetters: Int32Array.from(sorted, ([, word]) => lettersOf(word)),
     tokenStart,
     tokens: Uint32Array.from(tokens),
+    postingStart,
+    postings: Uint32Array.from(documentsOf.flat()),
   };
 }

@@ -3,6 +3,7 @@ import {
   coverageOf,
   describeDocument,
   documentKinds,
+  encodeMatches,
   encodePrices,
   facilityPrices,
   findFacility,
@@ -235,19 +236,12 @@ const searchEndpoint: Endpoint = endpoint({
   answer(context, values) {
     const { image, offset } = context;
     const { q, type, limit } = values;
-    const { total, documents, scores } = search(image, type, q, offset, limit);
-    if (total === 0)
+    const matches = search(image, type, q, offset, limit);
+    if (matches.total === 0)
       throw new ApiError("not_found", `no ${type} matches ${echo(q)}${where(undefined, image)}`);
-    return {
-      query: { q, type },
-      summary: { matches: total },
-      data: Array.from(documents, (document, i) => ({
-        ...describeDocument(image, type, document),
-        score: scores[i],
-      })),
-      source: sourceOf(image),
-      next: nextPage(context, searchEndpoint.name, total, limit, values)?.toString() ?? null,
-    };
+    const head = JSON.stringify({ query: { q, type }, summary: { matches: matches.total } });
+    const next = nextPage(context, searchEndpoint.name, matches.total, limit, values);
+    return encodeMatches(image, type, matches, `${head.slice(0, -1)},"data":[`, next, context.scratch);
   },
 });
 

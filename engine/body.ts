@@ -1,0 +1,44 @@
+import { utf8 } from "./encode.ts";
+import type { Image } from "./image.ts";
+
+/** What the answers to queries of an image have in common: they are put together from its bytes, and end alike. */
+
+const lastPage = Buffer.from(utf8("null}"));
+const [quote, closingBrace] = [34, 125];
+
+/** Bytes of a body's end: the source and the next page. @param next path, plain ASCII */
+export function endLength({ tail }: Image, next: Uint8Array | null): number {
+  return tail.length + (next === null ? lastPage.length : next.length + 3);
+}
+
+/** Writes a body's end. @returns where it ends */
+export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer, start: number): number {
+  let at = start + bufferOf(tail).copy(body, start);
+  if (next === null) return at + lastPage.copy(body, at);
+  body[at++] = quote;
+  body.set(next, at);
+  at += next.length;
+  body[at++] = quote;
+  body[at++] = closingBrace;
+  return at;
+}
+
+/** The start of `scratch` where there is room, or memory of its own. */
+export function room(length: number, scratch: Buffer): Buffer {
+  return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
+}
+
+const buffers = new WeakMap<Uint8Array, Buffer>();
+
+/**
+ * A section as a Buffer, made once: its copy() is one move of memory, where a typed array's set() from shared memory
+ * goes word by word.
+ */
+export function bufferOf(section: Uint8Array): Buffer {
+  let buffer = buffers.get(section);
+  if (buffer === undefined) {
+    buffer = Buffer.from(section.buffer, section.byteOffset, section.length);
+    buffers.set(section, buffer);
+  }
+  return buffer;
+}
