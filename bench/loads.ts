@@ -191,15 +191,19 @@ export const loads: readonly Load[] = [
     ...plain,
     loadProcesses: 2,
     isPinned: false,
-    name: "threads-2",
-    title: "one query, two serving threads and two loads on all cores",
-    entrants: [1, 2].flatMap((threads) =>
+    name: "threads",
+    title: "one query, more serving threads, and two loads on the same cores",
+    entrants: [1, 2, 4].flatMap((threads) =>
       (["service", "ceiling"] as const).map((kind): Entrant => {
-        const name = threads === 1 ? `${kind}, 1 thread` : kind;
+        const name = `${kind}, ${threads} ${threads === 1 ? "thread" : "threads"}`;
         return { name, kind, threads, list: "hot" };
       }),
     ),
-    targets: [{ entrant: "service", against: "service, 1 thread", atMost: 1.1 }],
+    targets: [2, 4].map((threads) => ({
+      entrant: `service, ${threads} threads`,
+      against: "service, 1 thread",
+      atMost: 1.1,
+    })),
   },
 ];
 

@@ -297,7 +297,7 @@ const pages = endpoint({
   name: "page",
   summary: "The next page of a list, from the data version of its first page",
   kind: "page",
-  segment: { description: "From the `next` of the page before.", example: "WzEsIjIwMjQuMSIsIjAxMjM0NTY3Il0" },
+  segment: { description: "From the `next` of the page before.", example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ" },
   parameters: v.object({}),
   response: v.union([prices.response, procedures.response, searchEndpoint.response]),
   errors: ["not_found"],
