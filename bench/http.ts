@@ -7,14 +7,14 @@ import { chartOf } from "./chart.ts";
 import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
 import { type Entrant, type Load, loads, writeLists } from "./loads.ts";
 import { type Figures, measure } from "./measure.ts";
-import { missingPrograms, twoCores } from "./options.ts";
+import { missingPrograms, runToEnd, twoCores } from "./options.ts";
 import { type LoadResult, machine, type Results, summarize, tableOf, versions } from "./report.ts";
 import { hotTarget } from "./requests.ts";
 import { type Constant, type Ground, prepareGround, type Server, Servers } from "./servers.ts";
 
 /*
  * What a request costs the service, beside its rivals: CPU time of the server's process per request, and latencies.
- * `npm run bench:http` measures every load in rounds; in a round one server after the other has its turn, so that a
+ * `npm run bench:http` measures every load in rounds; in a round one server after the other has a short turn, so that a
  * change of the machine's mood meets all of them, and ratios are made within a round. A run of all loads writes
  * bench/results; `--loads hot,zipf` only prints. `--rounds N`, `--seconds N` per measurement. `--smoke` checks every
  * server's answers and tries every load, all at once.
@@ -31,8 +31,8 @@ const small: typeof full = {
   sample: 25,
   lists: { zipf: 2000, searchWarm: 50, searchCold: 2000, keys: 100 },
 };
-const firstWarmUpSeconds = 3;
-const warmUpSeconds = 1;
+/** Before a server's first turn. */
+const warmUpSeconds = 3;
 const resultsFolder = join(import.meta.dirname, "results");
 
 function readOptions() {
@@ -40,8 +40,8 @@ function readOptions() {
     options: {
       smoke: { type: "boolean", default: false },
       loads: { type: "string" },
-      rounds: { type: "string", default: "5" },
-      seconds: { type: "string", default: "5" },
+      rounds: { type: "string", default: "10" },
+      seconds: { type: "string", default: "2" },
     },
   });
   const wholeNumber = (name: "rounds" | "seconds") => {
@@ -146,7 +146,7 @@ async function runLoad(
       for (let turn = 0; turn < entrants.length; turn++) {
         // Another one begins in each round.
         const ready = entrants[(round + turn) % entrants.length];
-        await take(ready, round === 0 ? firstWarmUpSeconds : warmUpSeconds, options.seconds);
+        await take(ready, round === 0 ? warmUpSeconds : 0, options.seconds);
       }
   const bodyBytes = new Map(entrants.map(({ entrant, bodyBytes }) => [entrant.name, bodyBytes]));
   return summarize(load, rounds, bodyBytes);
@@ -207,10 +207,4 @@ async function main(): Promise<void> {
   if (hotLoad !== undefined) writeFileSync(join(resultsFolder, "http.svg"), chartOf(hotLoad, results));
 }
 
-try {
-  await main();
-  process.exit();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-}
+await runToEnd(main);

@@ -4,7 +4,7 @@ import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
 import { attachImage, buildImage, decodeSnapshot } from "../engine/index.ts";
 import { writeLists } from "./loads.ts";
 import { measure, residentBytes, spreadOf } from "./measure.ts";
-import { missingPrograms } from "./options.ts";
+import { missingPrograms, runToEnd } from "./options.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
 /*
@@ -84,10 +84,4 @@ async function main(): Promise<void> {
   if (!smoke && (max > maxBytes || growth > maxGrowth)) throw new Error("the target is missed");
 }
 
-try {
-  await main();
-  process.exit();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exit(1);
-}
+await runToEnd(main);

@@ -24,3 +24,14 @@ export function twoCores(): { server: number; load: number } | undefined {
   // The first one has most of the system's own work.
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
+
+/** Runs a benchmark and ends the process, with code 1 and its message where it failed. */
+export async function runToEnd(main: () => Promise<void>): Promise<never> {
+  try {
+    await main();
+    process.exit();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
+}

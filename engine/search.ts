@@ -179,7 +179,7 @@ function pointsOf({ tokenStart, tokens }: TextIndex, words: readonly Word[], doc
   if (isCoded) return codedPoints;
   const quality = sum / (words.length * exact);
   const coverage = nameCoverage(tokenStart, tokens, words, document);
-  return Math.max(1, Math.round(maxPoints * ((worst - 1 + (2 * quality + coverage) / 3.0001) / exact)));
+  return Math.round(maxPoints * ((worst - 1 + (2 * quality + coverage) / 3.0001) / exact));
 }
 
 /** The share of a document's name that the query's words match. */

@@ -13,6 +13,9 @@ export interface RequestHead {
 
 /** The headers that are read. As strings, their names would be encoded again for every request. */
 export const headerNames = {
+  contentLength: Buffer.from("content-length"),
+  transferEncoding: Buffer.from("transfer-encoding"),
+  connection: Buffer.from("connection"),
   authorization: Buffer.from("authorization"),
   acceptEncoding: Buffer.from("accept-encoding"),
   ifNoneMatch: Buffer.from("if-none-match"),
@@ -147,7 +150,7 @@ export class Answer {
     const etag = isCoded ? `"${this.#tag}-${coding}"` : `"${this.#tag}"`;
     const encoding = isCoded ? `\r\nContent-Encoding: ${coding}` : "";
     const head = new Head(`${okLines(etag, this.#cacheControl)}${encoding}${this.#resetLines}`);
-    const variant = { etag, body: compress(this.#body, coding), head };
+    const variant = { etag, body: isCoded ? compress(this.#body, coding) : this.#body, head };
     this.#variants[coding] = variant;
     return variant;
   }
@@ -166,11 +169,11 @@ export function digest(content: string | Uint8Array): string {
   return hash("sha256", content, "base64url");
 }
 
-function compress(body: Uint8Array, coding: Coding): Uint8Array {
-  if (coding === "identity") return body;
-  if (coding === "gzip") return gzipSync(body, { level: 6 });
+function compress(body: Uint8Array, coding: Exclude<Coding, "identity">): Uint8Array {
   const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
-  return brotliCompressSync(body, { params });
+  const coded = coding === "gzip" ? gzipSync(body, { level: 6 }) : brotliCompressSync(body, { params });
+  // A copy: it comes as a part of a buffer several times as large.
+  return new Uint8Array(coded);
 }
 
 const codings = new Map<string, Coding>();

@@ -22,7 +22,7 @@ import {
 import { contentOf, decodeCursor, pathOfPage } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
 import { ApiError, echo, echoUndecoded } from "./errors.ts";
-import { defaultLimit, groupOf, limitOf, maxLimit } from "./prices.ts";
+import { defaultLimit, groupOfUsual, limitOfUsual, maxLimit } from "./prices.ts";
 import { wholeNumber } from "./query.ts";
 import {
   datasetsShape,
@@ -111,7 +111,7 @@ const prices: Endpoint = endpoint({
 
 /** The answer to a price query in its usual form, by its number from `readUsual`. */
 export function encodeUsual(image: Image, usual: number, query: string, scratch: Buffer): Uint8Array {
-  const [group, limit] = [groupOf(usual), limitOf(usual)];
+  const [group, limit] = [groupOfUsual(usual), limitOfUsual(usual)];
   if (limit >= groupSize(image, group)) return encodePrices(image, group, limit, 0, null, scratch);
   const whole = query.includes("&limit=") ? query : `${query}&limit=${limit}`;
   const next = pathOfPage(image, prices.name, limit, whole);
@@ -229,7 +229,7 @@ const searchEndpoint: Endpoint = endpoint({
       ),
       "facility",
     ),
-    limit: rowLimit(maxLimit),
+    limit: rowLimit(50),
   }),
   response: searchShape,
   errors: ["missing_parameter", "not_found"],
@@ -297,7 +297,10 @@ const pages = endpoint({
   name: "page",
   summary: "The next page of a list, from the data version of its first page",
   kind: "page",
-  segment: { description: "From the `next` of the page before.", example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ" },
+  segment: {
+    description: "From the `next` of the page before.",
+    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
+  },
   parameters: v.object({}),
   response: v.union([prices.response, procedures.response, searchEndpoint.response]),
   errors: ["not_found"],

@@ -1,13 +1,9 @@
 import * as uws from "uWebSockets.js";
-import type { Reply, RequestHead } from "./answer.ts";
+import { headerNames, type Reply, type RequestHead } from "./answer.ts";
 
-/** The headers that are read. As strings, their names would be encoded again for every request. */
-const contentLength = Buffer.from("content-length");
-const transferEncoding = Buffer.from("transfer-encoding");
-const connectionName = Buffer.from("connection");
-
-/** Longer bodies are only sent as far as the socket takes them. */
-const maxUncheckedBody = 8 * 2 ** 10;
+const empty = new Uint8Array(0);
+/** Longer answers are only sent as far as the socket takes them. */
+const maxUncheckedAnswer = 8 * 2 ** 10;
 /** What a connection is sent, on average, without a look at whether it is read. */
 const uncheckedBytes = 64 * 2 ** 10;
 
@@ -17,7 +13,7 @@ export interface HttpServer {
   drain(): void;
   /** Requests answered so far. */
   handled(): number;
-  /** Answers that are still on their way to slow readers. */
+  /** Answers that wait for their connections to take them. Small ones may wait in the HTTP server's own memory, uncounted. */
   pending(): number;
   /** Cuts every connection. */
   close(): void;
@@ -44,13 +40,17 @@ export function serveHttp(
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest): void {
     handled++;
-    const hasBody = req.getHeader(contentLength) !== "" || req.getHeader(transferEncoding) !== "";
-    const connection = req.getHeader(connectionName);
+    const hasBody =
+      req.getHeader(headerNames.contentLength) !== "" || req.getHeader(headerNames.transferEncoding) !== "";
+    const connection = req.getHeader(headerNames.connection);
     const method = req.getCaseSensitiveMethod();
     response = res;
     isHead = method === "HEAD";
     reply = answer(req, method, hasBody);
-    if (hasBody || (connection !== "" && /\bclose\b/i.test(connection))) respondLast(res, reply, isHead);
+    const closes = connection !== "" && /\bclose\b/i.test(connection);
+    const { head, body } = reply;
+    // Behind an answer without a body the HTTP server closes by itself.
+    if (body !== undefined && (hasBody || (closes && !isHead))) respondLast(res, head, isHead ? empty : body);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else res.cork(respond);
   }
@@ -60,7 +60,7 @@ export function serveHttp(
     // The status takes the headers along: a call for each costs more. It has to come first in any case.
     response.writeStatus(head);
     if (draining) response.writeHeader("Connection", "close");
-    if (body !== undefined && !isHead) send(response, body);
+    if (body !== undefined && !isHead) send(response, body, head.length);
     else {
       // Its own argument for the length would abort the process.
       if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
@@ -72,11 +72,11 @@ export function serveHttp(
    * Answers and closes the connection. A body may smuggle a second request in: while this one waits for its answer, the
    * parser closes the connection when it finds another behind it.
    */
-  function respondLast(res: uws.HttpResponse, reply: Reply, isHead: boolean): void {
+  function respondLast(res: uws.HttpResponse, head: string | Uint8Array, body: Uint8Array): void {
     let aborted = false;
     // Both are valid until the next answer only.
-    const head = typeof reply.head === "string" ? reply.head : new Uint8Array(reply.head);
-    const body = reply.body && new Uint8Array(reply.body);
+    const keptHead = typeof head === "string" ? head : new Uint8Array(head);
+    const keptBody = new Uint8Array(body);
     pending++;
     res.onAborted(() => {
       aborted = true;
@@ -86,9 +86,8 @@ export function serveHttp(
       if (aborted) return;
       pending--;
       res.cork(() => {
-        res.writeStatus(head);
-        if (body !== undefined && !isHead) res.end(body, true);
-        else res.endWithoutBody(body?.length ?? 0, true);
+        res.writeStatus(keptHead);
+        res.end(keptBody, true);
       });
     });
   }
@@ -97,10 +96,12 @@ export function serveHttp(
    * Sends what the socket takes now and the rest as it drains. `end()` costs less, but buffers what the socket doesn't
    * take, for any number of requests from a client that doesn't read. So it sends small answers only, which any socket
    * takes that is read from; and at random, each is tried instead as likely as it is long: whatever connections do,
-   * one that isn't read from is found after `uncheckedBytes` on average.
+   * one that isn't read from is found after `uncheckedBytes` on average. Answers without a body need no such look: the
+   * HTTP server itself closes a connection that doesn't take them.
    */
-  function send(res: uws.HttpResponse, body: Uint8Array): void {
-    if (body.length <= maxUncheckedBody && Math.random() * uncheckedBytes >= body.length) {
+  function send(res: uws.HttpResponse, body: Uint8Array, headLength: number): void {
+    const bytes = headLength + body.length;
+    if (bytes <= maxUncheckedAnswer && Math.random() * uncheckedBytes >= bytes && !draining) {
       res.end(body);
       return;
     }

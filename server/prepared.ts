@@ -1,6 +1,6 @@
 import type { Answer } from "./answer.ts";
 
-/** What kept answers may take together. */
+/** What the answers of one `Prepared` may take together. */
 const maxBytes = 8 * 2 ** 20;
 /** Requests whose asking is counted, each in the place that its hash gives. */
 const counters = 2 ** 14;
@@ -42,7 +42,7 @@ export class Prepared<Key> {
 
   keep(key: Key, answer: Answer): void {
     this.#young.set(key, answer);
-    this.#youngBytes += answer.keep();
+    this.#youngBytes += answer.keep() + String(key).length;
     if (this.#youngBytes <= maxBytes / 2) return;
     this.#old = this.#young;
     this.#young = new Map();

@@ -9,7 +9,7 @@ import { type Image, stateGroup, stateIndex } from "../engine/query.ts";
 export const maxLimit = 50;
 export const defaultLimit = 25;
 /** Above any limit, so that a query is one whole number. */
-const limits = 64;
+const limitBase = 64;
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
@@ -18,7 +18,7 @@ const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
 
-/** @returns the query as a number, for `groupOf` and `limitOf`; −1 where it isn't a usual one with an answer */
+/** @returns the query as a number, for `groupOfUsual` and `limitOfUsual`; −1 where it isn't a usual one with an answer */
 export function readUsual(image: Image, query: string): number {
   if (!query.startsWith("procedure=")) return -1;
   let at = "procedure=".length;
@@ -54,13 +54,13 @@ export function readUsual(image: Image, query: string): number {
     }
     if (limit === 0) return -1;
   }
-  return at === query.length ? group * limits + limit : -1;
+  return at === query.length ? group * limitBase + limit : -1;
 }
 
-export function groupOf(usual: number): number {
-  return Math.floor(usual / limits);
+export function groupOfUsual(usual: number): number {
+  return Math.floor(usual / limitBase);
 }
 
-export function limitOf(usual: number): number {
-  return usual % limits;
+export function limitOfUsual(usual: number): number {
+  return usual % limitBase;
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { headerNames, type Reply, type RequestHead } from "../server/answer.ts";
 import type { Service } from "../server/service.ts";
 
@@ -15,12 +16,26 @@ export interface Told {
   body: string;
 }
 
-/** GET with a key and no other header. @param query undefined where the target has no `?` */
-export function ask(service: Service, key: string, path: string, query: () => string | undefined): Told {
+/**
+ * GET with a key.
+ *
+ * @param query undefined where the target has no `?`
+ * @param others further headers, of those that are read
+ */
+export function ask(
+  service: Service,
+  key: string,
+  path: string,
+  query: () => string | undefined,
+  others: Partial<Record<keyof typeof headerNames, string>> = {},
+): Told {
+  const values = new Map<Uint8Array, string>([[headerNames.authorization, `Bearer ${key}`]]);
+  for (const [name, value] of Object.entries(others))
+    values.set(headerNames[name as keyof typeof headerNames], value);
   const request: RequestHead = {
     getUrl: () => path,
     getQuery: query,
-    getHeader: (name) => (name === headerNames.authorization ? `Bearer ${key}` : ""),
+    getHeader: (name) => values.get(name) ?? "",
   };
   return read(service.answer(request, "GET", false));
 }
@@ -35,6 +50,10 @@ function read({ head, body }: Reply): Told {
     reset: Number(headers.get("X-RateLimit-Reset")),
     retryAfter: headers.get("Retry-After"),
     etag: headers.get("ETag"),
-    body: Buffer.from(body ?? []).toString("utf8"),
+    body: decoded(Buffer.from(body ?? []), headers.get("Content-Encoding")).toString("utf8"),
   };
+}
+
+function decoded(body: Buffer, coding: string | undefined): Buffer {
+  return coding === "br" ? brotliDecompressSync(body) : coding === "gzip" ? gunzipSync(body) : body;
 }

@@ -91,17 +91,22 @@ function residentBytes(): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
-for (const [limit, requests] of [
-  [50, 3000],
-  [10, 20_000],
-])
-  test(`clients that pipeline ${requests} requests for ${limit} rows and read nothing cost no memory`, async () => {
-    const flood = text(`GET ${pricesPath}?procedure=5072&limit=${limit}`).repeat(requests);
+for (const [what, requests, request] of [
+  ["50 rows", 3000, text(`GET ${pricesPath}?procedure=5072&limit=50`)],
+  ["10 rows", 20_000, text(`GET ${pricesPath}?procedure=5072&limit=10`)],
+  ["a refusal", 300_000, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
+  ["a refusal's head", 400_000, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"],
+] as const)
+  test(`clients that pipeline ${requests} requests for ${what} and read nothing cost no memory`, async () => {
+    const flood = request.repeat(requests);
     const flooded = async () => {
       const connection = await Connection.open(server.api);
       connection.pause();
-      await connection.send(flood);
-      await connection.allRead();
+      // The server may cut it off.
+      await connection
+        .send(flood)
+        .then(() => connection.allRead())
+        .catch(() => undefined);
       return connection;
     };
     (await flooded()).cut();
@@ -112,6 +117,23 @@ for (const [limit, requests] of [
     assert.ok(grown < 15 * 2 ** 20, `${grown} bytes more`);
     for (const connection of connections) connection.cut();
   });
+
+test("Connection: close ends the connection after the answer, whatever it is", async () => {
+  const tag = (await call(server, `GET ${prices}`)).header("ETag") ?? "";
+  for (const [request, headers, status] of [
+    [`GET ${prices}`, {}, 200],
+    [`HEAD ${prices}`, {}, 200],
+    [`GET ${prices}`, { "If-None-Match": tag }, 304],
+    ["GET /nothing", {}, 404],
+  ] as const) {
+    const connection = await Connection.open(server.api);
+    await connection.send(text(request, { ...headers, Connection: "close" }));
+    const answer = await connection.answer(request.startsWith("HEAD") ? "HEAD" : "GET");
+    assert.equal(answer.status, status);
+    if (status === 304) assert.equal(answer.header("Content-Length"), undefined);
+    assert.equal((await connection.rest()).length, 0);
+  }
+});
 
 test("a slow reader gets its complete answers", async () => {
   const connection = await Connection.open(server.api);

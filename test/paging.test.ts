@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Image, Snapshot } from "../engine/index.ts";
-import { decodeCursor, pathOfPage } from "../server/cursor.ts";
+import { decodeCursor, pagesPath, pathOfPage } from "../server/cursor.ts";
 import { imageOf } from "./endpoint-oracle.ts";
 import { randomSnapshot, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 import { Asked, assertRefused, nameOf, pageAt, rowsOf, served, walk } from "./pages.ts";
@@ -10,7 +10,6 @@ import { Asked, assertRefused, nameOf, pageAt, rowsOf, served, walk } from "./pa
 /** Walking from page to page, while data comes and goes, and with cursors that nobody gave out. */
 
 const seed = 20_260_402;
-const pagesPath = "/api/v1/pages/";
 
 const withVersion = (snapshot: Snapshot, dataYear: number, revision: number): Snapshot => ({
   ...snapshot,
@@ -264,6 +263,13 @@ describe("a cursor that was not given out", () => {
     assertClean(image, "search", 1, { q: "a".repeat(201) });
     assertClean(image, "procedures", 1, { sort: "price" });
     for (const list of ["prices", "search", "procedures"]) assertClean(absent, list, 1, right);
+  });
+
+  test("in any script, a search is walked as in another", () => {
+    const rows = (q: string) =>
+      walk(asked, `/api/v1/search?q=${encodeURIComponent(q)}`, 7).flatMap(({ data }) => data);
+    assert.ok(rows("hospital").length > 7);
+    assert.deepEqual(rows("hôspital 🏥".repeat(2)), rows("hospital"));
   });
 
   const beyond: [list: string, rows: number, values: Record<string, string>][] = [

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { type DocumentKind, type Image, search, stateNames } from "../engine/index.ts";
+import { syntheticContent } from "../datasets/synthetic.ts";
+import { type DocumentKind, type Image, sealSnapshot, search, stateNames } from "../engine/index.ts";
 import { randomSnapshot, type ShortRow, snapshotOf } from "./fixtures.ts";
 import {
   absentDirectory,
@@ -358,6 +359,34 @@ describe("any text", () => {
       },
     );
     fc.assert(property, { seed, numRuns: 1500 });
+  });
+
+  test("several words find what each of them finds, whatever was searched before", () => {
+    const images = [1, 2].map((seed) =>
+      imageOf(sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed }))),
+    );
+    const words = [
+      ...["general", "hospitl", "med", "center", "saint", "regional", "memrial", "willow", "health", "o"],
+      ...["ca", "texas", "ny", "level", "imaging", "without", "x-ray", "5072", "990901", "zzzzz"],
+    ];
+    const kinds: DocumentKind[] = ["facility", "procedure"];
+    const found = (image: Image, kind: DocumentKind, text: string) =>
+      [...search(image, kind, text, 0, everything).documents].sort((a, b) => a - b);
+    let several = 0;
+    const property = fc.property(
+      fc.constantFrom(...images),
+      fc.constantFrom(...kinds),
+      fc.uniqueArray(fc.constantFrom(...words), { minLength: 2, maxLength: 4 }),
+      (image, kind, chosen) => {
+        const together = found(image, kind, chosen.join(" "));
+        const apart = chosen.map((word) => new Set(found(image, kind, word)));
+        const expected = [...apart[0]].filter((document) => apart.every((set) => set.has(document)));
+        assert.deepEqual(together, expected, chosen.join(" "));
+        if (together.length > 1) several++;
+      },
+    );
+    fc.assert(property, { seed, numRuns: 1000 });
+    assert.ok(several > 30, `${several} found more than one`);
   });
 
   test("one letter over and over, and as many words as fit", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { syntheticContent } from "../datasets/synthetic.ts";
@@ -128,6 +129,81 @@ for (const form of ["", "&"])
     for (let left = quota - 2; left >= 0; left--) assert.equal(get(query).remaining, left);
     assert.equal(get(query).status, 429);
   });
+
+const ways = [{}, { acceptEncoding: "br" }, { acceptEncoding: "gzip" }, { ifNoneMatch: '"x"' }];
+
+test("an answer is the same in every coding, whether it is made, kept or asked for in another one before", () => {
+  const [query] = codes.map((of) => `procedure=${of}&limit=50`).filter((of) => readUsual(image, of) >= 0);
+  const { body: expected, etag } = start(1000).get(query);
+  const tagOf = { br: etag?.replace(/"$/, '-br"'), gzip: etag?.replace(/"$/, '-gzip"') };
+  const asks = fc.array(fc.constantFrom(...ways), { minLength: 70, maxLength: 90 });
+  const property = fc.property(asks, (order) => {
+    const { service } = start(1000);
+    for (const others of order) {
+      const told = askService(service, key, pricesPath, () => query, others);
+      const tag = "acceptEncoding" in others ? tagOf[others.acceptEncoding as "br" | "gzip"] : etag;
+      assert.deepEqual([told.status, told.body, told.etag], [200, expected, tag]);
+      const same = askService(service, key, pricesPath, () => query, { ...others, ifNoneMatch: `W/${tag}` });
+      assert.deepEqual([same.status, same.body, same.etag], [304, "", tag]);
+    }
+  });
+  fc.assert(property, { seed, numRuns: 20 });
+});
+
+test("keys that share the letters by which they are remembered are told apart", () => {
+  const [keys, limits] = [new KeyTable(), new Limits()];
+  const letters = (of: string) => [14, 16, 18].map((at) => `Bearer ${of}`[at]).join("");
+  const byLetters = new Map<string, string>();
+  let pair: [string, string] | undefined;
+  for (let i = 0; pair === undefined; i++) {
+    const random = createHash("sha256").update(String(i)).digest();
+    const made = generateKey(random);
+    const twin = byLetters.get(letters(made));
+    if (twin !== undefined) pair = [twin, made];
+    byLetters.set(letters(made), made);
+  }
+  const expires_at = null;
+  for (const [slot, of] of pair.entries()) {
+    keys.put({ hash: hashKey(of), expires_at, revoked_at: null }, slot);
+    limits.configure(slot, maxBurst, 1000 * (slot + 1));
+  }
+  const service = new Service({
+    keys,
+    limits,
+    directory: new Directory(),
+    versions: versionsOf(image),
+    now: () => january,
+    steadyNow: () => 1000,
+    report: (error) => {
+      throw error;
+    },
+  });
+  const left = () => pair.map((of) => askService(service, of, pricesPath, () => "").remaining);
+  assert.deepEqual(
+    [left(), left()],
+    [
+      [999, 1999],
+      [998, 1998],
+    ],
+  );
+  keys.put({ hash: hashKey(pair[1]), expires_at, revoked_at: "2026-01-01T00:00:00Z" }, 1);
+  assert.deepEqual(
+    [left(), left()],
+    [
+      [997, 0],
+      [996, 0],
+    ],
+  );
+});
+
+test("a refused key is told of the month that it is", () => {
+  const { service, clock } = start(10);
+  const refused = () => askService(service, "x", pricesPath, () => "");
+  assert.deepEqual([refused().status, refused().reset], [401, Date.UTC(2026, 1, 1) / 1000]);
+  clock.wallMs += 1000;
+  clock.steadyMs += 1000;
+  assert.deepEqual([refused().status, refused().reset], [401, Date.UTC(2026, 2, 1) / 1000]);
+});
 
 const noHeaders: RequestHead = { getUrl: () => "", getQuery: () => "", getHeader: () => "" };
 const answerOf = (text: string) => new Answer(text, "no-cache", "\r\nleft: ", Buffer.from(text));
