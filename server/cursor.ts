@@ -27,13 +27,13 @@ const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
-/** What the cursors of one list begin with; that of the last list is at hand. A retired image isn't held. */
-let start: { image: WeakRef<Image>; list: string; length: number; check: number } | undefined;
+/** What the cursors of one list begin with; that of the last list is at hand. It holds no image, which may be retired. */
+let start: { of: Image["describe"]; list: string; length: number; check: number } | undefined;
 
 function startOf(image: Image, list: string): { length: number; check: number } {
-  if (start?.image.deref() === image && start.list === list) return start;
+  if (start?.of === image.describe && start.list === list) return start;
   const text = `${versionName(image.describe.provenance)}~${contentOf(image)}~${list}~`;
-  start = { image: new WeakRef(image), list, length: text.length, check: write(text, 0, checkSeed) };
+  start = { of: image.describe, list, length: text.length, check: write(text, 0, checkSeed) };
   return start;
 }
 
