@@ -14,11 +14,13 @@ import {
   textOf,
 } from "../engine/index.ts";
 import { headerNames, type RequestHead } from "../server/answer.ts";
+import { decodeCursor, pagesPath, pathOfPage } from "../server/cursor.ts";
 import { Directory } from "../server/directory.ts";
 import { endpoints } from "../server/endpoints.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
+import { groupOfUsual, readUsual } from "../server/prices.ts";
 import { checkParameters, parseQuery } from "../server/query.ts";
 import { Service } from "../server/service.ts";
 
@@ -106,6 +108,8 @@ const asText = ({ code, state, limit }: Query) =>
   `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
 const texts = queries.map(asText);
 
+const searchPath = "/api/v1/search";
+
 // Each case counts the bytes it made, so that none of the work can be optimized away, and checks an answer first.
 let sink = 0;
 let turn = 0;
@@ -130,14 +134,36 @@ const typed = () => {
 };
 const searches = Array.from({ length: draws }, () => `${typed()} ${typed()}`);
 assert.equal(search(image, "facility", snapshot.facilities.ccn[0], 0, 1).documents[0], 0);
+const firstGroup = findGroup(image, first.code, first.state);
+assert.equal(groupOfUsual(readUsual(image, texts[0])), firstGroup);
+assert.equal(checkParameters(pricesEndpoint.parameters, parseQuery(texts[0])).procedure, first.code);
+const page = () => pathOfPage(image, "prices", 25, texts[turn++ % texts.length]);
+assert.equal(decodeCursor(page().toString().slice(pagesPath.length))?.query, texts[0]);
+assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
+assert.ok(limits.admit(0, month, 0) > 0);
+const found = JSON.parse(textOf(ask("q=general+hospital", searchPath).body ?? new Uint8Array()));
+assert.equal(found.summary.matches, search(image, "facility", "general hospital", 0, 25).total);
 
 const lookups = new Bench({ name: "queries", ...timing });
 lookups
+  .add("engine: look up a group, any procedure and state", () => {
+    const { code, state } = queries[turn++ % queries.length];
+    sink += findGroup(image, code, state);
+  })
+  .add("engine: encode 25 rows, the same again (in the processor's cache)", () => {
+    sink += encodePrices(image, firstGroup, 25).length;
+  })
   .add("engine: arguments to bytes, any procedure, state and limit", () => {
     const { code, state, limit } = queries[turn++ % queries.length];
     sink += encodePrices(image, findGroup(image, code, state), limit).length;
   })
-  .add("parse and check a query", () => {
+  .add("read a price query in its usual form", () => {
+    sink += readUsual(image, texts[turn++ % texts.length]);
+  })
+  .add("path of a next page", () => {
+    sink += page().length;
+  })
+  .add("parse and check a query in any form", () => {
     sink +=
       checkParameters(pricesEndpoint.parameters, parseQuery(texts[turn++ % texts.length])).limit === 0
         ? 0
@@ -155,11 +181,14 @@ lookups
   .add("request to reply, any query (made anew)", () => {
     sink += ask(texts[turn++ % texts.length]).body?.length ?? 0;
   })
+  .add("engine: search never seen before", () => {
+    sink += search(image, "facility", searches[turn++ % searches.length], 0, 25).total;
+  })
   .add("request to reply, search never seen before", () => {
-    sink += ask(`q=${searches[turn++ % searches.length]}`, "/api/v1/search").body?.length ?? 0;
+    sink += ask(`q=${searches[turn++ % searches.length]}`, searchPath).body?.length ?? 0;
   })
   .add("request to reply, one search (prepared)", () => {
-    sink += ask("q=general+hospital", "/api/v1/search").body?.length ?? 0;
+    sink += ask("q=general+hospital", searchPath).body?.length ?? 0;
   });
 await lookups.run();
 

@@ -126,6 +126,17 @@ export function tableOf({ name, title, entrants, targets }: LoadResult): string 
   return [`${name}: ${title}`, ...table, ...verdicts, ""].join("\n");
 }
 
+/** Every target and what was found, as a table for the README. */
+export function markdownOf({ loads }: Results): string {
+  const rows = loads.flatMap(({ title, targets }) =>
+    targets.map(({ what, atMost, found, met }) => {
+      const spread = `${digits(found.median)} (${digits(found.min)}–${digits(found.max)})`;
+      return `| ${title} | ${what} | ${spread} | ≤ ${digits(atMost)}${met ? "" : ", missed"} |`;
+    }),
+  );
+  return ["| Load | What | Median (spread) | Target |", "|---|---|---|---|", ...rows].join("\n");
+}
+
 function digits(value: number): string {
   return value.toLocaleString("en", { maximumSignificantDigits: 3 });
 }

@@ -76,7 +76,8 @@ export class Head {
     }
     let rest = remaining;
     for (let at = head.length - 1; digits > 0; digits--, at--) {
-      const next = Math.floor(rest / 10);
+      // Counts are below 2^31, and whole numbers divide faster.
+      const next = (rest / 10) | 0;
       head[at] = 48 + rest - 10 * next;
       rest = next;
     }

@@ -38,12 +38,11 @@ export function serveHttp(
   let reply: Reply;
   let isHead = false;
 
-  function handle(res: uws.HttpResponse, req: uws.HttpRequest): void {
+  function handle(res: uws.HttpResponse, req: uws.HttpRequest, method: string): void {
     handled++;
     const hasBody =
       req.getHeader(headerNames.contentLength) !== "" || req.getHeader(headerNames.transferEncoding) !== "";
     const connection = req.getHeader(headerNames.connection);
-    const method = req.getCaseSensitiveMethod();
     response = res;
     isHead = method === "HEAD";
     reply = answer(req, method, hasBody);
@@ -121,10 +120,10 @@ export function serveHttp(
   }
 
   const app = uws.App();
-  app.any("/*", (res, req) => {
-    // An exception that left a handler would end the process.
+  // An exception that left a handler would end the process.
+  const guarded = (res: uws.HttpResponse, req: uws.HttpRequest, method: string) => {
     try {
-      handle(res, req);
+      handle(res, req, method);
     } catch {
       try {
         res.close();
@@ -132,7 +131,9 @@ export function serveHttp(
         // It was answered already.
       }
     }
-  });
+  };
+  app.get("/*", (res, req) => guarded(res, req, "GET"));
+  app.any("/*", (res, req) => guarded(res, req, req.getCaseSensitiveMethod()));
 
   let socket: uws.us_listen_socket | false = false;
   app.listen(host, port, (listening) => {

@@ -39,7 +39,7 @@ const rememberedKeys = 2 ** 13;
 /** Room for an answer that isn't kept: an allocation for each would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
 
-const pricesPath = `${base}/healthcare/prices`;
+const pricesPath = "/api/v1/healthcare/prices";
 /** What Cache-Control says on paths that follow the current data, and on those that name an exact data version. */
 const current = "private, no-cache";
 const immutable = "private, max-age=31536000, immutable";

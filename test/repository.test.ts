@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
+import { markdownOf, type Results } from "../bench/report.ts";
 
 /** The repository keeps its own rules. */
 
@@ -91,6 +92,11 @@ test("every dependency has its reason in the README", () => {
 
 test("the lock file names no registry host", () => {
   assert.doesNotMatch(read("package-lock.json"), /"resolved"/);
+});
+
+test("the README's figures of the HTTP benchmark are those of the last recorded run", () => {
+  const results: Results = JSON.parse(read("bench/results/http.json"));
+  assert.ok(read("README.md").includes(markdownOf(results)), markdownOf(results));
 });
 
 test("no check is switched off in the source", () => {
