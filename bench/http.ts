@@ -40,7 +40,7 @@ function readOptions() {
     options: {
       smoke: { type: "boolean", default: false },
       loads: { type: "string" },
-      rounds: { type: "string", default: "10" },
+      rounds: { type: "string", default: "7" },
       seconds: { type: "string", default: "2" },
     },
   });
