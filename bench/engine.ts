@@ -23,6 +23,7 @@ import { maxBurst, maxQuota } from "../server/plans.ts";
 import { groupOfUsual, readUsual } from "../server/prices.ts";
 import { checkParameters, parseQuery } from "../server/query.ts";
 import { Service } from "../server/service.ts";
+import { randomFrom } from "./requests.ts";
 
 /*
  * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.
@@ -35,14 +36,6 @@ const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000,
 const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
 const seed = defaultSampleSeed;
 
-function random(state: number): () => number {
-  let next = state >>> 0;
-  return () => {
-    next = (Math.imul(next, 1664525) + 1013904223) >>> 0;
-    return next / 2 ** 32;
-  };
-}
-
 interface Query {
   code: string;
   state: string | null;
@@ -51,7 +44,7 @@ interface Query {
 
 /** Queries drawn evenly from every group that has rows and every limit. */
 function drawQueries(image: Image, count: number): Query[] {
-  const pick = random(seed);
+  const pick = randomFrom(seed);
   const codes = [...image.procedureOf.keys()];
   const states = ["CA", "TX", "NY", "FL", "IL", "PA", "OH", "GA", "NC", "MI", "WY", "VT", null];
   const queries: Query[] = [];
@@ -125,7 +118,7 @@ assert.equal(
 assert.equal(decodeSnapshot(file, "benchmark").sha256, snapshot.sha256);
 
 const words = [...new Set(snapshot.facilities.name.flatMap((name) => name.split(" ")))];
-const pickWord = random(seed + 1);
+const pickWord = randomFrom(seed + 1);
 const typed = () => {
   const word = words[Math.floor(pickWord() * words.length)];
   const at = Math.floor(pickWord() * word.length);

@@ -11,6 +11,7 @@ import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits, maxAccounts, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { Store } from "../server/store.ts";
+import { spreadOf } from "./measure.ts";
 
 /*
  * What accounts cost: admitting a request, looking up a key, starting with many keys, and saving many counts.
@@ -24,6 +25,8 @@ const admits = smoke ? 20_000 : 5_000_000;
 const lookups = smoke ? 5_000 : 1_000_000;
 const many = smoke ? 2_000 : 100_000;
 const rounds = smoke ? 1 : 7;
+
+const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
 interface Task {
   buffer: SharedArrayBuffer;
@@ -107,7 +110,6 @@ function startWith(count: number): number {
   return inFolder((folder) => {
     const store = Store.open(folder);
     const now = new Date();
-    const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
     const key = generateKey();
     store.atomically(() => {
       for (let i = 0; i < count; i++) {
@@ -133,7 +135,6 @@ function flush(count: number): { first: number; again: number; none: number } {
   return inFolder((folder) => {
     const store = Store.open(folder);
     const now = new Date();
-    const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
     store.atomically(() => {
       for (let i = 0; i < count; i++) store.createAccount({ ...account, name: `account ${i}` }, now);
     });
@@ -158,8 +159,8 @@ function flush(count: number): { first: number; again: number; none: number } {
 async function report(what: string, unit: string, run: () => number | Promise<number>): Promise<void> {
   const figures: number[] = [];
   for (let i = 0; i < rounds; i++) figures.push(await run());
-  figures.sort((a, b) => a - b);
-  const shown = [figures[Math.floor(rounds / 2)], figures[0], figures[rounds - 1]].map((figure) =>
+  const { median, min, max } = spreadOf(figures);
+  const shown = [median, min, max].map((figure) =>
     figure.toLocaleString("en", { maximumSignificantDigits: 3 }),
   );
   console.log(`${what}: median ${shown[0]} ${unit} (${shown[1]} to ${shown[2]})`);

@@ -10,6 +10,7 @@ import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { attachImage, encodePrices, findGroup, type Image, sealSnapshot, textOf } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { loadSnapshot } from "../server/snapshots.ts";
+import { spreadOf } from "./measure.ts";
 
 /*
  * What grows with the data, and what doesn't: load time, memory and query time at 0.1, 1 and 10 million rows. Run
@@ -126,7 +127,7 @@ async function time(files: string[]): Promise<Timed> {
     }
   assert.ok(sink > 0);
   return {
-    queryUs: times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]),
+    queryUs: times.map((list) => spreadOf(list).median),
     groups: queries.length,
   };
 }
@@ -180,7 +181,7 @@ async function serverMb(datasetsDir: string, stateDir: string, threads: number, 
 async function medianMb(measure: () => Promise<number>): Promise<number> {
   const runs: number[] = [];
   while (runs.length < memoryRuns) runs.push(await measure());
-  return runs.sort((a, b) => a - b)[memoryRuns >> 1];
+  return spreadOf(runs).median;
 }
 
 async function warm(api: string, key: string): Promise<void> {

@@ -18,6 +18,16 @@ export function findFacility({ ccnOffsets, ccnBytes }: Image, ccn: string): numb
   return -1;
 }
 
+/** A facility's own fields, as an answer shows them. */
+export function describeFacility(image: Image, facility: number) {
+  return {
+    ccn: textAt(image.ccnOffsets, image.ccnBytes, facility),
+    facility: textAt(image.facilityNameOffsets, image.facilityNameBytes, facility),
+    city: textAt(image.cityOffsets, image.cityBytes, facility),
+    state: textAt(image.stateOffsets, image.stateBytes, facility),
+  };
+}
+
 /** How a charge stands among the facilities of a group. Amounts in cents. */
 export interface Standing {
   /** 1 is the lowest charge; equal charges share a rank. */

@@ -1,7 +1,13 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
 export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { DataError, shown } from "./errors.ts";
-export { type FacilityPrice, facilityPrices, findFacility, type Standing } from "./facilities.ts";
+export {
+  describeFacility,
+  type FacilityPrice,
+  facilityPrices,
+  findFacility,
+  type Standing,
+} from "./facilities.ts";
 export {
   attachImage,
   type Description,
@@ -17,5 +23,5 @@ export {
 export { encodePrices, groupSize } from "./prices.ts";
 export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
-export { type DocumentKind, describeDocument, documentKinds, encodeMatches, search } from "./search.ts";
+export { type DocumentKind, documentKinds, encodeMatches, search } from "./search.ts";
 export { versionName } from "./snapshot.ts";

@@ -1,6 +1,6 @@
 import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 import { findFacility } from "./facilities.ts";
-import { type Image, textAt, textOf } from "./image.ts";
+import { type Image, textOf } from "./image.ts";
 import { fieldBits, lettersOf, nameField, queryWords, type TextIndex } from "./text.ts";
 
 /*
@@ -361,20 +361,3 @@ export function encodeMatches(
 const [comma, closingBrace] = [44, 125];
 /** `0.123` */
 const maxScoreLength = 5;
-
-/** A facility's or a procedure's own fields, as an answer shows them. */
-export function describeDocument(image: Image, kind: DocumentKind, document: number) {
-  if (kind === "procedure")
-    return {
-      type: kind,
-      code: textAt(image.codeOffsets, image.codeBytes, document),
-      name: textAt(image.procedureNameOffsets, image.procedureNameBytes, document),
-    };
-  return {
-    type: kind,
-    ccn: textAt(image.ccnOffsets, image.ccnBytes, document),
-    facility: textAt(image.facilityNameOffsets, image.facilityNameBytes, document),
-    city: textAt(image.cityOffsets, image.cityBytes, document),
-    state: textAt(image.stateOffsets, image.stateBytes, document),
-  };
-}

@@ -1,4 +1,5 @@
 import { type Image, versionName } from "../engine/query.ts";
+import { hashOf } from "./hash.ts";
 
 /** Where a page starts: opaque to clients, bound to one data version and its content. */
 interface Cursor {
@@ -33,7 +34,7 @@ let start: { of: Image["describe"]; list: string; length: number; check: number 
 function startOf(image: Image, list: string): { length: number; check: number } {
   if (start?.of === image.describe && start.list === list) return start;
   const text = `${versionName(image.describe.provenance)}~${contentOf(image)}~${list}~`;
-  start = { of: image.describe, list, length: text.length, check: write(text, 0, checkSeed) };
+  start = { of: image.describe, list, length: text.length, check: write(text, 0) };
   return start;
 }
 
@@ -55,19 +56,10 @@ export function pathOfPage(image: Image, list: string, offset: number, query: st
   return path.subarray(0, writeBase64(end));
 }
 
-const checkSeed = 0x811c9dc5;
-
-/** Fowler, Noll and Vo's hash 1a of ASCII text, going on from that of what stands before. A changed letter always shows. */
-function checkOf(text: string, before = checkSeed): number {
-  let check = before;
-  for (let i = 0; i < text.length; i++) check = Math.imul(check ^ text.charCodeAt(i), 0x01000193);
-  return check;
-}
-
-/** Writes text into `bytes`. @returns its check */
-function write(text: string, at: number, before: number): number {
+/** Writes text into `bytes`. @returns its hash, going on from that of what stands before */
+function write(text: string, at: number, before?: number): number {
   for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
-  return checkOf(text, before);
+  return hashOf(text, before);
 }
 
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
@@ -95,7 +87,7 @@ export function decodeCursor(cursor: string): Cursor | undefined {
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;
   const text = decoded.toString("latin1", 0, decoded.length - checkBytes);
   const found = pattern.exec(text);
-  if (found === null || checkOf(text) !== decoded.readInt32LE(text.length)) return undefined;
+  if (found === null || hashOf(text) !== decoded.readInt32LE(text.length)) return undefined;
   const [, version, content, list, offset, query] = found;
   return { version, content, list, offset: Number(offset), query };
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import {
   coverageOf,
-  describeDocument,
+  describeFacility,
   documentKinds,
   encodeMatches,
   encodePrices,
@@ -84,7 +84,7 @@ function nextPage(
 const where = (code: string | undefined, { describe }: Image) =>
   `${code === undefined ? "" : ` in ${code}`} in data version ${versionName(describe.provenance)}`;
 
-const prices: Endpoint = endpoint({
+export const prices: Endpoint = endpoint({
   path: "/healthcare/prices",
   name: "prices",
   summary: "Charges and allowed amounts of one procedure group, a row per facility, cheapest first",
@@ -112,9 +112,8 @@ const prices: Endpoint = endpoint({
 /** The answer to a price query in its usual form, by its number from `readUsual`. */
 export function encodeUsual(image: Image, usual: number, query: string, scratch: Buffer): Uint8Array {
   const [group, limit] = [groupOfUsual(usual), limitOfUsual(usual)];
-  if (limit >= groupSize(image, group)) return encodePrices(image, group, limit, 0, null, scratch);
   const whole = query.includes("&limit=") ? query : `${query}&limit=${limit}`;
-  const next = pathOfPage(image, prices.name, limit, whole);
+  const next = limit < groupSize(image, group) ? pathOfPage(image, prices.name, limit, whole) : null;
   return encodePrices(image, group, limit, 0, next, scratch);
 }
 
@@ -190,9 +189,8 @@ const facility = endpoint({
         "not_found",
         `no prices at facility ${echoUndecoded(segment, "of this CCN")}${where(undefined, image)}`,
       );
-    const { type: _, ...described } = describeDocument(image, "facility", found);
     return {
-      facility: described,
+      facility: describeFacility(image, found),
       summary: { procedures: list.length },
       data: list.map((price) => ({
         code: textAt(image.codeOffsets, image.codeBytes, price.procedure),

@@ -56,10 +56,3 @@ export class Prepared<Key> {
     this.#asks.fill(0);
   }
 }
-
-/** A number that differs for most different texts. */
-export function hashOf(text: string): number {
-  let hash = 1;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash;
-}

@@ -12,7 +12,7 @@ export interface Target {
   segment: string;
 }
 
-export const base = "/api/v1";
+const base = "/api/v1";
 const versionsBase = "/versions/";
 
 /** Endpoints by path; where a path ends in a parameter, by what stands before it. */

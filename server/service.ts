@@ -12,13 +12,14 @@ import {
 } from "./answer.ts";
 import type { Directory } from "./directory.ts";
 import type { Context, Endpoint, Usage, Versions } from "./endpoint.ts";
-import { encodeUsual } from "./endpoints.ts";
+import { encodeUsual, prices } from "./endpoints.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
+import { hashOf } from "./hash.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
-import { hashOf, Prepared } from "./prepared.ts";
+import { Prepared } from "./prepared.ts";
 import { readUsual } from "./prices.ts";
-import { base, findVersion, resolve, type Target } from "./routes.ts";
+import { findVersion, resolve, type Target } from "./routes.ts";
 
 /** A reply but for the headers that say what is left of the account's month. */
 interface Content {
@@ -188,8 +189,10 @@ export class Service {
     this.#forget();
   }
 
-  #constant({ lines, body }: Content): Reply {
-    return { head: Buffer.from(`${lines}${this.#resetLines}0`), body };
+  /** A refusal that is the same all month, as bytes. */
+  #constant(content: Content): Reply {
+    const { head, body } = this.#reply(content, 0);
+    return { head: Buffer.from(head), body };
   }
 
   #forget(): void {
@@ -198,8 +201,8 @@ export class Service {
     this.#headOfUsual = undefined;
   }
 
-  #reply({ lines, body }: Content, remaining: number): Reply {
-    return { head: `${lines}${this.#resetLines}${remaining}`, body };
+  #reply(content: Content, remaining: number): Reply {
+    return replyOf(content, this.#resetLines, remaining);
   }
 
   /** The account slot of a request's key, or which error it is. */
@@ -305,7 +308,7 @@ function unreadable(path: string, method: string): ApiError {
 
 /** The same request on the same data gives the same bytes, so an ETag need not be made from them. */
 function entityTag(image: Image, endpoint: Endpoint, segment: string, query: string): string {
-  const usual = `${base}${endpoint.path}` === pricesPath ? readUsual(image, query) : -1;
+  const usual = endpoint === prices ? readUsual(image, query) : -1;
   if (usual >= 0) return usualTag(image, usual);
   const request = `${endpoint.path}${segment}?${query}`;
   return `${tagStart(image)}${/^[!#-+\--~]{0,80}$/.test(request) ? request : digest(request)}`;
@@ -328,8 +331,11 @@ function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
     "rate_limit_exceeded",
     `the account's ${ceiling} are used up; retry in ${seconds} s`,
   );
-  const { lines, body } = errorContent(error, `Retry-After: ${seconds}`);
-  return { head: `${lines}${resetLines(nextMs)}0`, body };
+  return replyOf(errorContent(error, `Retry-After: ${seconds}`), resetLines(nextMs), 0);
+}
+
+function replyOf({ lines, body }: Content, resetLines: string, remaining: number): Reply {
+  return { head: `${lines}${resetLines}${remaining}`, body };
 }
 
 function errorContent(error: ApiError, ...headers: string[]): Content {

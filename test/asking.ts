@@ -1,9 +1,23 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { headerNames, type Reply, type RequestHead } from "../server/answer.ts";
-import type { Service } from "../server/service.ts";
+import { Directory } from "../server/directory.ts";
+import { Service } from "../server/service.ts";
 
 /** Asks a service without an HTTP server. */
+
+type Options = ConstructorParameters<typeof Service>[0];
+
+/** A service that fails the test by a fault of its own. */
+export function serviceOf(options: Omit<Options, "directory" | "report">): Service {
+  return new Service({
+    ...options,
+    directory: new Directory(),
+    report: (error) => {
+      throw error;
+    },
+  });
+}
 
 /** A reply as a client reads it. */
 export interface Told {

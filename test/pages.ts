@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import * as v from "valibot";
 import {
   type DocumentKind,
-  describeDocument,
   type Image,
   type Snapshot,
   search,
@@ -10,12 +9,11 @@ import {
   stateNames,
   versionName,
 } from "../engine/index.ts";
-import { Directory } from "../server/directory.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
-import { Service } from "../server/service.ts";
-import { ask } from "./asking.ts";
+import type { Service } from "../server/service.ts";
+import { ask, serviceOf } from "./asking.ts";
 import { imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { naivePrices, type PricesBody } from "./oracle.ts";
 
@@ -41,16 +39,12 @@ export class Asked {
     keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
     limits.configure(0, maxBurst, maxQuota);
     let now = 0;
-    this.#service = new Service({
+    this.#service = serviceOf({
       keys,
       limits,
-      directory: new Directory(),
       versions: versionsOf(image),
       now: () => Date.UTC(2026, 0, 1),
       steadyNow: () => now++,
-      report: (error) => {
-        throw error;
-      },
     });
   }
 
@@ -182,6 +176,17 @@ function searchLists(image: Image, { facilities, procedures }: Snapshot): List[]
     ),
     procedure: procedures.name,
   };
+  const { ccn, name, city, state } = facilities;
+  const own: Record<DocumentKind, object[]> = {
+    facility: ccn.map((ccn, i) => ({
+      type: "facility",
+      ccn,
+      facility: name[i],
+      city: city[i],
+      state: state[i],
+    })),
+    procedure: procedures.code.map((code, i) => ({ type: "procedure", code, name: procedures.name[i] })),
+  };
   const kinds: DocumentKind[] = ["facility", "procedure"];
   return kinds.flatMap((kind) =>
     ["hos", "city", "c", "lev", "same", facilities.state[0]].map((query) => {
@@ -194,10 +199,7 @@ function searchLists(image: Image, { facilities, procedures }: Snapshot): List[]
         matching,
         `${kind} ${query}`,
       );
-      const rows = Array.from(documents, (document, i) => ({
-        ...describeDocument(image, kind, document),
-        score: scores[i],
-      }));
+      const rows = Array.from(documents, (document, i) => ({ ...own[kind][document], score: scores[i] }));
       return { path: `/search?q=${query}&type=${kind}`, rows, maxLimit: 50 };
     }),
   );

@@ -7,11 +7,11 @@ import {
   attachImage,
   buildImage,
   type DocumentKind,
-  describeDocument,
   type Image,
   type Snapshot,
   sealSnapshot,
   search,
+  textAt,
 } from "../engine/index.ts";
 import { sharedData, testProvenance } from "./fixtures.ts";
 
@@ -87,10 +87,16 @@ export function find(
   assert.equal(documents.length, Math.min(total, limit), `${JSON.stringify(query)}: as many as promised`);
   assert.equal(scores.length, documents.length);
   return Array.from(documents, (document, i) => {
-    const described = describeDocument(image, kind, document);
-    const code = described.ccn ?? described.code;
-    const name = described.facility ?? described.name;
-    assert.ok(code !== undefined && name !== undefined);
+    const [code, name] =
+      kind === "facility"
+        ? [
+            textAt(image.ccnOffsets, image.ccnBytes, document),
+            textAt(image.facilityNameOffsets, image.facilityNameBytes, document),
+          ]
+        : [
+            textAt(image.codeOffsets, image.codeBytes, document),
+            textAt(image.procedureNameOffsets, image.procedureNameBytes, document),
+          ];
     return { code, name, score: scores[i] };
   });
 }
@@ -107,6 +113,18 @@ export function assertInOrder(found: Found[], subject: string): void {
     const inOrder = before.name === name ? before.code < code : before.name < name;
     assert.ok(inOrder, `${subject}: ${before.code} and ${code} tie in the wrong order`);
   }
+}
+
+/** Hospitals 000001, 000002, … of these names, all in one place that no query of these tests names. */
+export function named(...names: string[]): Image {
+  return placed(...names.map((name): [string, string, string] => [name, "Xqzxqz", "WY"]));
+}
+
+export function placed(...hospitals: [name: string, city: string, state: string][]): Image {
+  const numbered = hospitals.map(
+    ([name, city, state], i): Hospital => ({ ccn: String(i + 1).padStart(6, "0"), name, city, state }),
+  );
+  return imageOf(snapshotOfHospitals(numbered));
 }
 
 /** A query and the CCN that has to come first; several where the query fits them equally well. */

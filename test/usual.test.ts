@@ -5,14 +5,13 @@ import fc from "fast-check";
 import { syntheticContent } from "../datasets/synthetic.ts";
 import { attachImage, buildImage, sealSnapshot, stateCodes } from "../engine/index.ts";
 import { Answer, type RequestHead } from "../server/answer.ts";
-import { Directory } from "../server/directory.ts";
+import { hashOf } from "../server/hash.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits } from "../server/limits.ts";
 import { maxBurst } from "../server/plans.ts";
-import { hashOf, Prepared } from "../server/prepared.ts";
+import { Prepared } from "../server/prepared.ts";
 import { readUsual } from "../server/prices.ts";
-import { Service } from "../server/service.ts";
-import { ask as askService, type Told } from "./asking.ts";
+import { ask as askService, serviceOf, type Told } from "./asking.ts";
 import { versionsOf } from "./endpoint-oracle.ts";
 
 /** What most requests are, price queries in their usual form and answers that are kept, is answered like all others. */
@@ -32,16 +31,12 @@ function start(quota: number) {
   keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   limits.configure(0, maxBurst, quota);
   const clock = { wallMs: january, steadyMs: 1000 };
-  const service = new Service({
+  const service = serviceOf({
     keys,
     limits,
-    directory: new Directory(),
     versions: versionsOf(image),
     now: () => clock.wallMs,
     steadyNow: () => clock.steadyMs,
-    report: (error) => {
-      throw error;
-    },
   });
   return { service, clock, get: (query: string): Told => askService(service, key, pricesPath, () => query) };
 }
@@ -167,16 +162,12 @@ test("keys that share the letters by which they are remembered are told apart", 
     keys.put({ hash: hashKey(of), expires_at, revoked_at: null }, slot);
     limits.configure(slot, maxBurst, 1000 * (slot + 1));
   }
-  const service = new Service({
+  const service = serviceOf({
     keys,
     limits,
-    directory: new Directory(),
     versions: versionsOf(image),
     now: () => january,
     steadyNow: () => 1000,
-    report: (error) => {
-      throw error;
-    },
   });
   const left = () => pair.map((of) => askService(service, of, pricesPath, () => "").remaining);
   assert.deepEqual(
