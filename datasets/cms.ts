@@ -44,6 +44,7 @@ export function cmsProvenance(
     title: "Medicare Outpatient Hospitals - by Provider and Service",
     publisher: "Centers for Medicare & Medicaid Services",
     sourceUrl,
+    sourceSha256: null,
     released,
     caveat:
       `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +

@@ -63,6 +63,7 @@ export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptio
       title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
       publisher: "Healthcare Charge Query Service (synthetic)",
       sourceUrl: null,
+      sourceSha256: null,
       released: null,
       caveat:
         "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +

@@ -18,7 +18,7 @@ import { type Document, indexText, indexWords, nameField, placeField } from "./t
 
 /** Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only. */
 export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
-  const { provenance, counts, sha256, facilities, procedures, rows } = snapshot;
+  const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const { order, groupStart } = orderRows(snapshot);
   const columns = {
     ccn: encodeText(facilities.ccn),
@@ -39,7 +39,9 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       ),
     ),
   };
-  const description = utf8(JSON.stringify({ provenance, counts, sha256 } satisfies Description));
+  const description = utf8(
+    JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description),
+  );
   const source = {
     data_year: provenance.dataYear,
     data_version: versionName(provenance),

@@ -105,8 +105,9 @@ export const summaryFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** Of the snapshot's canonical content. */
+  /** Of the snapshot's content and provenance, and of its rows alone. */
   sha256: string;
+  contentSha256: string;
 }
 
 /** An attached image: views on shared memory, read only by convention, and the few look-ups over them. */

@@ -24,6 +24,7 @@ import {
 import {
   ascending,
   checksum,
+  contentChecksum,
   countRows,
   type Facilities,
   type Procedures,
@@ -46,7 +47,7 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
     submitted_charge_cents: amountVector(rows.charge),
     medicare_allowed_cents: amountVector(rows.allowed),
   });
-  const metadata: Record<keyof v.InferInput<typeof metadataSchema>, string> = {
+  const metadata: Record<string, string> = {
     schema_version: String(schemaVersion),
     data_year: String(provenance.dataYear),
     revision: String(provenance.revision),
@@ -62,7 +63,9 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
     facilities: String(counts.facilities),
     procedures: String(counts.procedures),
     sha256: snapshot.sha256,
-  };
+    content_sha256: snapshot.contentSha256,
+    ...(provenance.sourceSha256 === null ? {} : { source_sha256: provenance.sourceSha256 }),
+  } satisfies v.InferInput<typeof metadataSchema>;
   const properties = new parquet.WriterPropertiesBuilder()
     .setCompression(parquet.Compression.ZSTD)
     .setStatisticsEnabled(parquet.EnabledStatistics.None)
@@ -123,6 +126,7 @@ export function decodeSnapshot(
       sourceUrl: metadata.source_url === "" ? null : metadata.source_url,
       released: metadata.released === "" ? null : metadata.released,
       caveat: metadata.caveat,
+      sourceSha256: metadata.source_sha256 ?? null,
     },
     ...readColumns(bytes, footer, metadata.rows, subject, onRows),
   };
@@ -145,13 +149,14 @@ export function decodeSnapshot(
       );
   }
   const sha256 = checksum(content, counts);
-  if (sha256 !== metadata.sha256)
-    throw new DataError(
-      `${subject}: checksum of the content`,
-      sha256,
-      `${metadata.sha256} as in its metadata`,
-    );
-  return { ...content, counts, sha256 };
+  const contentSha256 = contentChecksum(content, counts);
+  const agree = (what: string, found: string, expected: string) => {
+    if (found !== expected)
+      throw new DataError(`${subject}: ${what}`, found, `${expected} as in its metadata`);
+  };
+  agree("checksum of the content", sha256, metadata.sha256);
+  agree("checksum of the rows", contentSha256, metadata.content_sha256 ?? contentSha256);
+  return { ...content, counts, sha256, contentSha256 };
 }
 
 /** Wraps what a library throws at a damaged file; its own words tell an operator little, so they come last. */

@@ -113,6 +113,8 @@ export interface Provenance {
   title: string;
   publisher: string;
   sourceUrl: string | null;
+  /** SHA-256 of the source file, in hexadecimal; null where there was none, or from before it was kept. */
+  sourceSha256: string | null;
   /** Month of publication, `YYYY-MM`. */
   released: string | null;
   caveat: string;
@@ -137,6 +139,8 @@ const revision = v.pipe(decimal, v.minValue(1), v.maxValue(9999));
 const text = v.pipe(v.string(), v.maxLength(4000));
 export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
+const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+
 /** Parquet key-value metadata of a snapshot; every value is a string there, an absent optional one the empty string. */
 export const metadataSchema = v.object({
   schema_version: v.pipe(decimal, v.literal(schemaVersion)),
@@ -153,5 +157,8 @@ export const metadataSchema = v.object({
   incomplete_rows: decimal,
   facilities: decimal,
   procedures: decimal,
-  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+  sha256,
+  /** These two came later: files from before lack them. */
+  content_sha256: v.optional(sha256),
+  source_sha256: v.optional(sha256),
 });

@@ -31,10 +31,13 @@ export interface SnapshotContent {
   rows: Rows;
 }
 
-/** A verified snapshot: its content, what it counts to, and the checksum of both, in hexadecimal. */
+/** A verified snapshot: its content, what it counts to, and two checksums in hexadecimal. */
 export interface Snapshot extends SnapshotContent {
   counts: Counts;
+  /** Of content and provenance: what a version's number stands for. */
   sha256: string;
+  /** Of the rows alone, with their facilities and procedures: the same whatever revision, release or caveat. */
+  contentSha256: string;
 }
 
 /** `<data_year>.<revision>`, e.g. `2024.2`. */
@@ -124,14 +127,29 @@ export function countRows({ facilities, procedures, rows }: SnapshotContent): Co
  * SHA-256 over the canonical content, whatever the Parquet encoding: one line of JSON for the counts, one for the
  * provenance, one each for every facility and procedure, then the four row columns as little-endian 32-bit integers.
  */
-export function checksum(
-  { provenance: p, facilities, procedures, rows }: SnapshotContent,
+export function checksum(content: SnapshotContent, counts: Counts): string {
+  const p = content.provenance;
+  const provenance = [p.dataYear, p.revision, p.title, p.publisher, p.sourceUrl, p.released, p.caveat];
+  // Only where there is one: files from before have the checksum without it.
+  if (p.sourceSha256 !== null) provenance.push(p.sourceSha256);
+  return sumUp("hcqs-snapshot", content, counts, provenance);
+}
+
+/** The same without the provenance. */
+export function contentChecksum(content: SnapshotContent, counts: Counts): string {
+  return sumUp("hcqs-content", content, counts, []);
+}
+
+function sumUp(
+  what: string,
+  { facilities, procedures, rows }: SnapshotContent,
   counts: Counts,
+  provenance: unknown[],
 ): string {
   const hash = createHash("sha256");
   const line = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
-  line(["hcqs-snapshot", schemaVersion, counts.rows, counts.facilities, counts.procedures]);
-  line([p.dataYear, p.revision, p.title, p.publisher, p.sourceUrl, p.released, p.caveat]);
+  line([what, schemaVersion, counts.rows, counts.facilities, counts.procedures]);
+  if (provenance.length > 0) line(provenance);
   const { ccn, name, city, state } = facilities;
   for (let i = 0; i < ccn.length; i++) line([ccn[i], name[i], city[i], state[i]]);
   for (let i = 0; i < procedures.code.length; i++) line([procedures.code[i], procedures.name[i]]);
@@ -142,5 +160,10 @@ export function checksum(
 /** Counts and sums up content that is known to be good, as the importer's or the sample's is. */
 export function sealSnapshot(content: SnapshotContent): Snapshot {
   const counts = countRows(content);
-  return { ...content, counts, sha256: checksum(content, counts) };
+  return {
+    ...content,
+    counts,
+    sha256: checksum(content, counts),
+    contentSha256: contentChecksum(content, counts),
+  };
 }

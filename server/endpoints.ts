@@ -253,7 +253,7 @@ const datasets = endpoint({
   errors: [],
   answer: ({ versions }) => ({
     data: versions.images.map((image) => {
-      const { provenance, counts, sha256 } = image.describe;
+      const { provenance, counts, sha256, contentSha256 } = image.describe;
       const version = versionName(provenance);
       return {
         id: `opps-${version}`,
@@ -271,6 +271,8 @@ const datasets = endpoint({
         released: provenance.released,
         loaded_at: versions.loadedAt.get(version),
         sha256,
+        content_sha256: contentSha256,
+        source_sha256: provenance.sourceSha256,
         source_url: provenance.sourceUrl,
         caveat: provenance.caveat,
         coverage: coverageOf(image),

@@ -44,6 +44,7 @@ function eventOf(account: Account, month: string, threshold: number, used: numbe
     account: id,
     month,
     threshold,
+    quota,
     payload: JSON.stringify(payload),
     created_at: created,
     state: webhook === null ? "none" : "pending",

@@ -123,7 +123,7 @@ function putAccount(store: Store, options: AccountOptions, allowLoopback: boolea
     ...ceilings(options, known),
     ...webhook(options, known, allowLoopback),
   };
-  const account = known === undefined ? store.createAccount(wanted, now) : { id: known.id, ...wanted };
+  const account = known === undefined ? store.createAccount(wanted, now) : { ...known, ...wanted };
   if (known !== undefined) store.updateAccount(account);
   if (account.webhook_secret !== null && account.webhook_secret !== known?.webhook_secret)
     process.stderr.write(`webhook signing secret, shown this once: ${account.webhook_secret}\n`);

@@ -61,6 +61,7 @@ const standing = v.pipe(
   v.description("The facility's charge among those of the nation, or of its state"),
 );
 
+const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const time = v.pipe(v.string(), v.isoTimestamp());
 
 export const pricesShape = v.object({
@@ -147,7 +148,15 @@ export const datasetsShape = v.object({
         procedures: count("Procedure groups in the source"),
         released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
         loaded_at: time,
-        sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/), v.description("Checksum of the content")),
+        sha256: v.pipe(sha256, v.description("Checksum of the content and of what is said of it here")),
+        content_sha256: v.pipe(
+          sha256,
+          v.description("Checksum of the rows alone: the same rows have the same, whatever the revision"),
+        ),
+        source_sha256: v.pipe(
+          v.nullable(sha256),
+          v.description("SHA-256 of the source file; null where it isn't known"),
+        ),
         source_url: v.nullable(v.string()),
         caveat,
         coverage: v.object({

@@ -2,10 +2,40 @@ import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { makeFolder } from "../datasets/folder.ts";
+import { versionsTable } from "../datasets/registry.ts";
 import { DataError } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
 
-const schemaVersion = 1;
+const schemaVersion = 2;
+
+const eventsTable = `
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    threshold INTEGER NOT NULL, -- percent of the quota
+    quota INTEGER NOT NULL,
+    payload TEXT NOT NULL, -- JSON, as it is posted
+    created_at TEXT NOT NULL,
+    state TEXT NOT NULL, -- of the delivery: none, pending, delivered, failed
+    tries INTEGER NOT NULL DEFAULT 0,
+    next_try_at TEXT,
+    last_answer TEXT,
+    UNIQUE (account, month, threshold, quota)
+  ) STRICT;
+  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';`;
+
+/** Brings a database of the version before up to date. */
+const migration = `
+  ALTER TABLE accounts ADD COLUMN webhook_old_secret TEXT;
+  ALTER TABLE accounts ADD COLUMN webhook_old_secret_until TEXT;
+  ALTER TABLE events RENAME TO events_before;
+  DROP INDEX events_due;
+  ${eventsTable}
+  INSERT INTO events SELECT id, account, month, threshold, payload ->> '$.data.quota.limit', payload, created_at,
+    state, tries, next_try_at, last_answer FROM events_before;
+  DROP TABLE events_before;
+  ${versionsTable}`;
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
 const schema = `
@@ -17,6 +47,8 @@ const schema = `
     quota INTEGER NOT NULL, -- requests per UTC calendar month
     webhook TEXT, -- where events are posted
     webhook_secret TEXT, -- what they are signed with
+    webhook_old_secret TEXT, -- what they are signed with as well, until
+    webhook_old_secret_until TEXT,
     created_at TEXT NOT NULL,
     changed INTEGER NOT NULL
   ) STRICT;
@@ -38,20 +70,8 @@ const schema = `
     used INTEGER NOT NULL,
     PRIMARY KEY (account, month)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE events (
-    id TEXT PRIMARY KEY,
-    account INTEGER NOT NULL REFERENCES accounts (id),
-    month TEXT NOT NULL,
-    threshold INTEGER NOT NULL, -- percent of the quota
-    payload TEXT NOT NULL, -- JSON, as it is posted
-    created_at TEXT NOT NULL,
-    state TEXT NOT NULL, -- of the delivery: none, pending, delivered, failed
-    tries INTEGER NOT NULL DEFAULT 0,
-    next_try_at TEXT,
-    last_answer TEXT,
-    UNIQUE (account, month, threshold)
-  ) STRICT;
-  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';
+${eventsTable}
+${versionsTable}
 `;
 
 export interface Account {
@@ -62,8 +82,14 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
+  /** After a rotation, signs beside the new one until the ISO time; both null otherwise. */
+  webhook_old_secret: string | null;
+  webhook_old_secret_until: string | null;
 }
-const accountColumns = "id, name, plan, burst, quota, webhook, webhook_secret, changed";
+const accountColumns =
+  "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, changed";
+
+export type NewAccount = Omit<Account, "id" | "webhook_old_secret" | "webhook_old_secret_until">;
 
 export interface StoredKey {
   id: number;
@@ -83,6 +109,7 @@ export interface StoredEvent {
   month: string;
   /** Percent of the quota. */
   threshold: number;
+  quota: number;
   payload: string;
   created_at: string;
   state: Delivery;
@@ -129,13 +156,13 @@ export class Store {
     this.atomically(() => {
       const version = database.pragma("user_version", { simple: true });
       if (version === schemaVersion) return;
-      if (version !== 0)
+      if (version !== 0 && version !== schemaVersion - 1)
         throw new DataError(
           `state database ${file}`,
           `schema version ${version}`,
-          `version ${schemaVersion} or none`,
+          `version ${schemaVersion}, the one before, or none`,
         );
-      database.exec(schema);
+      database.exec(version === 0 ? schema : migration);
       database.pragma(`user_version = ${schemaVersion}`);
     });
   }
@@ -176,21 +203,28 @@ export class Store {
     return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE id = ?`, id)[0];
   }
 
-  createAccount(account: Omit<Account, "id">, now: Date): Account {
+  createAccount(account: NewAccount, now: Date): Account {
     const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, created_at, changed)
       VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
     const { name, plan, burst, quota, webhook, webhook_secret } = account;
     this.#ownChanges++;
     const result = this.#run(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
-    return { id: Number(result.lastInsertRowid), ...account };
+    const id = Number(result.lastInsertRowid);
+    return { id, ...account, webhook_old_secret: null, webhook_old_secret_until: null };
   }
 
   /** Writes an account's plan, ceilings and webhook. */
-  updateAccount({ id, plan, burst, quota, webhook, webhook_secret }: Account): void {
+  updateAccount(account: Account): void {
     const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
+      webhook_old_secret = ?, webhook_old_secret_until = ?,
       changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
+    const { id, plan, burst, quota, webhook, webhook_secret } = account;
+    const { webhook_old_secret, webhook_old_secret_until } = account;
     this.#ownChanges++;
-    this.#run(sql, plan, burst, quota, webhook, webhook_secret, id);
+    this.#run(
+      sql,
+      ...[plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, id],
+    );
   }
 
   /** Keys that changed since a count, and that count now. */
@@ -242,14 +276,13 @@ export class Store {
     for (const [account, count] of used) this.#run(sql, account, month, count);
   }
 
-  /** @returns whether it is new: there is one event per account, month and threshold */
+  /** @returns whether it is new: there is one event per account, month, threshold and quota */
   createEvent(event: Omit<StoredEvent, "tries" | "last_answer">): boolean {
-    const sql = `INSERT INTO events (id, account, month, threshold, payload, created_at, state, next_try_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold) DO NOTHING`;
-    const { id, account, month, threshold, payload, created_at, state, next_try_at } = event;
-    return (
-      this.#run(sql, id, account, month, threshold, payload, created_at, state, next_try_at).changes === 1
-    );
+    const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at, state, next_try_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
+    const { id, account, month, threshold, quota, payload, created_at, state, next_try_at } = event;
+    const values = [id, account, month, threshold, quota, payload, created_at, state, next_try_at];
+    return this.#run(sql, ...values).changes === 1;
   }
 
   events(): (StoredEvent & { name: string })[] {

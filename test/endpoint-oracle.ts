@@ -74,6 +74,8 @@ const dataset = v.object({
   released: v.nullable(v.string()),
   loaded_at: v.string(),
   sha256: v.string(),
+  content_sha256: v.string(),
+  source_sha256: v.nullable(v.string()),
   source_url: v.nullable(v.string()),
   caveat: v.string(),
   coverage: v.object({
@@ -348,7 +350,7 @@ function compareProcedures(versions: Versions, snapshot: Snapshot, answers: Endp
 }
 
 function compareCatalog(versions: Versions, snapshot: Snapshot, answers: EndpointAnswers): void {
-  const { provenance, sha256 } = snapshot;
+  const { provenance, sha256, contentSha256 } = snapshot;
   const [entry] = v.parse(datasetsBody, ask(versions, "/datasets")).data;
   const { id, coverage, ...said } = entry;
   assert.notEqual(id, "");
@@ -367,6 +369,8 @@ function compareCatalog(versions: Versions, snapshot: Snapshot, answers: Endpoin
     released: provenance.released,
     loaded_at: loadedAt,
     sha256,
+    content_sha256: contentSha256,
+    source_sha256: provenance.sourceSha256,
     source_url: provenance.sourceUrl,
     caveat: provenance.caveat,
   });

@@ -54,6 +54,7 @@ export const testProvenance: Provenance = Object.freeze({
   title: 'Outpatient charges "for tests" — naïve 🏥',
   publisher: "Nobody & Sons",
   sourceUrl: "https://example.org/data.csv?a=1&b=2",
+  sourceSha256: "5e".repeat(32),
   released: "2026-06",
   caveat: 'Invented; see "README" \\ not for decisions, café ≤ 3.',
 });
