@@ -1,54 +1,11 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { Connections, maxConnections } from "../server/connections.ts";
 import { listenAlone } from "../server/port.ts";
 
-/** One server a port, and no more connections than there are descriptors for. */
-
-const races = Number(process.env.PORT_RACES || 20);
-
-/** A process that listens as a server's threads do, sharing the port, and says how that went. */
-async function contender(host: string, port: number): Promise<{ won: boolean; stop(): void }> {
-  const script = `
-    import * as uws from "uWebSockets.js";
-    import { listenAlone } from "${new URL("../server/port.ts", import.meta.url).href}";
-    try {
-      await listenAlone("${host}", ${port}, (free) => new Promise((resolve, reject) => {
-        uws.App().any("/*", (res) => void res.end()).listen("${host}", free, (socket) => (socket ? resolve() : reject()));
-      }));
-      process.stdout.write("won");
-    } catch (error) {
-      process.stdout.write("lost: " + error.message);
-    }`;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
-    cwd: new URL("..", import.meta.url),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [said] = await once(child.stdout, "data");
-  const text = String(said);
-  assert.match(text, new RegExp(`^(won|lost: can't listen on ${host} port ${port}: .*EADDRINUSE.*)$`));
-  return { won: text === "won", stop: () => child.kill("SIGKILL") };
-}
-
-async function freePort(): Promise<number> {
-  return listenAlone("127.0.0.1", 0, async (port) => port);
-}
-
-for (const hosts of [
-  ["127.0.0.1", "127.0.0.1", "127.0.0.1"],
-  ["127.0.0.1", "0.0.0.0"],
-])
-  test(`of servers that start together on one port, at ${hosts.join(" and ")}, exactly one wins`, async () => {
-    for (let race = 0; race < races / 2; race++) {
-      const port = await freePort();
-      const contenders = await Promise.all(hosts.map((host) => contender(host, port)));
-      for (const { stop } of contenders) stop();
-      assert.equal(contenders.filter(({ won }) => won).length, 1, `race ${race}`);
-    }
-  });
+/** Listening, as far as it takes no threads. */
 
 test("a port that another program listens on is refused", async () => {
   const other = createServer().listen(0, "127.0.0.1");

@@ -134,14 +134,20 @@ export class Running {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  signal(signal: NodeJS.Signals): void {
+  /** Says that the process may end by itself, which is reported otherwise. */
+  mayEnd(): this {
     this.#mayEnd = true;
+    return this;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.mayEnd();
     this.#child.kill(signal);
   }
 
   /** Waits for the end; a process that doesn't come to one is killed and fails the test. */
   async finished(): Promise<Finished> {
-    this.#mayEnd = true;
+    this.mayEnd();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
     await this.#closed;
     clearTimeout(timer);
