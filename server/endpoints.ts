@@ -21,7 +21,7 @@ import {
 } from "../engine/query.ts";
 import { contentOf, decodeCursor, pathOfPage } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
-import { ApiError, echo, echoUndecoded } from "./errors.ts";
+import { ApiError, echo } from "./errors.ts";
 import { defaultLimit, groupOfUsual, limitOfUsual, maxLimit } from "./prices.ts";
 import { wholeNumber } from "./query.ts";
 import {
@@ -60,7 +60,7 @@ const sourceOf = ({ describe: { provenance } }: Image) => ({
 function badCursor(segment: string): ApiError {
   return new ApiError(
     "invalid_parameter",
-    `${echoUndecoded(segment, "this")} is no cursor, expected the next of a page`,
+    `${echo(segment)} is no cursor, expected the next of a page`,
     "cursor",
   );
 }
@@ -177,7 +177,7 @@ const facility = endpoint({
   name: "facility",
   summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
   kind: "versioned",
-  segment: { description: "CCN of the facility.", example: "050625" },
+  segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "050625" },
   parameters: v.object({}),
   response: facilityShape,
   errors: ["not_found"],
@@ -185,10 +185,7 @@ const facility = endpoint({
     const found = findFacility(image, segment);
     const list = found < 0 ? [] : facilityPrices(image, found);
     if (list.length === 0)
-      throw new ApiError(
-        "not_found",
-        `no prices at facility ${echoUndecoded(segment, "of this CCN")}${where(undefined, image)}`,
-      );
+      throw new ApiError("not_found", `no prices at facility ${echo(segment)}${where(undefined, image)}`);
     return {
       facility: describeFacility(image, found),
       summary: { procedures: list.length },
@@ -298,6 +295,7 @@ const pages = endpoint({
   summary: "The next page of a list, from the data version of its first page",
   kind: "page",
   segment: {
+    name: "cursor",
     description: "From the `next` of the page before.",
     example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
   },
