@@ -1,3 +1,4 @@
+import { firstRow } from "./counts.ts";
 import { groupOf, type Image, summaryOf, textAt } from "./image.ts";
 import { ccnPattern } from "./schema.ts";
 
@@ -74,17 +75,6 @@ export function facilityPrices(image: Image, facility: number): FacilityPrice[] 
     });
   }
   return prices;
-}
-
-function firstRow({ facility: column }: Image, facility: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (column[middle] < facility) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function standing(image: Image, group: number, charge: number): Standing {

@@ -32,9 +32,9 @@ const errors: Record<ErrorType, { when: string; retry: string; message: string; 
     message: "the API key isn't valid",
   },
   not_found: {
-    when: "The endpoint is right, and there is no data for these arguments.",
+    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
     retry: "when the data is expected to appear",
-    message: 'no prices for procedure "9999" in data version 2024.1',
+    message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
   },
   unknown_endpoint: {
     when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
