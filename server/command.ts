@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import Database from "better-sqlite3";
@@ -97,7 +99,12 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   const { stateDir } = settings;
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
+  const isNew = !existsSync(join(stateDir, "state.sqlite"));
   const store = Store.open(stateDir, { mayCreate });
+  // From here on an interruption ends the waiting only: what is stored is said.
+  const interruption = new AbortController();
+  const interrupt = () => interruption.abort();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, interrupt);
   try {
     const { said, changes } = transact(store, stateDir, () => {
       const before = store.latest();
@@ -105,11 +112,14 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
       const changes = store.latest();
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
-    const doubt = changes === undefined ? undefined : await doubtAbout(store, stateDir, changes);
+    const doubt =
+      changes === undefined ? undefined : await doubtAbout(store, stateDir, changes, interruption.signal);
     process.stdout.write(said.result);
+    if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
     store.close();
   }
 }
@@ -128,23 +138,21 @@ const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
 /** What an operator has to know when a running server doesn't go by what is stored; undefined when it does, or there is none. */
-async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
+async function doubtAbout(
+  store: Store,
+  folder: string,
+  changes: Changes,
+  interruption: AbortSignal,
+): Promise<string | undefined> {
   const stored = "this is stored, but the running server";
-  let isInterrupted = false;
-  const interrupt = () => {
-    isInterrupted = true;
-  };
-  process.once("SIGINT", interrupt);
   try {
     for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
       if (reaches(store.obeyed(), changes) || !isServed(folder)) return undefined;
-      if (isInterrupted) return `${stored} hasn't taken it over yet; it will when it can`;
+      if (interruption.aborted) return `${stored} hasn't taken it over yet; it will when it can`;
     }
     return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;
   } catch (error) {
     return `${stored} can't be asked whether it has taken it over: ${error instanceof Error ? error.message : error}`;
-  } finally {
-    process.off("SIGINT", interrupt);
   }
 }
 

@@ -34,15 +34,19 @@ async function listed(folder: string): Promise<string[][]> {
 
 test("a key alone is what create prints on stdout, and what it did stands on stderr", async () => {
   const words = ["create", "--account", "a", "--plan", "free"];
-  const { code, stdout, stderr } = await runKeys(temporaryFolder(), ...words);
+  const folder = temporaryFolder();
+  const { code, stdout, stderr } = await runKeys(folder, ...words);
   assert.equal(code, 0);
-  assert.equal(stderr, "made account a (plan free, 10 requests per second, 10000 per month) and key 1\n");
+  assert.equal(
+    stderr,
+    `made a new state in STATE_DIR ${folder}\nmade account a (plan free, 10 requests per second, 10000 per month) and key 1\n`,
+  );
   assert.match(stdout, /^hcq_[0-9A-Za-z]{49}\n$/);
   for (const key of [...keys, stdout.trimEnd()]) assert.ok(isWellFormed(key));
   assert.deepEqual(
     made.map((result) => result.stderr),
     [
-      "made account A & B hospitals (plan free, 10 requests per second, 10000 per month) and key 1\n",
+      `made a new state in STATE_DIR ${stateDir}\nmade account A & B hospitals (plan free, 10 requests per second, 10000 per month) and key 1\n`,
       "made key 2, which expires at 2037-01-01T00:00:00.000Z, for account A & B hospitals (plan free, 10 requests per second, 10000 per month)\n",
       "made account large (plan enterprise, 1000 requests per second, 2000000000 per month) and key 3\n",
     ],
