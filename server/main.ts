@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import pino, { type Logger } from "pino";
-import { DataError } from "../engine/query.ts";
+import { DataError, shown } from "../engine/query.ts";
 import { Accounts } from "./accounts.ts";
-import { readSettings, type Settings } from "./config.ts";
+import { asksForHelp, readServerSettings, type Settings, serverHelp } from "./config.ts";
 import { Connections, maxConnections } from "./connections.ts";
 import { Directory } from "./directory.ts";
 import { generateKey, hashKey, KeyTable } from "./keys.ts";
@@ -20,7 +20,8 @@ import { Webhooks } from "./webhooks.ts";
 
 /** The control thread: starts and stops everything, and owns what changes. */
 
-const refreshMs = 300;
+/** A command waits for this to come round. */
+const refreshMs = 50;
 const saveMs = 1000;
 const scanMs = 500;
 const deliverMs = 1000;
@@ -98,7 +99,7 @@ async function start(
   onFailure: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   let ready = false;
-  const store = Store.open(settings.stateDir, maxStateWaitMs);
+  const store = Store.open(settings.stateDir, { maxWaitMs: maxStateWaitMs });
   const unlock = lockFolder(settings.stateDir);
   const metrics = new Metrics();
   let saved = true;
@@ -206,7 +207,16 @@ async function start(
   };
 }
 
-const settings = readSettings(process.env);
+const words = process.argv.slice(2);
+if (asksForHelp(words)) {
+  process.stdout.write(serverHelp());
+  process.exit();
+}
+if (words.length > 0) {
+  process.stderr.write(`npm start: found ${shown(words.join(" "))}, expected --help or nothing more\n`);
+  process.exit(1);
+}
+const settings = await readServerSettings(process.env);
 if (Array.isArray(settings)) {
   process.stderr.write(`${settings.join("\n")}\n`);
   process.exit(1);
