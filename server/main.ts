@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import pino, { type Logger } from "pino";
+import { knownVersions } from "../datasets/registry.ts";
 import { DataError, shown } from "../engine/query.ts";
 import { Accounts } from "./accounts.ts";
 import { asksForHelp, readServerSettings, type Settings, serverHelp } from "./config.ts";
@@ -33,21 +34,22 @@ const maxStopMs = 9000;
 const sampleYears = [2023, 2024];
 
 /** The first start without settings: a folder of synthetic snapshots. */
-async function writeSample(folder: string): Promise<void> {
+async function writeSample(folder: string, stateDir: string): Promise<void> {
   // Only here, because what writes snapshots takes memory and time to load.
-  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, { sealSnapshot }] =
+  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
     await Promise.all([
       import("../datasets/publish.ts"),
       import("../datasets/synthetic.ts"),
       import("../engine/index.ts"),
     ]);
+  const known = knownVersions(stateDir) ?? [];
   process.stdout.write(
     `no snapshots in ${folder}: writing a synthetic sample (invented facilities and amounts)\n`,
   );
   for (const dataYear of sampleYears) {
     const options = { dataYear, rows: defaultSampleRows, seed: defaultSampleSeed };
-    const path = publishSnapshot(folder, dataYear, (revision) =>
-      sealSnapshot(syntheticContent({ ...options, revision })),
+    const path = publishSnapshot(folder, dataYear, known, (revision) =>
+      engine.encodeSnapshot(engine.sealSnapshot(syntheticContent({ ...options, revision }))),
     );
     process.stdout.write(`wrote ${path}\n`);
   }
@@ -113,7 +115,7 @@ async function start(
         "no snapshots",
         "at least one <year>.<revision>.parquet",
       );
-    await writeSample(datasetsDir);
+    await writeSample(datasetsDir, settings.stateDir);
   }
   let threads: ServingThreads | undefined;
   const snapshots = new SnapshotFolder(datasetsDir, log, metrics, async (images) => threads?.publish(images));

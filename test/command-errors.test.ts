@@ -197,7 +197,12 @@ test("with a STATE_DIR that isn't there, or has no state, every command but crea
 
 test("without a STATE_DIR the folder is var, and it isn't made by a command that lists", async () => {
   const home = temporaryFolder();
-  const { code, stderr } = await new Running("server/keys-command.ts", ["list"], {}, { cwd: home }).finished();
+  const { code, stderr } = await new Running(
+    "server/keys-command.ts",
+    ["list"],
+    {},
+    { cwd: home },
+  ).finished();
   assert.equal(code, 1);
   assert.ok(stderr.startsWith(`STATE_DIR ${path.join(home, "var")}: found no state.sqlite`), stderr);
   assert.ok(!existsSync(path.join(home, "var")));

@@ -7,6 +7,7 @@ import * as v from "valibot";
 import { importFile } from "../datasets/import.ts";
 import { syntheticContent } from "../datasets/synthetic.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot, stateCodes } from "../engine/index.ts";
+import { plainImport } from "./cms-files.ts";
 import {
   ask,
   assertRefused,
@@ -35,7 +36,7 @@ describe("what DuckDB computes", () => {
     if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
     const out = mkdtempSync(path.join(tmpdir(), "endpoints-import-"));
     try {
-      const imported = await importFile({ file, year: 2023, out, released: null, sourceUrl: null });
+      const imported = await importFile(plainImport(file, out), []);
       const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
       t.diagnostic(await compareEverything(snapshot));
     } finally {
@@ -163,7 +164,7 @@ describe("the catalog", () => {
     assert.equal(new Set(catalog.map(({ id }) => id)).size, 6);
   });
 
-  test("knows why Maryland and the territories are missing, and says no more of the others than it knows", () => {
+  test("knows why Maryland and four territories are missing, and says no more of the others than it knows", () => {
     const [{ coverage }] = catalogOf(
       revision(2024, 1, [
         ["000001", "CA", "5072", 1, 1],
@@ -173,9 +174,11 @@ describe("the catalog", () => {
     const reasons = new Map(coverage.missing_states.map(({ state, reason }) => [state, reason]));
     assert.equal(reasons.size, stateCodes.length - 1);
     assert.match(reasons.get("MD") ?? "", /all-payer.*OPPS/i);
-    for (const territory of ["AS", "GU", "MP", "PR", "VI"])
-      assert.match(reasons.get(territory) ?? "", /outside.*OPPS/i, territory);
-    for (const state of ["AL", "WY", "DC"])
+    for (const territory of ["AS", "GU", "MP", "VI"])
+      assert.equal(reasons.get(territory), "hospitals there are outside the OPPS", territory);
+    // 42 CFR 419.20: Puerto Rico's hospitals are paid by the OPPS.
+    for (const state of ["PR", "AL", "DC"]) assert.equal(reasons.get(state), "no rows in the release", state);
+    for (const state of ["PR", "AL", "WY", "DC"])
       assert.doesNotMatch(reasons.get(state) ?? "", /OPPS|all-payer/i, state);
     assert.notEqual(reasons.get("WY"), reasons.get("AL"), "suppressed rows are not the same as none");
   });
