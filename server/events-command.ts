@@ -34,10 +34,13 @@ function list(store: Store, asJson: boolean): string {
 function retry(store: Store, id: string, now: Date): string {
   const event = store.event(id);
   if (event === undefined) throw new DataError(`event ${shown(id)}`, "none of that id", "one of events list");
-  if (store.accountOf(event.account)?.webhook === null)
+  const account = store.accountOf(event.account);
+  if (account === undefined || account.webhook === null)
     throw new DataError(`event ${id}`, "an account without a webhook", "an address to post it to");
   store.updateDelivery({ ...event, state: "pending", tries: 0, next_try_at: now.toISOString() });
-  return `event ${id}, ${event.threshold} % of ${event.quota} in ${event.month}: the delivery was ${event.state} after ${event.tries} tries, and is due now\n`;
+  const what = `${event.threshold} % of ${event.quota} in ${event.month}, account ${account.name}`;
+  const before = `${event.state}, tries ${event.tries}, last answer ${event.last_answer ?? "-"}`;
+  return `event ${id} (${what}) is due now, with all its tries before it; it was ${before}\n`;
 }
 
 const [command, ...more] = process.argv.slice(2);

@@ -107,13 +107,9 @@ export function post(
       if (++informational > maxInformational) end(new Error(`more than ${maxInformational} 1xx answers`));
     });
     request.on("response", ({ statusCode = 0 }) => end(statusCode));
-    // The connection isn't the request's any more: it is ours to close.
-    request.on("upgrade", ({ statusCode = 0 }, socket) => {
-      socket.destroy();
-      end(statusCode);
-    });
+    // Without this, Node drops the connection and says nothing.
+    request.on("upgrade", ({ statusCode = 0 }) => end(statusCode));
     request.on("error", end);
-    request.on("close", () => end(new Error("closed before an answer")));
     request.end(body);
   });
 }

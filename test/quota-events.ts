@@ -56,10 +56,10 @@ export class Receiver {
 
 /** State as the control thread has it; `accounts` is made anew as at a start. */
 export class World {
-  readonly #folder = temporaryFolder();
-  readonly store = Store.open(this.#folder);
+  readonly folder = temporaryFolder();
+  readonly store = Store.open(this.folder);
   /** What another process writes with. */
-  readonly operator = Store.open(this.#folder);
+  readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
   readonly webhooks = new Webhooks(this.store, silent, this.metrics, { allowLoopback: true });
