@@ -4,11 +4,19 @@ import type { KeyTable } from "./keys.ts";
 import { type Limits, monthName, monthOf } from "./limits.ts";
 import type { Account, Changes, Store, StoredEvent } from "./store.ts";
 
+/** What the database holds of a month; and the threshold that a quota's events are recorded up to. */
+interface Saved {
+  month: number;
+  used: number;
+  quota: number;
+  recorded: number;
+}
+
 interface Known {
   account: Account;
   slot: number;
-  /** What the database holds, for an even and an odd month; and the threshold that events are recorded up to. */
-  saved: { month: number; used: number; recorded: number }[];
+  /** For an even and an odd month. */
+  saved: Saved[];
 }
 
 /** Keeps the shared tables of keys and limits in step with the database, in the control thread. */
@@ -35,7 +43,7 @@ export class Accounts {
         const known = this.#known.get(id);
         if (known === undefined) continue;
         limits.restore(known.slot, month, used);
-        known.saved[month & 1] = { month, used, recorded: 0 };
+        known.saved[month & 1] = { month, used, quota: known.account.quota, recorded: 0 };
       }
   }
 
@@ -56,9 +64,7 @@ export class Accounts {
     for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
       const known = this.#known.get(account.id);
       const slot = known?.slot ?? this.#known.size;
-      const saved = known?.saved ?? [0, 1].map(() => ({ month: 0, used: 0, recorded: 0 }));
-      // Other ceilings reach other thresholds.
-      for (const month of saved) month.recorded = 0;
+      const saved = known?.saved ?? [0, 1].map(() => ({ month: 0, used: 0, quota: 0, recorded: 0 }));
       this.#known.set(account.id, { account, slot, saved });
       this.#limits.configure(slot, account.burst, account.quota);
       this.#directory.put(slot, account.name, account.plan);
@@ -85,36 +91,36 @@ export class Accounts {
   }
 
   #saveMonth(month: number, now: Date, isOver: boolean): StoredEvent[] {
-    const due: { known: Known; used: number; before: Known["saved"][number] }[] = [];
+    const due: { known: Known; before: Saved; after: Saved; isReached: boolean }[] = [];
     for (const known of this.#known.values()) {
       const used = this.#limits.used(known.slot, month);
       if (used === undefined) continue;
       const last = known.saved[month & 1];
-      const before = last.month === month ? last : { month, used: 0, recorded: 0 };
-      // Of a month that is over, other ceilings say nothing any more.
-      if (used !== before.used || (!isOver && reached(used, known.account.quota) > before.recorded))
-        due.push({ known, used, before });
+      const before =
+        last.month === month ? last : { month, used: 0, quota: known.account.quota, recorded: 0 };
+      // Of a month that is over, another quota says nothing any more.
+      const quota = isOver ? before.quota : known.account.quota;
+      const recorded = quota === before.quota ? before.recorded : 0;
+      const highest = reached(used, quota);
+      const after = { month, used, quota, recorded: Math.max(recorded, highest) };
+      const isReached = highest > recorded;
+      if (used !== before.used || isReached) due.push({ known, before, after, isReached });
     }
     if (due.length === 0) return [];
     const name = monthName(month);
     const events = this.#store.atomically(() => {
-      const changed = due.filter(({ used, before }) => used !== before.used);
+      const changed = due.filter(({ before, after }) => after.used !== before.used);
       this.#store.saveUsage(
         name,
-        changed.map(({ known, used }) => [known.account.id, used]),
+        changed.map(({ known, after }) => [known.account.id, after.used]),
       );
-      return due.flatMap(({ known, used, before }) =>
-        reached(used, known.account.quota) > before.recorded
-          ? recordEvents(this.#store, known.account, name, used, now)
-          : [],
-      );
+      return due
+        .filter(({ isReached }) => isReached)
+        .flatMap(({ known, after }) =>
+          recordEvents(this.#store, { ...known.account, quota: after.quota }, name, after.used, now),
+        );
     });
-    for (const { known, used, before } of due)
-      known.saved[month & 1] = {
-        month,
-        used,
-        recorded: Math.max(before.recorded, reached(used, known.account.quota)),
-      };
+    for (const { known, after } of due) known.saved[month & 1] = after;
     return events;
   }
 }

@@ -12,7 +12,8 @@ export function reached(used: number, quota: number): number {
 }
 
 /**
- * Records the events of the thresholds up to the one reached, each once per account and month whoever asks how often.
+ * Records the events of the thresholds up to the one reached, each once per account, month and
+ * quota whoever asks how often.
  *
  * @param month `YYYY-MM`
  * @returns those that are new

@@ -163,7 +163,7 @@ async function start(
   const logEvents = (events: StoredEvent[]) => {
     for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
   };
-  const webhooks = new Webhooks(store, log, settings.webhookAllowLoopback);
+  const webhooks = new Webhooks(store, log, metrics, { allowLoopback: settings.webhookAllowLoopback });
   const reportDelivery = (error: unknown) => log.error({ reason: String(error) }, "delivering events failed");
   const reportScan = (error: unknown) => log.error({ reason: String(error) }, "looking for snapshots failed");
   const scan = () => void snapshots.scan().catch(reportScan);
@@ -195,6 +195,7 @@ async function start(
     ready = false;
     await serving.stop();
     for (const timer of timers) clearInterval(timer);
+    webhooks.stop();
     onHangup = () => {};
     try {
       logEvents(accounts.save(Date.now()));

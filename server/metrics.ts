@@ -26,6 +26,12 @@ export class Metrics {
     help: "Requests answered with a 500",
     registers: [this.registry],
   });
+  readonly webhookTries = new Counter({
+    name: "hcqs_webhook_tries_total",
+    help: "Tries to post an event: delivered, to be tried again, or failed for good",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });

@@ -264,11 +264,21 @@ export class Store {
     return this.#all<StoredEvent>("SELECT * FROM events WHERE id = ?", id)[0];
   }
 
-  /** Events whose next try is due, the longest overdue first. */
-  dueEvents(now: Date, limit: number): StoredEvent[] {
-    const sql =
-      "SELECT * FROM events WHERE state = 'pending' AND next_try_at <= ? ORDER BY next_try_at LIMIT ?";
-    return this.#all(sql, now.toISOString(), limit);
+  /**
+   * Events whose next try is due, but for some that are under way: of an account no more than a few, those with the
+   * fewest tries first, so that none hides another's. First tries come before all others, and then every account's
+   * first event before anyone's second.
+   */
+  dueEvents(now: Date, underWay: readonly string[], perAccount: number, limit: number): StoredEvent[] {
+    const sql = `
+      WITH due AS (
+        SELECT id, tries, next_try_at, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
+        FROM events
+        WHERE state = 'pending' AND next_try_at <= ? AND id NOT IN (SELECT value FROM json_each(?))
+      )
+      SELECT events.* FROM due JOIN events USING (id)
+      WHERE place <= ? ORDER BY due.tries > 0, place, due.next_try_at LIMIT ?`;
+    return this.#all(sql, now.toISOString(), JSON.stringify(underWay), perAccount, limit);
   }
 
   /** Writes how an event's delivery stands. */

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { monthName } from "../server/limits.ts";
+import { month, now, World } from "./quota-events.ts";
+import { Running, temporaryFolder } from "./server.ts";
+
+/** The operator's command for events. */
+
+function run(stateDir: string, ...words: string[]) {
+  return new Running("server/events-command.ts", words, { STATE_DIR: stateDir }).finished();
+}
+
+test("events are listed in lines and as JSON, each with its quota, and made due again by their id", async (t) => {
+  const world = new World(t);
+  world.account(1, "https://example.com/");
+  world.use(1);
+  const [{ id: first }, failed, { id: last }] = world.store.events();
+  const { id } = failed;
+  world.store.updateDelivery({
+    ...failed,
+    state: "failed",
+    tries: 10,
+    next_try_at: null,
+    last_answer: "503",
+  });
+  const created = now.toISOString();
+  const name = monthName(month);
+  const pending = { created, account: "acme", month: name, quota: 1, delivery: "pending", tries: 0 };
+  const due = { ...pending, next_try: created, last_answer: null };
+  const json = await run(world.folder, "list", "--json");
+  assert.deepEqual(JSON.parse(json.stdout), [
+    { ...due, id: first, threshold: 80 },
+    { ...due, id, threshold: 90, delivery: "failed", tries: 10, next_try: null, last_answer: "503" },
+    { ...due, id: last, threshold: 100 },
+  ]);
+  const list = await run(world.folder, "list");
+  const lines = [
+    [
+      "id",
+      "created",
+      "account",
+      "month",
+      "threshold",
+      "delivery",
+      "tries",
+      "next try",
+      "last answer",
+      "quota",
+    ],
+    [first, created, "acme", name, "80 %", "pending", "0", created, "-", "1"],
+    [id, created, "acme", name, "90 %", "failed", "10", "-", "503", "1"],
+    [last, created, "acme", name, "100 %", "pending", "0", created, "-", "1"],
+  ];
+  assert.equal(list.stdout, lines.map((fields) => `${fields.join("\t")}\n`).join(""));
+  assert.deepEqual(await run(world.folder, "retry", id), {
+    code: 0,
+    stdout: `event ${id} (90 % of 1 in ${name}, account acme) is due now, with all its tries before it; it was failed, tries 10, last answer 503\n`,
+    stderr: "",
+  });
+  const { state, tries } = world.delivery(id);
+  assert.deepEqual([state, tries], ["pending", 0]);
+});
+
+test("help comes on stdout, with exit code 0, and makes nothing; what isn't understood gets it on stderr", async () => {
+  const stateDir = join(temporaryFolder(), "state");
+  const usage = "usage:\n  events list [--json]\n  events retry ID\n";
+  const help = await Promise.all([run(stateDir, "--help"), run(stateDir, "retry", "--help")]);
+  for (const answer of help) assert.deepEqual(answer, { code: 0, stdout: usage, stderr: "" });
+  assert.ok(!existsSync(stateDir));
+  const folder = temporaryFolder();
+  const wrong = await Promise.all([
+    run(folder),
+    run(folder, "list", "--jsn"),
+    run(folder, "retry", "a", "b"),
+  ]);
+  for (const answer of wrong) assert.deepEqual(answer, { code: 1, stdout: "", stderr: usage });
+});
