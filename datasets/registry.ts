@@ -25,7 +25,8 @@ export interface KnownVersion {
 const maxWaitMs = 5000;
 
 /**
- * The versions in the registry of a state folder, which nothing is written to.
+ * The versions in the registry of a state folder. The database stays as it is; like any reader of one with a
+ * write-ahead log, this may leave SQLite's two files beside it, which the next server takes over.
  *
  * @returns undefined where there is no registry: no state yet, or one from before there were registries
  * @throws DataError when the database can't be read, is damaged, or is another program's

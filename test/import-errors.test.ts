@@ -6,9 +6,9 @@ import path from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { TextScan } from "../datasets/encoding.ts";
-import { type ImportOptions, importFile, parseOptions } from "../datasets/import.ts";
+import { type ImportOptions, importFile } from "../datasets/import.ts";
 import { encodeSnapshot } from "../engine/index.ts";
-import { csv, folder, header, optionsFor, otherRow, plainImport, row } from "./cms-files.ts";
+import { csv, folder, header, optionsFor, otherRow, row } from "./cms-files.ts";
 import { randomSnapshot, seededRandom } from "./fixtures.ts";
 
 const oldHeader =
@@ -308,105 +308,4 @@ test("what can't be read or written is named with the system's reason", async ()
   ];
   for (const [given, message] of refused)
     await assert.rejects(importFile(given, []), { name: "DataError", message });
-});
-
-const now = new Date("2026-11-21T12:00:00Z");
-
-test("the command line is taken apart, with the folder that is served by default", () => {
-  const plain = { ...plainImport("a.csv", "datasets/snapshots"), year: 2024 };
-  assert.deepEqual(parseOptions(["a.csv", "--year", "2024"], {}, now), plain);
-  assert.deepEqual(parseOptions(["a.csv", "--year", "2024"], { DATASETS_DIR: "" }, now), plain);
-  const environment = { DATASETS_DIR: "served" };
-  assert.equal(parseOptions(["a.csv", "--year", "2024"], environment, now).out, "served");
-  const all = [
-    "--year=2016",
-    "--out=o",
-    "--released=2026-06",
-    "--source-url",
-    "https://a.example/b",
-    "a.csv",
-  ];
-  assert.deepEqual(parseOptions([...all, "--force", "--allow-unterminated"], environment, now), {
-    ...{ file: "a.csv", year: 2016, out: "o", released: "2026-06", sourceUrl: "https://a.example/b" },
-    ...{ force: true, allowUnterminated: true },
-  });
-});
-
-test("the present year and month are the last ones, by the clock that is given", () => {
-  const wanted = ["a.csv", "--year", "2026", "--released", "2026-11"];
-  assert.equal(parseOptions(wanted, {}, now).year, 2026);
-  assert.throws(() => parseOptions(wanted, {}, new Date("2026-10-31T23:59:59Z")), {
-    message: '--released: found "2026-11", expected none after now, 2026-10',
-  });
-  assert.throws(() => parseOptions(wanted, {}, new Date("2025-12-31T23:59:59Z")), {
-    message: '--year: found "2026", expected none after now, 2025-12',
-  });
-});
-
-test("a data year in the name of the file has to be the one given", () => {
-  const year = (file: string) => parseOptions([file, "--year", "2023"], {}, now).year;
-  for (const file of [
-    "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv",
-    "dy2023.csv",
-    "DY22/a.csv",
-    "BODY22.csv",
-    "a.DY221",
-  ])
-    assert.equal(year(file), 2023, file);
-  for (const file of [
-    "x/MUP_OUT_RY25_P04_V10_DY22_Prov_Svc.csv",
-    "dy22.csv",
-    "a-DY2022.csv",
-    "DY23_DY22.csv",
-  ])
-    assert.throws(
-      () => year(file),
-      /^DataError: --year: found "2023", expected 2022 for a file with DY(20)?22 in its/i,
-    );
-  const url = ["--source-url", "https://data.example/2024-06/MUP_OUT_RY24_P04_V10_DY22_Prov_Svc.csv"];
-  assert.throws(() => parseOptions(["a.csv", "--year", "2023", ...url], {}, now), {
-    message: '--year: found "2023", expected 2022 for a file with DY22 in its name',
-  });
-});
-
-test("a wrong command line gets one error that says what is expected", () => {
-  const usage =
-    "expected npm run import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
-    "[--allow-unterminated] [--force]";
-  const year = "expected a year from 2016 to 2099";
-  const url = "expected an http or https URL";
-  const wrong: [string[], string][] = [
-    [[], `command line: found no FILE, ${usage}`],
-    [["a.csv", "b.csv", "--year", "2024"], `command line: found more than one FILE, ${usage}`],
-    [["a.csv"], `command line: found no --year, ${usage}`],
-    [["a.csv", "--yaer", "2024"], `command line: found Unknown option '--yaer', ${usage}`],
-    [["a.csv", "--year"], `command line: found Option '--year <value>' argument missing, ${usage}`],
-    [
-      ["a.csv", "--year", "--out", "o"],
-      `command line: found Option '--year' argument is ambiguous, ${usage}`,
-    ],
-    [["a.csv", "--year", "2015"], `--year: found "2015", ${year}`],
-    [["a.csv", "--year", "2e3"], `--year: found "2e3", ${year}`],
-    [["a.csv", "--year", "02024"], `--year: found "02024", ${year}`],
-    [["a.csv", "--year", "2100"], `--year: found "2100", ${year}`],
-    [["a.csv", "--year", "2027"], '--year: found "2027", expected none after now, 2026-11'],
-    [
-      ["a.csv", "--year", "2024", "--released", "2023-12"],
-      '--released: found "2023-12", expected no month before the data year 2024',
-    ],
-    [
-      ["a.csv", "--year", "2024", "--released", "2026-12"],
-      '--released: found "2026-12", expected none after now, 2026-11',
-    ],
-    [["a.csv", "--year", "2024", "--out", ""], "--out: found nothing, expected a folder"],
-    [
-      ["a.csv", "--year", "2024", "--released", "2024-13"],
-      '--released: found "2024-13", expected a month as YYYY-MM',
-    ],
-    [["a.csv", "--year", "2024", "--source-url", "ftp://a.b/c"], `--source-url: found "ftp://a.b/c", ${url}`],
-    [["a.csv", "--year", "2024", "--source-url", "http://a b"], `--source-url: found "http://a b", ${url}`],
-    [["a.csv", "--year", "2024", "--source-url", "https://"], `--source-url: found "https://", ${url}`],
-  ];
-  for (const [args, message] of wrong)
-    assert.throws(() => parseOptions(args, {}, now), { name: "DataError", message });
 });

@@ -10,7 +10,7 @@ import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../
 import { Store } from "../server/store.ts";
 import { csv, optionsFor, otherRow, row } from "./cms-files.ts";
 import { columnsOf, fileOf, metadataOf, randomSnapshot } from "./fixtures.ts";
-import { temporaryFolder } from "./server.ts";
+import { ready, spawnServer, temporaryFolder } from "./server.ts";
 
 /** Numbers of data versions: what a server has served keeps its number for good, and rows that are there aren't written twice. */
 
@@ -116,6 +116,16 @@ test("a sample gets the next number, too", () => {
     return encodeSnapshot(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }));
   };
   assert.equal(publishSnapshot(out, 2024, known("2024.7"), encode), path.join(out, "2024.8.parquet"));
+});
+
+test("the sample of a first start takes no number that was served", async () => {
+  const home = temporaryFolder();
+  const folder = path.join(home, "datasets/snapshots");
+  const server = spawnServer({ stateDir: stateWith("2023.1", "2024.5", "2024.6") }, home);
+  await ready(server);
+  assert.deepEqual(readdirSync(folder).sort(), ["2023.2.parquet", "2024.7.parquet"]);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
 });
 
 test("rows that are there already aren't written again, whatever is said of them, unless that is forced", async () => {
