@@ -250,7 +250,7 @@ function withBody(random: Random, keys: FuzzKeys, methods: string[]): Message {
   const [lines, sent] = random.pick([
     [length, body],
     [length, body.slice(0, body.length >> 1)],
-    ["Content-Length: 0", smuggled],
+    [`Content-Length: 0\r\nContent-Length: ${smuggled.length}`, smuggled],
     [`${length}\r\nContent-Length: ${random.int(50)}`, body],
     [`Content-Length: ${random.pick(["-1", "x", "1e3", "0x10", "9".repeat(30), "1, 2", "+5"])}`, body],
     ["Transfer-Encoding: chunked", `${chunk}0\r\n\r\n`],
