@@ -103,7 +103,7 @@ export class Running {
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
     this.#child = spawn(program, words, {
       cwd,
-      env: { PATH: process.env.PATH, ...env },
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {

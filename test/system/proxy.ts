@@ -7,6 +7,7 @@ import { resolve } from "node:path";
 import { test } from "node:test";
 import { allEndpoints } from "../../server/openapi.ts";
 import {
+  type Answer,
   Connection,
   call,
   createKey,
@@ -185,7 +186,8 @@ async function assertSame({ service, proxy }: Proxied, [request, status, headers
       assert.equal(proxied.header(name), direct.header(name), `${what}: ${name}`);
   const counts = status === 401 || status === 429 ? 0 : 1;
   assert.equal(proxied.remaining, direct.remaining - counts, `${what}: X-RateLimit-Remaining`);
-  if (!isLive) assert.deepEqual(proxied.body, direct.body, what);
+  const bodyOf = (answer: Answer) => answer.body.toString("latin1").replace(/retry in \d+ s/, "");
+  if (!isLive) assert.equal(bodyOf(proxied), bodyOf(direct), what);
 }
 
 const priceRequest = "GET /api/v1/healthcare/prices?procedure=5072&limit=50";
@@ -284,4 +286,22 @@ export function testProxy(proxied: Proxied): void {
     }
     connection.close();
   });
+
+  // The service's parser takes these for requests without a body, so nothing may pass them on as they are.
+  for (const lines of [": odd\r\nContent-Length: N", "Transfer-Encoding:\r\nTransfer-Encoding: chunked"])
+    test(`what stands behind ${JSON.stringify(lines)} is no request`, async () => {
+      const key = { Authorization: `Bearer ${proxy.key}` };
+      const remaining = async () => (await call(proxy, priceRequest)).remaining;
+      const hidden = requestText("GET /hidden", key);
+      const whole = requestText(priceRequest, key).replace(
+        /\r\n$/,
+        `${lines.replace("N", String(hidden.length))}\r\n\r\n${hidden}`,
+      );
+      const before = await remaining();
+      const connection = await Connection.open(proxy.api);
+      await connection.send(whole);
+      await connection.answer();
+      assert.ok((await remaining()) >= before - 2, "it isn't counted");
+      connection.cut();
+    });
 }
