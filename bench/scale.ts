@@ -7,7 +7,15 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
-import { attachImage, encodePrices, findGroup, type Image, sealSnapshot, textOf } from "../engine/index.ts";
+import {
+  attachImage,
+  encodePrices,
+  encodeSnapshot,
+  findGroup,
+  type Image,
+  sealSnapshot,
+  textOf,
+} from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { loadSnapshot } from "../server/snapshots.ts";
 import { spreadOf } from "./measure.ts";
@@ -63,8 +71,8 @@ function memoryMb(field: "VmRSS" | "VmHWM", pid: number | "self" = "self"): numb
 }
 
 function write(rows: number, folder: string): string {
-  return publishSnapshot(folder, dataYear, (revision) =>
-    sealSnapshot(syntheticContent({ dataYear, revision, rows, seed })),
+  return publishSnapshot(folder, dataYear, [], (revision) =>
+    encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
   );
 }
 

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { syntheticContent } from "../datasets/synthetic.ts";
-import { sealSnapshot } from "../engine/index.ts";
+import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { run } from "./measure.ts";
 import { writeNginx } from "./rivals/nginx.ts";
@@ -48,8 +48,8 @@ export interface Ground {
 export async function prepareGround(rows: number, seed: number): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const files = [2023, 2024].map((dataYear) =>
-    publishSnapshot(join(folder, "snapshots"), dataYear, (revision) =>
-      sealSnapshot(syntheticContent({ dataYear, revision, rows, seed })),
+    publishSnapshot(join(folder, "snapshots"), dataYear, [], (revision) =>
+      encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
     ),
   );
   const command = [process.execPath, join(repository, "server/keys-command.ts"), "create"];

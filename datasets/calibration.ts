@@ -89,8 +89,8 @@ const procedureTable: readonly [
 ];
 
 /**
- * Hospitals of each state, counted in CMS's files by provider of 2023, without Maryland and the territories, which
- * Medicare pays in another way; and what a state's averages are to the nation's. A factor is the mean over APCs of the
+ * Hospitals of each state, counted in CMS's files by provider of 2023, without Maryland and the territories, of which
+ * the outpatient file has no rows; and what a state's averages are to the nation's. A factor is the mean over APCs of the
  * state's average divided by the national one, weighted with the state's services, from the source above.
  */
 const stateTable: readonly [state: string, hospitals: number, charge: number, allowed: number][] = [

@@ -2,10 +2,10 @@ import {
   arrange,
   blank,
   ccnPattern,
+  countRows,
   DataError,
   type Facilities,
   maxCents,
-  maxNameCharacters,
   maxSnapshotRows,
   type Procedures,
   type Provenance,
@@ -14,8 +14,9 @@ import {
   shown,
   stateNames,
 } from "../engine/index.ts";
+import { cleanName, Spellings } from "./names.ts";
 
-/** The columns that are read, in the spelling of the 2023 release; files are matched in any case and order. */
+/** The columns that are read, in the spelling of the 2023 release; a file's are matched by letters and digits alone. */
 const columnNames = {
   ccn: "Rndrng_Prvdr_CCN",
   facility: "Rndrng_Prvdr_Org_Name",
@@ -31,20 +32,19 @@ type Column = keyof typeof columnNames;
 /** Any of these, letters and digits only, marks the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** Longest name of a facility, city or procedure; CMS's have about 100. */
-
 /** What a snapshot of a CMS release says of itself. */
 export function cmsProvenance(
   dataYear: number,
   released: string | null,
   sourceUrl: string | null,
+  sourceSha256: string,
 ): Omit<Provenance, "revision"> {
   return {
     dataYear,
     title: "Medicare Outpatient Hospitals - by Provider and Service",
     publisher: "Centers for Medicare & Medicaid Services",
     sourceUrl,
-    sourceSha256: null,
+    sourceSha256,
     released,
     caveat:
       `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +
@@ -97,14 +97,21 @@ class GrowingColumn {
 export class CmsTable {
   readonly #file: string;
   readonly #fields: number;
+  /** How many fields there are up to the last that has a name. */
+  readonly #named: number;
   readonly #at: Record<Column, number>;
+  /** How many fields a row has: all have as many as the first one, which may leave out empty columns or add some. */
+  #width: number;
 
-  readonly #facilities: Facilities = { ccn: [], name: [], city: [], state: [] };
+  readonly #ccns: string[] = [];
+  readonly #names = new Spellings();
+  readonly #cities = new Spellings();
+  readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: Procedures = { code: [], name: [] };
+  /** By the CCN and by each way in which it is written. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
   /** As first read, so that a row that repeats it needs no cleaning; and the line it came from. */
-  readonly #facilityText: { name: string; city: string; line: number }[] = [];
   readonly #procedureText: { name: string; line: number }[] = [];
 
   readonly #facility = new GrowingColumn();
@@ -120,6 +127,8 @@ export class CmsTable {
   constructor(file: string, header: string[], line: number) {
     this.#file = file;
     this.#fields = header.length;
+    this.#named = 1 + header.findLastIndex((name) => name.trim() !== "");
+    this.#width = header.length;
     this.#at = findColumns(header, `${file} line ${line}`);
   }
 
@@ -133,12 +142,7 @@ export class CmsTable {
    * @throws DataError naming line and column
    */
   add(record: string[], line: number): void {
-    if (record.length !== this.#fields)
-      throw new DataError(
-        `${this.#file} line ${line}`,
-        `${record.length} ${record.length === 1 ? "field" : "fields"}`,
-        `${this.#fields} as in the header`,
-      );
+    this.#checkFields(record, line);
     if (this.rows === maxSnapshotRows)
       throw new DataError(`${this.#file} line ${line}`, "one row more", `at most ${maxSnapshotRows} rows`);
     this.#facility.push(this.#enterFacility(record, line));
@@ -149,24 +153,59 @@ export class CmsTable {
   }
 
   /**
-   * @returns the rows in snapshot order
-   * @throws DataError if there are no rows, or two for one facility and procedure
+   * @returns the rows in snapshot order, and how many facilities are written with several names or cities
+   * @throws DataError if there is no priced row, or there are two rows for one facility and procedure
    */
-  finish(provenance: Provenance): SnapshotContent {
+  finish(provenance: Provenance): { content: SnapshotContent; severalNames: number } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
+    const facility = this.#facility.values();
+    const rowsOf = new Int32Array(this.#ccns.length);
+    for (const position of facility) rowsOf[position]++;
+    const facilities: Facilities = {
+      ccn: this.#ccns,
+      name: this.#names.commonest(rowsOf),
+      city: this.#cities.commonest(rowsOf),
+      state: this.#states.map(({ state }) => state),
+    };
     const { content, order } = arrange({
       provenance,
-      facilities: this.#facilities,
+      facilities,
       procedures: this.#procedures,
       rows: {
-        facility: this.#facility.values(),
+        facility,
         procedure: this.#procedure.values(),
         charge: this.#charge.values(),
         allowed: this.#allowed.values(),
       },
     });
     this.#refuseDuplicates(content, order);
-    return content;
+    const { rows, pricedRows } = countRows(content);
+    if (pricedRows === 0)
+      throw new DataError(
+        this.#file,
+        `no priced row among ${rows}`,
+        `at least one with both ${columnNames.charge} and ${columnNames.allowed} above 0`,
+      );
+    return { content, severalNames: new Set([...this.#names.several, ...this.#cities.several]).size };
+  }
+
+  /** Columns without a name may be at the end, if they are empty; a row of another width has lost its place. */
+  #checkFields(record: string[], line: number): void {
+    let filled = record.length;
+    while (filled > this.#named && record[filled - 1].trim() === "") filled--;
+    if (this.rows === 0 && record.length >= this.#named && filled <= this.#named) this.#width = record.length;
+    if (record.length !== this.#width)
+      throw new DataError(
+        `${this.#file} line ${line}`,
+        `${record.length} ${record.length === 1 ? "field" : "fields"}`,
+        `${this.#width} as in the ${this.#width === this.#fields ? "header" : "first row"}`,
+      );
+    if (filled > this.#named)
+      throw new DataError(
+        `${this.#file} line ${line}, field ${filled}`,
+        shown(record[filled - 1]),
+        "nothing in a column without a name",
+      );
   }
 
   /** Equal keys stand side by side, in the order of the file. Of several pairs the first in the file is named. */
@@ -188,51 +227,46 @@ export class CmsTable {
   }
 
   #enterFacility(record: string[], line: number): number {
-    const ccn = record[this.#at.ccn];
-    const state = record[this.#at.state];
-    const known = this.#facilityIndex.get(ccn);
-    if (known !== undefined) {
-      const text = this.#facilityText[known];
-      if (
-        text.name === record[this.#at.facility] &&
-        text.city === record[this.#at.city] &&
-        this.#facilities.state[known] === state
-      )
-        return known;
-    }
-    if (!ccnPattern.test(ccn)) this.#refuse(line, "ccn", shown(ccn), "six letters or digits");
-    const name = this.#name(record, "facility", line);
-    const city = this.#name(record, "city", line);
+    const facility = this.#facilityOf(record, line);
+    this.#names.enter(facility, record[this.#at.facility], (text) => this.#name(text, "facility", line));
+    this.#cities.enter(facility, record[this.#at.city], (text) => this.#name(text, "city", line));
+    const text = record[this.#at.state];
+    const known = this.#states[facility];
+    if (text === known?.state) return facility;
+    const state = text.trim().toUpperCase();
     if (!Object.hasOwn(stateNames, state))
-      this.#refuse(line, "state", shown(state), "a known two-letter state code");
+      this.#refuse(line, "state", shown(text), "a known two-letter state code");
+    if (known === undefined) this.#states.push({ state, line });
+    else if (state !== known.state)
+      this.#refuse(
+        line,
+        "state",
+        `${shown(text)} for ${this.#ccns[facility]}`,
+        `${shown(known.state)} as on line ${known.line}`,
+      );
+    return facility;
+  }
 
-    if (known !== undefined) {
-      const first = `as on line ${this.#facilityText[known].line}`;
-      const differs = (column: Column, found: string, expected: string) => {
-        if (found !== expected)
-          this.#refuse(line, column, `${shown(found)} for ${ccn}`, `${shown(expected)} ${first}`);
-      };
-      differs("facility", name, this.#facilities.name[known]);
-      differs("city", city, this.#facilities.city[known]);
-      differs("state", state, this.#facilities.state[known]);
-      return known;
-    }
-    const index = this.#facilities.ccn.length;
-    this.#facilityIndex.set(ccn, index);
-    this.#facilityText.push({ name: record[this.#at.facility], city: record[this.#at.city], line });
-    this.#facilities.ccn.push(ccn);
-    this.#facilities.name.push(name);
-    this.#facilities.city.push(city);
-    this.#facilities.state.push(state);
-    return index;
+  /** The facility with the CCN of a row, in capitals or not. */
+  #facilityOf(record: string[], line: number): number {
+    const text = record[this.#at.ccn];
+    const known = this.#facilityIndex.get(text);
+    if (known !== undefined) return known;
+    const ccn = text.trim().toUpperCase();
+    if (!ccnPattern.test(ccn))
+      this.#refuse(line, "ccn", shown(text), orLostZero("six letters or digits", ccn, 6));
+    const facility = this.#facilityIndex.get(ccn) ?? this.#ccns.push(ccn) - 1;
+    this.#facilityIndex.set(ccn, facility).set(text, facility);
+    return facility;
   }
 
   #enterProcedure(record: string[], line: number): number {
-    const code = record[this.#at.code];
+    const code = record[this.#at.code].trim();
     const known = this.#procedureIndex.get(code);
     if (known !== undefined && this.#procedureText[known].name === record[this.#at.procedure]) return known;
-    if (!procedureCodePattern.test(code)) this.#refuse(line, "code", shown(code), "four digits");
-    const name = this.#name(record, "procedure", line);
+    if (!procedureCodePattern.test(code))
+      this.#refuse(line, "code", shown(code), orLostZero("four digits", code, 4));
+    const name = this.#name(record[this.#at.procedure], "procedure", line);
     if (known !== undefined) {
       const expected = this.#procedures.name[known];
       const first = `as on line ${this.#procedureText[known].line}`;
@@ -248,18 +282,9 @@ export class CmsTable {
     return index;
   }
 
-  /** A name as it is served: trimmed, runs of spaces folded to one, otherwise as written. */
-  #name(record: string[], column: Column, line: number): string {
-    const text = record[this.#at[column]];
-    const control = /\p{Cc}/u.exec(text)?.[0].charCodeAt(0);
-    if (control !== undefined) {
-      const code = control.toString(16).toUpperCase().padStart(4, "0");
-      this.#refuse(line, column, `the control character U+${code}`, "printable text");
-    }
-    const name = text.trim().replace(/ {2,}/g, " ");
-    if (name === "") this.#refuse(line, column, "nothing", "a name");
-    if (name.length > maxNameCharacters)
-      this.#refuse(line, column, `${name.length} characters`, `at most ${maxNameCharacters}`);
+  #name(text: string, column: Column, line: number): string {
+    const name = cleanName(text);
+    if (typeof name !== "string") this.#refuse(line, column, name.found, name.expected);
     return name;
   }
 
@@ -277,10 +302,16 @@ export class CmsTable {
   }
 }
 
+/** Digits that are too few are mostly a spreadsheet's doing, which takes codes for numbers. */
+function orLostZero(expected: string, text: string, digits: number): string {
+  const isShort = /^[0-9]+$/.test(text) && text.length < digits;
+  return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
+}
+
 function findColumns(header: string[], subject: string): Record<Column, number> {
-  const names = header.map((name) => name.trim().toLowerCase());
-  const letters = names.map((name) => name.replace(/[^a-z0-9]/g, ""));
-  if (oldLayoutNames.some((name) => letters.includes(name)))
+  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const names = header.map(plain);
+  if (oldLayoutNames.some((name) => names.includes(name)))
     throw new DataError(
       subject,
       "the layout of the 2011–2015 files, which is not supported",
@@ -290,14 +321,14 @@ function findColumns(header: string[], subject: string): Record<Column, number> 
   if (twice !== -1)
     throw new DataError(subject, `column ${shown(header[twice].trim())} twice`, "each column once");
 
-  const missing = Object.values(columnNames).filter((name) => !names.includes(name.toLowerCase()));
+  const missing = Object.values(columnNames).filter((name) => !names.includes(plain(name)));
   if (missing.length > 0)
     throw new DataError(
       subject,
       `a header without ${missing.join(", ")}`,
       "the columns of the CMS file by Provider and Service",
     );
-  const at = (column: Column) => names.indexOf(columnNames[column].toLowerCase());
+  const at = (column: Column) => names.indexOf(plain(columnNames[column]));
   return {
     ccn: at("ccn"),
     facility: at("facility"),

@@ -1,240 +1,152 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
+import path from "node:path";
 import { parseArgs } from "node:util";
-import { CsvError, type Parser, parse } from "csv-parse";
 import {
+  buildImage,
   type Counts,
-  countRows,
   DataError,
+  decodeSnapshot,
+  encodeSnapshot,
   maxDataYear,
   minDataYear,
   releasedPattern,
-  type SnapshotContent,
+  type Snapshot,
   sealSnapshot,
   shown,
 } from "../engine/index.ts";
-import { CmsTable, cmsProvenance } from "./cms.ts";
-import { publishSnapshot, systemCode } from "./publish.ts";
+import { parsedArguments, runCommand, say } from "./command.ts";
+import type { StrayByte } from "./encoding.ts";
+import { findContent, publishSnapshot } from "./publish.ts";
+import { type KnownVersion, registryOf } from "./registry.ts";
+import { hexadecimal, type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 
-const usage = "npm run import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL]";
+const usage =
+  "npm run import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+  "[--allow-unterminated] [--force]";
+const defaultOut = "datasets/snapshots";
+const help = `usage: ${usage}
 
-const readChunkBytes = 2 ** 20;
-/** Far above any record, and low enough that a quote left open can't swallow a large file. */
-const maxRecordBytes = 2 ** 16;
+Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
+version of its year, and prints the path of the snapshot. What is wrong with the file is one error; nothing is written
+then.
+
+  --year YYYY            calendar year of the services, the data year
+  --out DIR              where snapshots lie; DATASETS_DIR, or else ${defaultOut}
+  --released YYYY-MM     month of publication
+  --source-url URL       where the file came from
+  --allow-unterminated   takes a file whose last line has no end; it may have been cut
+  --force                writes rows that a data version of that year in DIR has already
+
+The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
+`;
+
 const maxSourceUrlCharacters = 2000;
 const progressIntervalMs = 250;
 
-export interface ImportOptions {
-  file: string;
-  year: number;
+export interface ImportOptions extends ReleaseOptions {
   out: string;
-  released: string | null;
-  sourceUrl: string | null;
+  /** Whether rows are written that a snapshot of the year in the folder has already. */
+  force: boolean;
 }
-
-/** Called after every chunk of the file: rows so far, bytes so far, bytes of the file. */
-export type Progress = (rows: number, bytes: number, totalBytes: number) => void;
 
 export interface Imported {
   path: string;
+  /** Whether the file was written now; otherwise it was there, with the same rows. */
+  isNew: boolean;
   counts: Counts;
   states: number;
+  stray: StrayByte | undefined;
+  severalNames: number;
 }
 
 /**
- * Imports a CMS release as the next snapshot of its year.
+ * Imports a CMS release as the next snapshot of its year, unless one has its rows already.
  *
+ * @param known versions that were ever served, whose numbers are taken
  * @throws DataError whatever is wrong with the file; nothing has been written then
  */
-export async function importFile(options: ImportOptions, onProgress?: Progress): Promise<Imported> {
-  const content = await readCms(options, onProgress);
-  const path = publishSnapshot(options.out, options.year, (revision) =>
-    sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }),
-  );
-  return { path, counts: countRows(content), states: new Set(content.facilities.state).size };
-}
-
-/** Reads a CMS release in two passes: one that settles the encoding of the whole file, one that parses it. */
-async function readCms(options: ImportOptions, onProgress?: Progress): Promise<SnapshotContent> {
-  const { file, year, released, sourceUrl } = options;
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file);
-    const stat = await handle.stat();
-    if (!stat.isFile()) throw new DataError(file, "no regular file", "a CSV file");
-    const encoding = (await isUtf8(handle, file)) ? "utf-8" : "windows-1252";
-    const table = await readTable(handle, file, encoding, (rows, bytes) =>
-      onProgress?.(rows, bytes, stat.size),
+export async function importFile(
+  options: ImportOptions,
+  known: readonly KnownVersion[],
+  onProgress?: Progress,
+): Promise<Imported> {
+  const { file, year, out } = options;
+  const { content, stray, severalNames } = await readRelease(options, onProgress);
+  const sealed = sealSnapshot(content);
+  const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
+  const written =
+    there ??
+    publishSnapshot(out, year, known, (revision) =>
+      loadable(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }), file),
     );
-    return table.finish({ ...cmsProvenance(year, released, sourceUrl), revision: 1 });
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new DataError(file, `no readable file (${code})`, "a CSV file");
-  } finally {
-    await handle?.close();
-  }
-}
-
-/** The file from its start. Each chunk is a buffer of its own, as the parser holds on to the end of it. */
-async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
-  for (let position = 0; ; ) {
-    const buffer = Buffer.allocUnsafe(readChunkBytes);
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
-}
-
-async function isUtf8(handle: FileHandle, file: string): Promise<boolean> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const decodes = (chunk?: Buffer): boolean => {
-    try {
-      decoder.decode(chunk, { stream: chunk !== undefined });
-      return true;
-    } catch {
-      return false;
-    }
+  return {
+    path: written,
+    isNew: there === undefined,
+    counts: sealed.counts,
+    states: new Set(content.facilities.state).size,
+    stray,
+    severalNames,
   };
-  let bytes = 0;
-  let marked = false;
-  let valid = true;
-  for await (const chunk of chunksOf(handle)) {
-    if (bytes === 0) marked = chunk.subarray(0, 3).equals(Buffer.of(0xef, 0xbb, 0xbf));
-    bytes += chunk.length;
-    valid = decodes(chunk);
-    if (!valid) break;
-  }
-  if (bytes === 0) throw new DataError(file, "an empty file", "a CSV file with a header");
-  valid &&= decodes();
-  if (marked && !valid)
-    throw new DataError(file, "a byte-order mark of UTF-8 before text that is not UTF-8", "one encoding");
-  return valid;
 }
 
-/** Parses the file from its start. Records go into the table one by one and are kept nowhere else. */
-async function readTable(
-  handle: FileHandle,
-  file: string,
-  encoding: "utf-8" | "windows-1252",
-  onProgress: (rows: number, bytes: number) => void,
-): Promise<CmsTable> {
-  let table: CmsTable | undefined;
-  let header: string[] = [];
-  let nextLine = 1;
-  let emptyLines = 0;
-  const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
-
-  const parser = parse({
-    bom: true,
-    max_record_size: maxRecordBytes,
-    record_delimiter: ["\r\n", "\n", "\r"],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    on_record(record: string[]): null {
-      // Lines are counted here because the parser takes a CRLF inside quotes for two.
-      const line = startOfRecord(parser);
-      emptyLines = parser.info.empty_lines;
-      nextLine = line + 1;
-      for (const field of record) if (field.includes("\n")) nextLine += field.split("\n").length - 1;
-
-      if (table === undefined) {
-        table = new CmsTable(file, record, line);
-        header = record;
-      } else {
-        table.add(record, line);
-      }
-      return null;
-    },
-  });
-  // Nothing comes out of the parser; without a reader it would not end.
-  parser.resume();
-
-  let bytes = 0;
-  try {
-    await pipeline(
-      chunksOf(handle),
-      async function* (chunks: AsyncIterable<Buffer>) {
-        const decoder = new TextDecoder(encoding);
-        for await (const chunk of chunks) {
-          yield encoding === "utf-8" ? chunk : Buffer.from(decoder.decode(chunk, { stream: true }));
-          bytes += chunk.length;
-          onProgress(table?.rows ?? 0, bytes);
-        }
-      },
-      parser,
-    );
-  } catch (error) {
-    if (error instanceof CsvError) throw brokenRecord(error, file, startOfRecord(parser), header);
-    throw error;
-  }
-  if (table === undefined) throw new DataError(file, "only empty lines", "a CSV file with a header");
-  return table;
+/**
+ * The file of a snapshot.
+ *
+ * @throws DataError if a server would refuse it, for its size mostly
+ */
+function loadable(snapshot: Snapshot, file: string): Uint8Array {
+  const bytes = encodeSnapshot(snapshot);
+  buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
+  return bytes;
 }
 
-function brokenRecord(error: CsvError, file: string, line: number, header: string[]): Error {
-  const index = Number(error.column);
-  const field =
-    index in header ? `column ${header[index].trim().replace(/\s+/g, " ")}` : `field ${index + 1}`;
-  const subject = `${file} line ${line}, ${field}`;
-  switch (error.code) {
-    case "CSV_QUOTE_NOT_CLOSED":
-      return new DataError(subject, "a quote that is never closed", "a closing quote");
-    case "CSV_INVALID_CLOSING_QUOTE":
-      return new DataError(subject, "text after a closing quote", "a comma or the end of the line");
-    case "INVALID_OPENING_QUOTE":
-      return new DataError(
-        subject,
-        "a quote within unquoted text",
-        'the whole field in quotes, and "" inside it',
-      );
-    case "CSV_MAX_RECORD_SIZE":
-      return new DataError(
-        subject,
-        `a record of more than ${maxRecordBytes} bytes`,
-        "a shorter one; a quote may be open",
-      );
-    default:
-      return error;
-  }
-}
-
-/** @throws DataError if the command line is not as `usage` says */
-export function parseOptions(args: string[]): ImportOptions {
-  const { values, positionals } = parsedArguments(args);
-  if (positionals.length !== 1)
-    throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
-  const { year, out, released = null, "source-url": sourceUrl = null } = values;
-  if (year === undefined) throw new DataError("command line", "no --year", usage);
-  if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
-    throw new DataError("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
-  if (released !== null && !releasedPattern.test(released))
-    throw new DataError("--released", shown(released), "a month as YYYY-MM");
-  if (sourceUrl !== null && !isWebAddress(sourceUrl))
-    throw new DataError("--source-url", shown(sourceUrl), "an http or https URL");
-  if (out === "") throw new DataError("--out", "nothing", "a folder");
-  return { file: positionals[0], year: Number(year), out, released, sourceUrl };
-}
-
-function parsedArguments(args: string[]) {
-  try {
-    return parseArgs({
+/**
+ * @param environment its DATASETS_DIR is the default for `--out`
+ * @throws DataError if the command line is not as `usage` says, or names a time after `now`
+ */
+export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
+  const { values, positionals } = parsedArguments(usage, () =>
+    parseArgs({
       args,
       allowPositionals: true,
       options: {
         year: { type: "string" },
-        out: { type: "string", default: "datasets/snapshots" },
+        out: { type: "string", default: environment.DATASETS_DIR || defaultOut },
         released: { type: "string" },
         "source-url": { type: "string" },
+        "allow-unterminated": { type: "boolean", default: false },
+        force: { type: "boolean", default: false },
       },
-    });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // Only the first sentence: the rest is advice that doesn't fit here.
-    const [reason] = error.message.split(/\.\s|\.$|\n/);
-    throw new DataError("command line", reason, usage);
+    }),
+  );
+  if (positionals.length !== 1)
+    throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
+  const [file] = positionals;
+  const { year, out, released = null, "source-url": sourceUrl = null } = values;
+  if (year === undefined) throw new DataError("command line", "no --year", usage);
+  if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
+    throw new DataError("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
+  const month = now.toISOString().slice(0, 7);
+  if (year > month.slice(0, 4)) throw new DataError("--year", shown(year), `none after now, ${month}`);
+  if (released !== null) {
+    if (!releasedPattern.test(released))
+      throw new DataError("--released", shown(released), "a month as YYYY-MM");
+    if (released < year)
+      throw new DataError("--released", shown(released), `no month before the data year ${year}`);
+    if (released > month) throw new DataError("--released", shown(released), `none after now, ${month}`);
   }
+  if (sourceUrl !== null && !isWebAddress(sourceUrl))
+    throw new DataError("--source-url", shown(sourceUrl), "an http or https URL");
+  for (const name of [file, sourceUrl ?? ""]) checkDataYear(path.basename(name), year);
+  if (out === "") throw new DataError("--out", "nothing", "a folder");
+  const { "allow-unterminated": allowUnterminated, force } = values;
+  return { file, year: Number(year), out, released, sourceUrl, allowUnterminated, force };
+}
+
+/** CMS's names of files have the data year, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. */
+function checkDataYear(name: string, year: string): void {
+  for (const [part, , digits] of name.matchAll(/(?<![0-9a-z])DY(20)?([0-9]{2})(?![0-9a-z])/gi))
+    if (digits !== year.slice(2))
+      throw new DataError("--year", shown(year), `20${digits} for a file with ${part} in its name`);
 }
 
 function isWebAddress(text: string): boolean {
@@ -258,26 +170,29 @@ function terminalProgress(): { update: Progress; clear: () => void } {
   };
 }
 
-async function main(): Promise<void> {
-  // With a handler, a signal waits until a file that is being written is whole or gone.
-  process.once("SIGINT", () => process.exit(130));
-  process.once("SIGTERM", () => process.exit(143));
+async function run(args: string[]): Promise<void> {
+  const options = parseOptions(args, process.env, new Date());
+  const { known, notice } = registryOf(process.env);
   const progress = process.stderr.isTTY ? terminalProgress() : undefined;
-  try {
-    const { path, counts, states } = await importFile(parseOptions(process.argv.slice(2)), progress?.update);
-    progress?.clear();
-    process.stdout.write(`${path}\n`);
-    process.stderr.write(
-      `${counts.rows} rows: ${counts.pricedRows} priced, ${counts.suppressedRows} suppressed, ` +
-        `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
-        `${states} states\n`,
+  const imported = await importFile(options, known, progress?.update).finally(() => progress?.clear());
+  const { counts, stray, severalNames } = imported;
+  process.stdout.write(`${imported.path}\n`);
+  if (notice !== undefined) say(notice);
+  if (stray !== undefined)
+    say(
+      `read as Windows-1252, as it is not UTF-8: ${hexadecimal(stray)} in line ${stray.line}, byte ${stray.byte}`,
     );
-  } catch (error) {
-    progress?.clear();
-    if (!(error instanceof DataError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  }
+  if (severalNames > 0)
+    say(`facilities with several names or cities: ${severalNames}; the commonest of each is taken`);
+  say(
+    `${counts.rows} rows: ${counts.pricedRows} priced, ${counts.suppressedRows} suppressed, ` +
+      `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
+      `${imported.states} states`,
+  );
+  if (!imported.isNew)
+    say(
+      `nothing written: ${path.basename(imported.path, ".parquet")} has these rows already; --force writes them`,
+    );
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) await runCommand(help, run);

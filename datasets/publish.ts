@@ -1,8 +1,21 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { DataError, encodeSnapshot, type Snapshot } from "../engine/index.ts";
+import { readParquetFooter } from "../engine/footer.ts";
+import { DataError, decodeSnapshot, versionName } from "../engine/index.ts";
 import { makeFolder } from "./folder.ts";
+import type { KnownVersion } from "./registry.ts";
 
 /** The highest revision that a snapshot's metadata can carry. */
 const maxRevision = 9999;
@@ -13,18 +26,21 @@ const maxRevision = 9999;
  * that the process handles can't come in between.
  *
  * @param outDir made if it doesn't exist
- * @param build makes the snapshot of that revision; called again if another process takes the revision meanwhile
+ * @param known versions that were ever served: their numbers are taken, too
+ * @param encode makes the snapshot file of that revision; called again if another process takes the revision meanwhile
  * @returns the path of the new file, `<outDir>/<year>.<revision>.parquet`
  * @throws DataError when the folder can't be written, or a year has no revision left; no file is left behind then
  */
 export function publishSnapshot(
   outDir: string,
   dataYear: number,
-  build: (revision: number) => Snapshot,
+  known: readonly KnownVersion[],
+  encode: (revision: number) => Uint8Array,
 ): string {
   writing(outDir, () => makeFolder(outDir));
   for (let taken = 0; ; ) {
-    const revision = writing(outDir, () => nextRevision(outDir, dataYear));
+    const versions = [...namesIn(outDir), ...known.map(({ version }) => version)];
+    const revision = 1 + Math.max(0, ...revisionsOf(dataYear, versions));
     // Some folders say of any name that it is taken.
     if (revision === taken)
       throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
@@ -36,19 +52,69 @@ export function publishSnapshot(
         `at most ${maxRevision}`,
       );
     const path = join(outDir, `${dataYear}.${revision}.parquet`);
-    const bytes = encodeSnapshot(build(revision));
+    const bytes = encode(revision);
     if (writing(outDir, () => placeNew(outDir, path, bytes))) return path;
   }
 }
 
-function nextRevision(outDir: string, dataYear: number): number {
-  let highest = 0;
-  for (const name of readdirSync(outDir)) {
-    // In any case: some file systems take 2024.1.PARQUET for the same name.
-    const [, year, revision] = /^([0-9]{4})\.([1-9][0-9]*)\.parquet$/i.exec(name) ?? [];
-    if (Number(year) === dataYear) highest = Math.max(highest, Number(revision));
+/**
+ * The newest snapshot of a year in a folder that has these rows, whatever else it says of itself.
+ *
+ * @param known versions that were ever served; a file that has the number of one and isn't it will not be
+ * @returns its path
+ */
+export function findContent(
+  outDir: string,
+  dataYear: number,
+  contentSha256: string,
+  known: readonly KnownVersion[],
+): string | undefined {
+  if (!existsSync(outDir)) return undefined;
+  const served = new Map(known.map(({ version, sha256 }) => [version, sha256]));
+  const pathOf = (revision: number) => join(outDir, `${dataYear}.${revision}.parquet`);
+  const revision = revisionsOf(dataYear, namesIn(outDir))
+    .sort((a, b) => b - a)
+    .find((revision) => {
+      const version = `${dataYear}.${revision}`;
+      const sha256 = checksumOf(pathOf(revision), version, contentSha256);
+      return sha256 !== undefined && sha256 === (served.get(version) ?? sha256);
+    });
+  return revision === undefined ? undefined : pathOf(revision);
+}
+
+/** The checksum of a snapshot file if it is sound, that version, and has these rows. */
+function checksumOf(path: string, version: string, contentSha256: string): string | undefined {
+  try {
+    if (!statSync(path).isFile()) return undefined;
+    const bytes = readFileSync(path);
+    const claimed = metadataOf(bytes).get("content_sha256");
+    if (claimed !== undefined && claimed !== contentSha256) return undefined;
+    // The footer's word is not enough to leave an import out: damaged rows aren't there.
+    const snapshot = decodeSnapshot(bytes, path);
+    const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
+    return isIt ? snapshot.sha256 : undefined;
+  } catch {
+    // What can't be read is not served either.
+    return undefined;
   }
-  return highest + 1;
+}
+
+/** What a snapshot file says of itself, which takes no reading of its rows. */
+function metadataOf(bytes: Uint8Array): Map<string, string> {
+  return readParquetFooter(bytes).metadata;
+}
+
+function namesIn(outDir: string): string[] {
+  return writing(outDir, () => readdirSync(outDir));
+}
+
+/** The revisions of a year among versions and names of files. */
+function revisionsOf(dataYear: number, names: string[]): number[] {
+  return names.flatMap((name) => {
+    // In any case: some file systems take 2024.1.PARQUET for the same name.
+    const [, year, revision] = /^([0-9]{4})\.([1-9][0-9]*)(?:\.parquet)?$/i.exec(name) ?? [];
+    return Number(year) === dataYear ? [Number(revision)] : [];
+  });
 }
 
 /** @returns false if there is a file of that name already */

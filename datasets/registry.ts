@@ -1,3 +1,8 @@
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { DataError } from "../engine/query.ts";
+
 /**
  * The registry of data versions that were ever served. It lies in the state database of the server, so that a number
  * never comes to mean other content, and the commands that give out numbers read it.
@@ -10,3 +15,68 @@ export const versionsTable = `
     first_served TEXT NOT NULL,
     retired TEXT -- null while it is served
   ) STRICT;`;
+
+/** A data version that a server has served. */
+export interface KnownVersion {
+  version: string;
+  sha256: string;
+}
+
+const maxWaitMs = 5000;
+
+/**
+ * The versions in the registry of a state folder. The database stays as it is; like any reader of one with a
+ * write-ahead log, this may leave SQLite's two files beside it, which the next server takes over.
+ *
+ * @returns undefined where there is no registry: no state yet, or one from before there were registries
+ * @throws DataError when the database can't be read, is damaged, or is another program's
+ */
+export function knownVersions(stateDir: string): KnownVersion[] | undefined {
+  const file = join(stateDir, "state.sqlite");
+  const refusal = (found: string) =>
+    new DataError(
+      `state database ${file}`,
+      found,
+      "a sound state database of this service, as its registry of data versions says which numbers are taken",
+    );
+  let database: Database.Database | undefined;
+  try {
+    if (sizeOf(file) === 0) {
+      if (sizeOf(`${file}-wal`) > 0) throw refusal("nothing beside a write-ahead log");
+      return undefined;
+    }
+    database = new Database(file, { readonly: true, timeout: maxWaitMs });
+    const check = database.pragma("quick_check(1)", { simple: true });
+    if (check !== "ok") throw refusal(`damage (${check})`);
+    const isThere = database.prepare<[string]>(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+    );
+    if (isThere.get("versions") === undefined) {
+      if (database.pragma("user_version", { simple: true }) === 1 && isThere.get("accounts") !== undefined)
+        return undefined;
+      throw refusal("no registry of data versions");
+    }
+    return database.prepare<[], KnownVersion>("SELECT version, sha256 FROM versions").all();
+  } catch (error) {
+    if (error instanceof DataError || !(error instanceof Error)) throw error;
+    throw refusal(error.message);
+  } finally {
+    database?.close();
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The versions that the server with this environment has served, and a line that says so where it isn't known. */
+export function registryOf(environment: NodeJS.ProcessEnv): {
+  known: readonly KnownVersion[];
+  notice: string | undefined;
+} {
+  const stateDir = resolve(environment.STATE_DIR || "var");
+  const known = knownVersions(stateDir);
+  if (known !== undefined) return { known, notice: undefined };
+  const numbers = "numbers are taken by the snapshots in the folder alone";
+  return { known: [], notice: `no registry of data versions in STATE_DIR ${stateDir}: ${numbers}` };
+}

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import {
   DataError,
+  encodeSnapshot,
   maxDataYear,
   maxSnapshotRows,
   minDataYear,
@@ -8,10 +9,24 @@ import {
   shown,
   versionName,
 } from "../engine/index.ts";
+import { parsedArguments, runCommand, say } from "./command.ts";
 import { publishSnapshot } from "./publish.ts";
+import { registryOf } from "./registry.ts";
 import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticContent } from "./synthetic.ts";
 
 const usage = "sample -- --out DIR --year YYYY [--rows N] [--seed N]";
+const help = `usage: npm run ${usage}
+
+Writes a synthetic snapshot, whose facilities and amounts are invented, as the next data version of its year, and
+prints its path.
+
+  --out DIR      where snapshots lie
+  --year YYYY    the data year
+  --rows N       ${defaultSampleRows} unless given, ${maxSnapshotRows} at most
+  --seed N       the same number makes the same rows; ${defaultSampleSeed} unless given
+
+The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
+`;
 
 /** @throws DataError if the command line is not as `usage` says */
 export function parseOptions(args: string[]) {
@@ -29,14 +44,8 @@ export function parseOptions(args: string[]) {
 
 function argumentsIn(args: string[]) {
   const text = { type: "string" } as const;
-  try {
-    return parseArgs({ args, options: { out: text, year: text, rows: text, seed: text } }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // Only the first sentence: the rest is advice that doesn't fit here.
-    const [reason] = error.message.split(/\.\s|\.$|\n/);
-    throw new DataError("command line", reason, usage);
-  }
+  const options = { out: text, year: text, rows: text, seed: text };
+  return parsedArguments(usage, () => parseArgs({ args, options })).values;
 }
 
 function wholeNumber(option: string, text: string, least: number, most: number): number {
@@ -45,29 +54,22 @@ function wholeNumber(option: string, text: string, least: number, most: number):
   throw new DataError(option, shown(text), `a whole number from ${least} to ${most}`);
 }
 
-function main(): void {
-  // With a handler, a signal waits until the file is whole or gone.
-  process.once("SIGINT", () => process.exit(130));
-  process.once("SIGTERM", () => process.exit(143));
-  try {
-    const { out, dataYear, rows, seed } = parseOptions(process.argv.slice(2));
-    let summary = "";
-    const path = publishSnapshot(out, dataYear, (revision) => {
-      const snapshot = sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }));
-      const { counts } = snapshot;
-      summary =
-        `synthetic sample ${versionName(snapshot.provenance)}: ${counts.rows} rows: ${counts.pricedRows} priced, ` +
-        `${counts.suppressedRows} suppressed; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
-        `seed ${seed}`;
-      return snapshot;
-    });
-    process.stdout.write(`${path}\n`);
-    process.stderr.write(`${summary}\n`);
-  } catch (error) {
-    if (!(error instanceof DataError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  }
+function run(args: string[]): void {
+  const { out, dataYear, rows, seed } = parseOptions(args);
+  const { known, notice } = registryOf(process.env);
+  let summary = "";
+  const path = publishSnapshot(out, dataYear, known, (revision) => {
+    const snapshot = sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }));
+    const { counts } = snapshot;
+    summary =
+      `synthetic sample ${versionName(snapshot.provenance)}: ${counts.rows} rows: ${counts.pricedRows} priced, ` +
+      `${counts.suppressedRows} suppressed; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
+      `seed ${seed}`;
+    return encodeSnapshot(snapshot);
+  });
+  process.stdout.write(`${path}\n`);
+  if (notice !== undefined) say(notice);
+  say(summary);
 }
 
-if (import.meta.main) main();
+if (import.meta.main) await runCommand(help, run);

@@ -9,8 +9,7 @@ import {
   stateIndex,
   summaryFields,
 } from "./image.ts";
-
-import { stateCodes, stateNames } from "./schema.ts";
+import { blank, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths } from "./statistics.ts";
@@ -19,7 +18,7 @@ import { type Document, indexText, indexWords, nameField, placeField } from "./t
 /** Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only. */
 export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
   const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
-  const { order, groupStart } = orderRows(snapshot);
+  const { order, groupStart, groupRows, groupSuppressed } = orderRows(snapshot);
   const columns = {
     ccn: encodeText(facilities.ccn),
     facilityName: encodeText(facilities.name),
@@ -73,6 +72,8 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       allowed: counts.rows,
       allowedValidity: bitmapBytes,
       groupStart: groupStart.length,
+      groupRows: groupRows.length,
+      groupSuppressed: groupSuppressed.length,
       summaries: summaries.length,
       headStart: extents.headStart.length,
       headEnd: extents.headEnd.length,
@@ -113,6 +114,8 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
   image.allowed.set(rows.allowed);
   image.allowedValidity.set(validity(rows.allowed).nullBitmap);
   image.groupStart.set(groupStart);
+  image.groupRows.set(groupRows);
+  image.groupSuppressed.set(groupSuppressed);
   image.summaries.set(summaries);
   image.headStart.set(extents.headStart);
   image.headEnd.set(extents.headEnd);
@@ -163,7 +166,10 @@ function ranksOf(names: string[]) {
   return { rank, byRank };
 }
 
-/** Priced rows by group, within a group by charge and then CCN; and where each group starts in that order. */
+/**
+ * Priced rows by group, within a group by charge and then CCN; where each group starts in that order; and how many rows
+ * of any kind it has, and suppressed ones.
+ */
 function orderRows({ facilities, procedures, rows, counts }: Snapshot) {
   const priced = new Uint32Array(counts.pricedRows);
   let filled = 0;
@@ -182,13 +188,23 @@ function orderRows({ facilities, procedures, rows, counts }: Snapshot) {
   order.set(stableOrder(stateGroup, byCharge), counts.pricedRows);
 
   const national = procedures.code.length;
-  const groupStart = new Uint32Array(national * (1 + stateCodes.length) + 1);
+  const groups = national * (1 + stateCodes.length);
+  const groupRows = new Uint32Array(groups);
+  const groupSuppressed = new Uint32Array(groups);
+  for (let row = 0; row < counts.rows; row++) {
+    const isSuppressed = rows.charge[row] === blank && rows.allowed[row] === blank ? 1 : 0;
+    groupRows[rows.procedure[row]]++;
+    groupRows[national + stateGroup[row]]++;
+    groupSuppressed[rows.procedure[row]] += isSuppressed;
+    groupSuppressed[national + stateGroup[row]] += isSuppressed;
+  }
+  const groupStart = new Uint32Array(groups + 1);
   for (const row of priced) {
     groupStart[rows.procedure[row] + 1]++;
     groupStart[national + stateGroup[row] + 1]++;
   }
   for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
-  return { order, groupStart };
+  return { order, groupStart, groupRows, groupSuppressed };
 }
 
 function summarize({ rows }: Snapshot, order: Uint32Array, groupStart: Uint32Array): Float64Array {

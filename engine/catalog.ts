@@ -10,7 +10,8 @@ export interface Coverage {
   procedures_without_prices: string[];
 }
 
-const territories = new Set(["AS", "GU", "MP", "PR", "VI"]);
+/** Territories whose hospitals Medicare's outpatient system leaves out; Puerto Rico's are in it (42 CFR 419.20). */
+const outsideOpps = new Set(["AS", "GU", "MP", "VI"]);
 
 export function coverageOf(image: Image): Coverage {
   const withRows = new Set<string>();
@@ -25,7 +26,7 @@ export function coverageOf(image: Image): Coverage {
   const reason = (state: string) => {
     if (withRows.has(state)) return "every row is suppressed or incomplete";
     if (state === "MD") return "Maryland's all-payer rate setting is outside the OPPS";
-    return territories.has(state) ? "the territories are outside the OPPS" : "no rows in the source file";
+    return outsideOpps.has(state) ? "hospitals there are outside the OPPS" : "no rows in the release";
   };
   return {
     states,

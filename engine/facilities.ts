@@ -1,9 +1,18 @@
+import { firstRow } from "./counts.ts";
 import { groupOf, type Image, summaryOf, textAt } from "./image.ts";
 import { ccnPattern } from "./schema.ts";
 
-/** The facility with a CCN; −1 where there is none. O(log facilities). */
-export function findFacility({ ccnOffsets, ccnBytes }: Image, ccn: string): number {
+/**
+ * The facility with a CCN; −1 where there is none. O(log facilities). A CCN's letters are capitals; older snapshots may
+ * hold small ones, which are found as they are given.
+ */
+export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
+  const found = findSpelling(image, ccn);
+  return found < 0 ? findSpelling(image, ccn.toUpperCase()) : found;
+}
+
+function findSpelling({ ccnOffsets, ccnBytes }: Image, ccn: string): number {
   let low = 0;
   let high = ccnOffsets.length - 2;
   while (low <= high) {
@@ -66,17 +75,6 @@ export function facilityPrices(image: Image, facility: number): FacilityPrice[] 
     });
   }
   return prices;
-}
-
-function firstRow({ facility: column }: Image, facility: number): number {
-  let low = 0;
-  let high = column.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (column[middle] < facility) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function standing(image: Image, group: number, charge: number): Standing {

@@ -56,7 +56,7 @@ const kinds = {
     byRank: image.facilityByRank,
     rowStart: image.facilityRowsOffsets,
     rows: image.facilityRowsBytes,
-    withCode: (word) => findFacility(image, word.toUpperCase()),
+    withCode: (word) => findFacility(image, word),
   }),
   procedure: (image: Image): Kind => ({
     index: {

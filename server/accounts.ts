@@ -2,7 +2,7 @@ import type { Directory } from "./directory.ts";
 import { reached, recordEvents } from "./events.ts";
 import type { KeyTable } from "./keys.ts";
 import { type Limits, monthName, monthOf } from "./limits.ts";
-import type { Account, Store, StoredEvent } from "./store.ts";
+import type { Account, Changes, Store, StoredEvent } from "./store.ts";
 
 /** What the database holds of a month; and the threshold that a quota's events are recorded up to. */
 interface Saved {
@@ -27,8 +27,9 @@ export class Accounts {
   readonly #directory: Directory;
   readonly #known = new Map<number, Known>();
   #changes = "";
-  #accountsChanged = 0;
-  #keysChanged = 0;
+  #taken: Changes = { accounts: 0, keys: 0 };
+  /** Whether the database has this server's word on what it has taken over. */
+  #gaveWord = false;
 
   constructor(store: Store, keys: KeyTable, limits: Limits, directory: Directory, nowMs: number) {
     this.#store = store;
@@ -46,28 +47,33 @@ export class Accounts {
       }
   }
 
-  /** Takes over what other processes have written since the last call. */
+  /** Takes over what other processes have written since the last call, and gives them the word that it has. */
   refresh(): void {
     const changes = this.#store.changes();
-    if (changes === this.#changes) return;
-    this.#store.consistently(() => this.#read());
-    this.#changes = changes;
+    if (changes !== this.#changes) {
+      this.#store.consistently(() => this.#read());
+      this.#changes = changes;
+      this.#gaveWord = false;
+    }
+    if (this.#gaveWord) return;
+    this.#store.obey(this.#taken);
+    this.#gaveWord = true;
   }
 
   #read(): void {
-    for (const { changed, ...account } of this.#store.accountsSince(this.#accountsChanged)) {
+    for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
       const known = this.#known.get(account.id);
       const slot = known?.slot ?? this.#known.size;
       const saved = known?.saved ?? [0, 1].map(() => ({ month: 0, used: 0, quota: 0, recorded: 0 }));
       this.#known.set(account.id, { account, slot, saved });
       this.#limits.configure(slot, account.burst, account.quota);
       this.#directory.put(slot, account.name, account.plan);
-      this.#accountsChanged = changed;
+      this.#taken.accounts = changed;
     }
-    for (const { changed, ...key } of this.#store.keysSince(this.#keysChanged)) {
+    for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
       const known = this.#known.get(key.account);
       if (known !== undefined) this.#keys.put(key, known.slot);
-      this.#keysChanged = changed;
+      this.#taken.keys = changed;
     }
   }
 

@@ -26,7 +26,7 @@ export interface Context {
   versions: Versions;
   /** The data version that the path or the cursor names, or the current one. */
   image: Image;
-  /** The path's last segment, where the endpoint's path ends in a parameter. */
+  /** The path's last segment, decoded, where the endpoint's path ends in a parameter. */
   segment: string;
   /** Rows before this page. */
   offset: number;
@@ -43,7 +43,7 @@ export interface Endpoint {
   summary: string;
   kind: "versioned" | "page" | "service";
   /** The path's parameter, where it ends in one. */
-  segment: { description: string; example: string } | undefined;
+  segment: { name: string; description: string; example: string } | undefined;
   parameters: v.ObjectSchema<Parameters, undefined>;
   response: v.GenericSchema;
   /** Errors it gives beside those that any request can meet. */

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import {
-  coverageOf,
   describeFacility,
   documentKinds,
   encodeMatches,
@@ -19,9 +18,10 @@ import {
   textAt,
   versionName,
 } from "../engine/query.ts";
+import { gapsOf, noFacility, noPrices, noProcedures, notFound } from "./absence.ts";
 import { contentOf, decodeCursor, pathOfPage } from "./cursor.ts";
 import { type Context, type Endpoint, endpoint } from "./endpoint.ts";
-import { ApiError, echo, echoUndecoded } from "./errors.ts";
+import { ApiError, echo } from "./errors.ts";
 import { defaultLimit, groupOfUsual, limitOfUsual, maxLimit } from "./prices.ts";
 import { wholeNumber } from "./query.ts";
 import {
@@ -60,7 +60,7 @@ const sourceOf = ({ describe: { provenance } }: Image) => ({
 function badCursor(segment: string): ApiError {
   return new ApiError(
     "invalid_parameter",
-    `${echoUndecoded(segment, "this")} is no cursor, expected the next of a page`,
+    `${echo(segment)} is no cursor, expected the next of a page`,
     "cursor",
   );
 }
@@ -81,9 +81,6 @@ function nextPage(
   return pathOfPage(context.image, list, offset, query.toString());
 }
 
-const where = (code: string | undefined, { describe }: Image) =>
-  `${code === undefined ? "" : ` in ${code}`} in data version ${versionName(describe.provenance)}`;
-
 export const prices: Endpoint = endpoint({
   path: "/healthcare/prices",
   name: "prices",
@@ -99,11 +96,7 @@ export const prices: Endpoint = endpoint({
   answer(context, values) {
     const { image, offset } = context;
     const group = findGroup(image, values.procedure, values.state ?? null);
-    if (group < 0)
-      throw new ApiError(
-        "not_found",
-        `no prices for procedure ${echo(values.procedure)}${where(values.state, image)}`,
-      );
+    if (group < 0) throw noPrices(image, values.procedure, values.state);
     const page = nextPage(context, prices.name, groupSize(image, group), values.limit, values);
     return encodePrices(image, group, values.limit, offset, page, context.scratch);
   },
@@ -142,11 +135,7 @@ const procedures: Endpoint = endpoint({
   answer(context, values) {
     const { image, offset } = context;
     const list = listProcedures(image, values.state ?? null, values.min_facilities, values.sort);
-    if (list.length === 0)
-      throw new ApiError(
-        "not_found",
-        `no procedure has ${values.min_facilities} facilities with prices${where(values.state, image)}`,
-      );
+    if (list.length === 0) throw noProcedures(image, values.state, values.min_facilities);
     return {
       scope: { state: values.state ?? "national" },
       summary: { procedures: list.length },
@@ -177,18 +166,14 @@ const facility = endpoint({
   name: "facility",
   summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
   kind: "versioned",
-  segment: { description: "CCN of the facility.", example: "050625" },
+  segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "050625" },
   parameters: v.object({}),
   response: facilityShape,
   errors: ["not_found"],
   answer({ image, segment }) {
     const found = findFacility(image, segment);
     const list = found < 0 ? [] : facilityPrices(image, found);
-    if (list.length === 0)
-      throw new ApiError(
-        "not_found",
-        `no prices at facility ${echoUndecoded(segment, "of this CCN")}${where(undefined, image)}`,
-      );
+    if (list.length === 0) throw noFacility(image, segment, found);
     return {
       facility: describeFacility(image, found),
       summary: { procedures: list.length },
@@ -235,8 +220,7 @@ const searchEndpoint: Endpoint = endpoint({
     const { image, offset } = context;
     const { q, type, limit } = values;
     const matches = search(image, type, q, offset, limit);
-    if (matches.total === 0)
-      throw new ApiError("not_found", `no ${type} matches ${echo(q)}${where(undefined, image)}`);
+    if (matches.total === 0) throw notFound(image, `no ${type} matches ${echo(q)}`);
     const head = JSON.stringify({ query: { q, type }, summary: { matches: matches.total } });
     const next = nextPage(context, searchEndpoint.name, matches.total, limit, values);
     return encodeMatches(image, type, matches, `${head.slice(0, -1)},"data":[`, next, context.scratch);
@@ -275,7 +259,7 @@ const datasets = endpoint({
         source_sha256: provenance.sourceSha256,
         source_url: provenance.sourceUrl,
         caveat: provenance.caveat,
-        coverage: coverageOf(image),
+        coverage: gapsOf(image),
       };
     }),
   }),
@@ -298,6 +282,7 @@ const pages = endpoint({
   summary: "The next page of a list, from the data version of its first page",
   kind: "page",
   segment: {
+    name: "cursor",
     description: "From the `next` of the page before.",
     example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
   },

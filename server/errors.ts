@@ -16,7 +16,7 @@ export type ErrorType = keyof typeof errorTypes;
 /** A request that is answered with an error. The message is for people, and safe to show to the client. */
 export class ApiError extends Error {
   readonly type: ErrorType;
-  /** The query parameter at fault, where there is one. */
+  /** The parameter at fault, where there is one. */
   readonly param: string | undefined;
 
   constructor(type: ErrorType, message: string, param?: string) {
@@ -41,12 +41,7 @@ export function echo(input: string): string {
 
 /** The same without quotes, for the `param` field. */
 export function echoBare(input: string): string {
-  // Whatever is as long as a key's secret may be one.
-  const masked = input.replace(/hcq_\w*|[0-9A-Za-z]{40,}/gi, "…");
+  // Whatever is as long as a key's secret may be one, escaped or not.
+  const masked = input.replace(/hcq_\w*|[0-9A-Za-z%]{40,}/gi, "…");
   return masked.length > maxEchoLength ? `${masked.slice(0, maxEchoLength - 1)}…`.toWellFormed() : masked;
-}
-
-/** Input that isn't decoded. With escapes in it, `instead` stands for it, because a key could hide in them. */
-export function echoUndecoded(input: string, instead: string): string {
-  return input.includes("%") ? instead : echo(input);
 }

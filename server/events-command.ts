@@ -1,15 +1,22 @@
 import { DataError, shown } from "../engine/query.ts";
-import { runCommand } from "./command.ts";
-import type { Store } from "./store.ts";
+import { type Context, listed, runCommand, type Said } from "./command.ts";
 
 /** The operator's command for quota events and their deliveries. */
 
-const usage = `usage:
-  events list [--json]
-  events retry ID
-`;
+const columns = [
+  "id",
+  "created",
+  "account",
+  "month",
+  "threshold",
+  "delivery",
+  "tries",
+  "next_try",
+  "last_answer",
+  "quota",
+] as const;
 
-function list(store: Store, asJson: boolean): string {
+function list(args: string[], { store }: Context): Said {
   const events = store.events().map((event) => ({
     id: event.id,
     created: event.created_at,
@@ -22,33 +29,33 @@ function list(store: Store, asJson: boolean): string {
     last_answer: event.last_answer,
     quota: event.quota,
   }));
-  if (asJson) return `${JSON.stringify(events, null, 2)}\n`;
-  const header = "id created account month threshold delivery tries next_try last_answer quota".split(" ");
-  const lines = events.map((event) => Object.values({ ...event, threshold: `${event.threshold} %` }));
-  return [header.map((name) => name.replace("_", " ")), ...lines]
-    .map((fields) => `${fields.map((field) => field ?? "-").join("\t")}\n`)
-    .join("");
+  const inWords = (event: (typeof events)[number]) => ({ ...event, threshold: `${event.threshold} %` });
+  return { result: listed("events list", args, columns, events, inWords) };
 }
 
 /** Makes an event's delivery due now, with all its tries before it. */
-function retry(store: Store, id: string, now: Date): string {
+function retry([id, ...more]: string[], { store, now }: Context): Said {
+  if (id === undefined || more.length > 0)
+    throw new DataError(
+      "events retry",
+      id === undefined ? "nothing" : shown([id, ...more].join(" ")),
+      "one event id from events list",
+    );
   const event = store.event(id);
   if (event === undefined) throw new DataError(`event ${shown(id)}`, "none of that id", "one of events list");
-  const account = store.accountOf(event.account);
-  if (account === undefined || account.webhook === null)
+  if (store.accountOf(event.account)?.webhook === null)
     throw new DataError(`event ${id}`, "an account without a webhook", "an address to post it to");
   store.updateDelivery({ ...event, state: "pending", tries: 0, next_try_at: now.toISOString() });
-  const what = `${event.threshold} % of ${event.quota} in ${event.month}, account ${account.name}`;
-  const before = `${event.state}, tries ${event.tries}, last answer ${event.last_answer ?? "-"}`;
-  return `event ${id} (${what}) is due now, with all its tries before it; it was ${before}\n`;
+  const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
+  const before = `was ${event.state} after ${event.tries} tries`;
+  return { result: `event ${id}, ${quota}: the delivery ${before}, and is due now\n` };
 }
 
-const [command, ...more] = process.argv.slice(2);
-if (command === "--help" || more.includes("--help")) process.stdout.write(usage);
-else
-  runCommand((_, store) => {
-    if (command === "list" && more.length === 0) return list(store, false);
-    if (command === "list" && more.join(" ") === "--json") return list(store, true);
-    if (command === "retry" && more.length === 1) return retry(store, more[0], new Date());
-    throw new Error(usage.trimEnd());
-  });
+await runCommand("events", {
+  list: { usage: "[--json]", about: "Lists quota events and how their deliveries stand.", run: list },
+  retry: {
+    usage: "ID",
+    about: "Makes an event's delivery due now, with all its tries before it.",
+    run: retry,
+  },
+});

@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pino, { type Logger } from "pino";
-import { DataError } from "../engine/query.ts";
+import { knownVersions } from "../datasets/registry.ts";
+import { DataError, shown } from "../engine/query.ts";
 import { Accounts } from "./accounts.ts";
-import { readSettings, type Settings } from "./config.ts";
+import { asksForHelp, readServerSettings, type Settings, serverHelp } from "./config.ts";
+import { Connections, maxConnections } from "./connections.ts";
 import { Directory } from "./directory.ts";
 import { generateKey, hashKey, KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
@@ -12,6 +13,7 @@ import { lockFolder } from "./lock.ts";
 import { Metrics } from "./metrics.ts";
 import { opsServer } from "./ops.ts";
 import { plans } from "./plans.ts";
+import { listenAlone } from "./port.ts";
 import { listSnapshots, SnapshotFolder } from "./snapshots.ts";
 import { Store, type StoredEvent } from "./store.ts";
 import { ServingThreads } from "./threads.ts";
@@ -19,7 +21,8 @@ import { Webhooks } from "./webhooks.ts";
 
 /** The control thread: starts and stops everything, and owns what changes. */
 
-const refreshMs = 300;
+/** A command waits for this to come round. */
+const refreshMs = 50;
 const saveMs = 1000;
 const scanMs = 500;
 const deliverMs = 1000;
@@ -31,21 +34,22 @@ const maxStopMs = 9000;
 const sampleYears = [2023, 2024];
 
 /** The first start without settings: a folder of synthetic snapshots. */
-async function writeSample(folder: string): Promise<void> {
+async function writeSample(folder: string, stateDir: string): Promise<void> {
   // Only here, because what writes snapshots takes memory and time to load.
-  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, { sealSnapshot }] =
+  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
     await Promise.all([
       import("../datasets/publish.ts"),
       import("../datasets/synthetic.ts"),
       import("../engine/index.ts"),
     ]);
+  const known = knownVersions(stateDir) ?? [];
   process.stdout.write(
     `no snapshots in ${folder}: writing a synthetic sample (invented facilities and amounts)\n`,
   );
   for (const dataYear of sampleYears) {
     const options = { dataYear, rows: defaultSampleRows, seed: defaultSampleSeed };
-    const path = publishSnapshot(folder, dataYear, (revision) =>
-      sealSnapshot(syntheticContent({ ...options, revision })),
+    const path = publishSnapshot(folder, dataYear, known, (revision) =>
+      engine.encodeSnapshot(engine.sealSnapshot(syntheticContent({ ...options, revision }))),
     );
     process.stdout.write(`wrote ${path}\n`);
   }
@@ -68,23 +72,6 @@ function createDemo(settings: Settings, store: Store): string | undefined {
     store.createKey(account.id, hashKey(key), key.slice(-4), null, now);
   });
   return key;
-}
-
-/** The port to listen on, free at this moment: serving threads share theirs, so they wouldn't notice another process. */
-async function freePort(host: string, port: number): Promise<number> {
-  const probe = createServer();
-  probe.listen({ host, port, exclusive: true });
-  try {
-    await once(probe, "listening");
-  } catch (error) {
-    throw new Error(
-      `can't listen on ${host} port ${port}: ${error instanceof Error ? error.message : error}`,
-    );
-  }
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address !== null ? address.port : port;
 }
 
 async function listenOps(settings: Settings, isReady: () => boolean, metrics: Metrics) {
@@ -114,7 +101,7 @@ async function start(
   onFailure: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   let ready = false;
-  const store = Store.open(settings.stateDir, maxStateWaitMs);
+  const store = Store.open(settings.stateDir, { maxWaitMs: maxStateWaitMs });
   const unlock = lockFolder(settings.stateDir);
   const metrics = new Metrics();
   let saved = true;
@@ -128,7 +115,7 @@ async function start(
         "no snapshots",
         "at least one <year>.<revision>.parquet",
       );
-    await writeSample(datasetsDir);
+    await writeSample(datasetsDir, settings.stateDir);
   }
   let threads: ServingThreads | undefined;
   const snapshots = new SnapshotFolder(datasetsDir, log, metrics, async (images) => threads?.publish(images));
@@ -140,23 +127,30 @@ async function start(
   const limits = new Limits();
   const directory = new Directory();
   const accounts = new Accounts(store, keys, limits, directory, Date.now());
-  const port = await freePort(settings.host, settings.port);
-  threads = await ServingThreads.start(
-    settings.threads,
-    {
-      host: settings.host,
-      port,
-      keys: keys.buffer,
-      limits: limits.buffer,
-      directory: directory.buffer,
-    },
-    snapshots.published(),
-    onFailure,
-    (stack) => {
-      metrics.requestsFailed.inc();
-      log.error({ stack }, "request failed");
-    },
-  );
+  const connections = new Connections(maxConnections(settings.threads));
+  metrics.watch(connections);
+  let port = settings.port;
+  threads = await listenAlone(settings.host, settings.port, (free) => {
+    port = free;
+    return ServingThreads.start(
+      settings.threads,
+      {
+        host: settings.host,
+        port,
+        connections: connections.buffer,
+        maxConnections: connections.max,
+        keys: keys.buffer,
+        limits: limits.buffer,
+        directory: directory.buffer,
+      },
+      snapshots.published(),
+      onFailure,
+      (stack) => {
+        metrics.requestsFailed.inc();
+        log.error({ stack }, "request failed");
+      },
+    );
+  });
 
   const repeat = (what: string, everyMs: number, work: () => void) =>
     setInterval(() => {
@@ -216,7 +210,16 @@ async function start(
   };
 }
 
-const settings = readSettings(process.env);
+const words = process.argv.slice(2);
+if (asksForHelp(words)) {
+  process.stdout.write(serverHelp());
+  process.exit();
+}
+if (words.length > 0) {
+  process.stderr.write(`npm start: found ${shown(words.join(" "))}, expected --help or nothing more\n`);
+  process.exit(1);
+}
+const settings = await readServerSettings(process.env);
 if (Array.isArray(settings)) {
   process.stderr.write(`${settings.join("\n")}\n`);
   process.exit(1);

@@ -32,12 +32,12 @@ const errors: Record<ErrorType, { when: string; retry: string; message: string; 
     message: "the API key isn't valid",
   },
   not_found: {
-    when: "The endpoint is right, and there is no data for these arguments.",
+    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
     retry: "when the data is expected to appear",
-    message: 'no prices for procedure "9999" in data version 2024.1',
+    message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
   },
   unknown_endpoint: {
-    when: "There is no such path; a parameter in the path is empty, or has a slash.",
+    when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
     retry: "no",
     message: 'there is no endpoint "/api/v1/prices"',
   },
@@ -74,7 +74,7 @@ const description = `Medicare's public outpatient hospital charges: one row per 
 
 ## Requests
 Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
-The query is percent-encoded UTF-8; \`+\` is a space. A parameter that the endpoint doesn't know is an error, as is one that is given twice.
+The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice.
 Fields may be added to answers at any time; none is removed or changes its type.
 
 ## Keys and limits
@@ -180,12 +180,11 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   };
 }
 
-function parametersOf({ parameters, segment, path }: Endpoint, ofVersion: boolean) {
-  const name = path.slice(path.indexOf("{") + 1, -1);
+function parametersOf({ parameters, segment }: Endpoint, ofVersion: boolean) {
   const inPath = { in: "path", required: true, schema: { type: "string", minLength: 1 } };
   return [
     ...(ofVersion ? [reference("parameters", "Version")] : []),
-    ...(segment === undefined ? [] : [{ name, ...inPath, ...segment }]),
+    ...(segment === undefined ? [] : [{ ...inPath, ...segment }]),
     ...Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter),
     reference("parameters", "IfNoneMatch"),
   ];

@@ -23,33 +23,51 @@ export function parseQuery(query: string): Map<string, string> {
     if (part === "") continue;
     const equals = part.indexOf("=");
     const coded = equals < 0 ? part : part.slice(0, equals);
-    const name = isPlain ? coded : decode(coded, part);
+    const name = isPlain ? coded : decodeInQuery(coded, part);
     if (values.has(name))
       throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, echoBare(name));
     const value = equals < 0 ? "" : part.slice(equals + 1);
-    values.set(name, isPlain ? value : decode(value, part));
+    values.set(name, isPlain ? value : decodeInQuery(value, part));
   }
   return values;
 }
 
-function decode(text: string, part: string): string {
+function decodeInQuery(text: string, part: string): string {
+  const [name] = part.split("=", 1);
+  return decode(text.replaceAll("+", " "), /^[\w.-]+$/.test(name) ? name : undefined);
+}
+
+/**
+ * Decodes what stands in the path for a parameter, as strictly as a query's value; `+` is a plus there.
+ *
+ * @throws ApiError `invalid_parameter`
+ */
+export function decodeSegment(segment: string, name: string): string {
+  // Most segments have nothing to decode.
+  return /^[\w.-]*$/.test(segment) ? segment : decode(segment, name);
+}
+
+/** @param name of the parameter whose value it is; undefined where that can't be told */
+function decode(text: string, name: string | undefined): string {
   let decoded: string;
   try {
     // The server hands over bytes that are no UTF-8 as U+FFFD; a client that means U+FFFD has to escape it.
     if (text.includes("\uFFFD")) throw new URIError("invalid UTF-8");
-    decoded = decodeURIComponent(text.replaceAll("+", " "));
+    decoded = decodeURIComponent(text);
   } catch {
-    throw malformed(part, "isn't percent-encoded UTF-8");
+    throw malformed(name, "isn't percent-encoded UTF-8");
   }
-  if (/\p{Cc}/u.test(decoded)) throw malformed(part, "has a control character");
+  if (/\p{Cc}/u.test(decoded)) throw malformed(name, "has a control character");
   return decoded;
 }
 
-function malformed(part: string, fault: string): ApiError {
-  const [name] = part.split("=", 1);
-  const isPlain = /^[\w.-]+$/.test(name);
-  const subject = isPlain ? `the value of ${echo(name)}` : "a parameter's name or value";
-  return new ApiError("invalid_parameter", `${subject} ${fault}`, isPlain ? echoBare(name) : undefined);
+function malformed(name: string | undefined, fault: string): ApiError {
+  const subject = name === undefined ? "a parameter's name or value" : `the value of ${echo(name)}`;
+  return new ApiError(
+    "invalid_parameter",
+    `${subject} ${fault}`,
+    name === undefined ? undefined : echoBare(name),
+  );
 }
 
 const abortEarly = { abortEarly: true };

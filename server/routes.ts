@@ -1,12 +1,13 @@
 import type { Image } from "../engine/query.ts";
 import type { Endpoint, Versions } from "./endpoint.ts";
-import { ApiError, echoUndecoded } from "./errors.ts";
+import { ApiError, echo } from "./errors.ts";
 import { allEndpoints } from "./openapi.ts";
+import { decodeSegment } from "./query.ts";
 
 /** A request's target. */
 export interface Target {
   endpoint: Endpoint;
-  /** The data version that the path names, as it stands there; null for the current one. */
+  /** The data version that the path names; null for the current one. */
   version: string | null;
   /** The path's last segment, where the endpoint takes one; else empty. */
   segment: string;
@@ -21,15 +22,28 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
 );
 
 /**
- * The endpoint of a path.
+ * The endpoint of a path. What stands in the path for a parameter isn't decoded yet: an escaped slash parts nothing,
+ * and the method is checked before parameters are.
  *
  * @throws ApiError `unknown_endpoint`
  */
 export function resolve(path: string): Target {
   const target = path.startsWith(`${base}/`) ? find(path.slice(base.length), null) : undefined;
-  if (target === undefined)
-    throw new ApiError("unknown_endpoint", `there is no endpoint at ${echoUndecoded(path, "this path")}`);
+  if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
   return target;
+}
+
+/**
+ * The target with its parameters decoded.
+ *
+ * @throws ApiError `invalid_parameter`
+ */
+export function decodeTarget({ endpoint, version, segment }: Target): Target {
+  return {
+    endpoint,
+    version: version === null ? null : decodeSegment(version, "version"),
+    segment: decodeSegment(segment, endpoint.segment?.name ?? ""),
+  };
 }
 
 function find(path: string, version: string | null): Target | undefined {
@@ -66,8 +80,5 @@ export function findVersion(versions: Versions, version: string | null): Image {
     : versions.byName.get(version);
   if (image !== undefined) return image;
   const loaded = [...versions.byName.keys()].join(", ");
-  throw new ApiError(
-    "not_found",
-    `there is no data version ${echoUndecoded(version, "of this name")}; loaded are ${loaded}`,
-  );
+  throw new ApiError("not_found", `there is no data version ${echo(version)}; loaded are ${loaded}`);
 }

@@ -19,7 +19,7 @@ import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
 import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
 import { Prepared } from "./prepared.ts";
 import { readUsual } from "./prices.ts";
-import { findVersion, resolve, type Target } from "./routes.ts";
+import { decodeTarget, findVersion, resolve, type Target } from "./routes.ts";
 
 /** A reply but for the headers that say what is left of the account's month. */
 interface Content {
@@ -231,7 +231,7 @@ export class Service {
       if (usual >= 0) return this.#usualPrices(request, usual, query, remaining);
     }
     const key = `${path}?${query}`;
-    const answer = this.#prepared.get(key) ?? this.#prepare(resolve(path), key, query, slot);
+    const answer = this.#prepared.get(key) ?? this.#prepare(decodeTarget(resolve(path)), key, query, slot);
     return answer.reply(request, remaining);
   }
 

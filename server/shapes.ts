@@ -164,7 +164,7 @@ export const datasetsShape = v.object({
           missing_states: v.array(
             v.object({
               state: text("State code", "MD"),
-              reason: text("Why", "the territories are outside the OPPS"),
+              reason: text("Why", "hospitals there are outside the OPPS"),
             }),
           ),
           procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),

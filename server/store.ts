@@ -2,77 +2,9 @@ import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { makeFolder } from "../datasets/folder.ts";
-import { versionsTable } from "../datasets/registry.ts";
 import { DataError } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
-
-const schemaVersion = 2;
-
-const eventsTable = `
-  CREATE TABLE events (
-    id TEXT PRIMARY KEY,
-    account INTEGER NOT NULL REFERENCES accounts (id),
-    month TEXT NOT NULL,
-    threshold INTEGER NOT NULL, -- percent of the quota
-    quota INTEGER NOT NULL,
-    payload TEXT NOT NULL, -- JSON, as it is posted
-    created_at TEXT NOT NULL,
-    state TEXT NOT NULL, -- of the delivery: none, pending, delivered, failed
-    tries INTEGER NOT NULL DEFAULT 0,
-    next_try_at TEXT,
-    last_answer TEXT,
-    UNIQUE (account, month, threshold, quota)
-  ) STRICT;
-  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';`;
-
-/** Brings a database of the version before up to date. */
-const migration = `
-  ALTER TABLE accounts ADD COLUMN webhook_old_secret TEXT;
-  ALTER TABLE accounts ADD COLUMN webhook_old_secret_until TEXT;
-  ALTER TABLE events RENAME TO events_before;
-  DROP INDEX events_due;
-  ${eventsTable}
-  INSERT INTO events SELECT id, account, month, threshold, payload ->> '$.data.quota.limit', payload, created_at,
-    state, tries, next_try_at, last_answer FROM events_before;
-  DROP TABLE events_before;
-  ${versionsTable}`;
-
-/** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
-const schema = `
-  CREATE TABLE accounts (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    plan TEXT NOT NULL,
-    burst INTEGER NOT NULL, -- requests per second
-    quota INTEGER NOT NULL, -- requests per UTC calendar month
-    webhook TEXT, -- where events are posted
-    webhook_secret TEXT, -- what they are signed with
-    webhook_old_secret TEXT, -- what they are signed with as well, until
-    webhook_old_secret_until TEXT,
-    created_at TEXT NOT NULL,
-    changed INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX accounts_changed ON accounts (changed);
-  CREATE TABLE keys (
-    id INTEGER PRIMARY KEY,
-    account INTEGER NOT NULL REFERENCES accounts (id),
-    hash BLOB NOT NULL UNIQUE, -- SHA-256 of the key, which itself is stored nowhere
-    last4 TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    expires_at TEXT,
-    revoked_at TEXT,
-    changed INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX keys_changed ON keys (changed);
-  CREATE TABLE usage (
-    account INTEGER NOT NULL REFERENCES accounts (id),
-    month TEXT NOT NULL, -- YYYY-MM
-    used INTEGER NOT NULL,
-    PRIMARY KEY (account, month)
-  ) STRICT, WITHOUT ROWID;
-${eventsTable}
-${versionsTable}
-`;
+import { migration, schema, schemaVersion } from "./schema.ts";
 
 export interface Account {
   id: number;
@@ -101,6 +33,12 @@ export interface StoredKey {
   revoked_at: string | null;
 }
 
+/** How far the tables of accounts and keys have changed, counted by `changed`. */
+export interface Changes {
+  accounts: number;
+  keys: number;
+}
+
 export type Delivery = "none" | "pending" | "delivered" | "failed";
 
 export interface StoredEvent {
@@ -125,16 +63,19 @@ export class Store {
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
   /**
-   * Opens the database in a folder, and makes both where they are missing.
+   * Opens the database in a folder.
    *
-   * @param maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
+   * @param options.mayCreate whether both are made where they are missing
+   * @param options.maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
    * @throws DataError when the folder or the database can't be used; nothing of it is changed then
    */
-  static open(folder: string, maxWaitMs = 5000): Store {
+  static open(folder: string, { mayCreate = true, maxWaitMs = 5000 } = {}): Store {
     const file = join(folder, "state.sqlite");
     let database: Database.Database | undefined;
     try {
-      makeFolder(folder);
+      if (mayCreate) makeFolder(folder);
+      else if (!existsSync(file))
+        throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
       checkSound(file);
       database = new Database(file, { timeout: maxWaitMs });
       return new Store(database, file);
@@ -191,6 +132,19 @@ export class Store {
     return this.#all(`SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`, changed);
   }
 
+  /** All accounts by name, with their use in a month and the keys that are valid at a time. */
+  accounts(month: string, now: Date): (Account & { used: number; keys: number })[] {
+    return this.#all(
+      `SELECT accounts.*, coalesce(used, 0) AS used, count(keys.id) AS keys FROM accounts
+        LEFT JOIN usage ON usage.account = accounts.id AND month = ?
+        LEFT JOIN keys ON keys.account = accounts.id AND revoked_at IS NULL
+          AND (expires_at IS NULL OR expires_at > ?)
+        GROUP BY accounts.id ORDER BY name`,
+      month,
+      now.toISOString(),
+    );
+  }
+
   hasAccounts(): boolean {
     return this.#all("SELECT 1 FROM accounts LIMIT 1").length > 0;
   }
@@ -207,8 +161,7 @@ export class Store {
     const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, created_at, changed)
       VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
     const { name, plan, burst, quota, webhook, webhook_secret } = account;
-    this.#ownChanges++;
-    const result = this.#run(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
+    const result = this.#change(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
     const id = Number(result.lastInsertRowid);
     return { id, ...account, webhook_old_secret: null, webhook_old_secret_until: null };
   }
@@ -220,8 +173,7 @@ export class Store {
       changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
     const { id, plan, burst, quota, webhook, webhook_secret } = account;
     const { webhook_old_secret, webhook_old_secret_until } = account;
-    this.#ownChanges++;
-    this.#run(
+    this.#change(
       sql,
       ...[plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, id],
     );
@@ -245,8 +197,7 @@ export class Store {
   createKey(account: number, hash: Buffer, last4: string, expires: Date | null, now: Date): number {
     const sql = `INSERT INTO keys (account, hash, last4, created_at, expires_at, changed)
       VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))`;
-    this.#ownChanges++;
-    const result = this.#run(sql, account, hash, last4, now.toISOString(), expires?.toISOString() ?? null);
+    const result = this.#change(sql, account, hash, last4, now.toISOString(), expires?.toISOString() ?? null);
     return Number(result.lastInsertRowid);
   }
 
@@ -254,12 +205,30 @@ export class Store {
   revokeKey(id: number, now: Date): void {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?),
       changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?`;
-    this.#run(sql, now.toISOString(), id);
+    this.#change(sql, now.toISOString(), id);
   }
 
-  expireKey(id: number, at: Date): void {
+  /** Sets when a key expires; null is never. */
+  expireKey(id: number, at: Date | null): void {
     const sql = "UPDATE keys SET expires_at = ?, changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?";
-    this.#run(sql, at.toISOString(), id);
+    this.#change(sql, at?.toISOString() ?? null, id);
+  }
+
+  /** How far accounts and keys have changed. */
+  latest(): Changes {
+    return this.#one(
+      "SELECT (SELECT coalesce(max(changed), 0) FROM accounts) AS accounts, (SELECT coalesce(max(changed), 0) FROM keys) AS keys",
+    );
+  }
+
+  /** How far a server has taken the changes over; it goes by what it knows, and by nothing else from then on. */
+  obeyed(): Changes {
+    return this.#one("SELECT accounts, keys FROM obeyed");
+  }
+
+  /** A server's word that it goes by these changes. */
+  obey({ accounts, keys }: Changes): void {
+    this.#run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
   /** Requests counted per account in a month, `YYYY-MM`. */
@@ -328,6 +297,17 @@ export class Store {
 
   #all<Row>(sql: string, ...values: unknown[]): Row[] {
     return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  /** The only row of what always has one. */
+  #one<Row>(sql: string): Row {
+    return this.#all<Row>(sql)[0];
+  }
+
+  /** Writes accounts or keys. */
+  #change(sql: string, ...values: unknown[]): Database.RunResult {
+    this.#ownChanges++;
+    return this.#run(sql, ...values);
   }
 
   #run(sql: string, ...values: unknown[]): Database.RunResult {

@@ -102,7 +102,14 @@ export function checkValue(of: Record<string, unknown>, value: unknown, what: st
 const checks = new WeakMap<object, ReturnType<typeof ajv.compile>>();
 
 /** Headers of any HTTP answer, of which an OpenAPI document doesn't speak. */
-const commonHeaders = new Set(["date", "content-length", "content-type", "connection", "uwebsockets"]);
+const commonHeaders = new Set([
+  "date",
+  "content-length",
+  "content-type",
+  "connection",
+  "uwebsockets",
+  "server",
+]);
 
 function checkHeaders({ headers }: Response, given: ReadonlyMap<string, string>, what: string): void {
   const documented = new Set(Object.keys(headers).map((name) => name.toLowerCase()));

@@ -19,10 +19,16 @@ export function csv(...rows: string[]): string {
   return [header, ...rows, ""].join("\n");
 }
 
+/** An import of 2023 without anything beside the file. */
+export function plainImport(file: string, out: string): ImportOptions {
+  const nothing = { released: null, sourceUrl: null, allowUnterminated: false, force: false };
+  return { file, year: 2023, out, ...nothing };
+}
+
 let files = 0;
 /** Options to import a file of that content into a folder that doesn't exist yet. */
 export function optionsFor(content: string | Buffer): ImportOptions {
   const file = path.join(folder, `${++files}.csv`);
   writeFileSync(file, content);
-  return { file, year: 2023, out: path.join(folder, `out-${files}`), released: null, sourceUrl: null };
+  return plainImport(file, path.join(folder, `out-${files}`));
 }

@@ -138,20 +138,45 @@ const mistakes: Case[] = [
   [`?${p}&state=%EF%AC%82`, 400, "invalid_parameter", "state", validStates],
   [`?${p}&state=%EF%BC%A1%EF%BC%AC`, 400, "invalid_parameter", "state", validStates],
 
-  ["?procedure=9999", 404, "not_found", undefined, /no prices for procedure "9999" in data version 2024\.3$/],
-  ["?procedure=507", 404, "not_found", undefined, /no prices for procedure "507"/],
-  ["?procedure=5072+", 404, "not_found", undefined, /no prices for procedure "5072 "/],
-  ["?procedure=__proto__", 404, "not_found", undefined, /no prices/],
-  ["?procedure=%EF%BF%BD", 404, "not_found", undefined, /no prices/],
-  [`?procedure=${suppressedProcedure}`, 404, "not_found", undefined, /no prices/],
+  ["?procedure=9999", 404, "not_found", undefined, /^there is no procedure "9999" in data version 2024\.3$/],
+  ["?procedure=507", 404, "not_found", undefined, /no procedure "507" /],
+  ["?procedure=5072+", 404, "not_found", undefined, /no procedure "5072 " /],
+  ["?procedure=__proto__", 404, "not_found", undefined, /no procedure/],
+  ["?procedure=%EF%BF%BD", 404, "not_found", undefined, /no procedure/],
+  [
+    `?procedure=${suppressedProcedure}`,
+    404,
+    "not_found",
+    undefined,
+    /^no prices .*: the only row is suppressed$/,
+  ],
   [`?procedure=${suppressedProcedure}&state=AL`, 404, "not_found", undefined, /no prices .* in AL /],
   [`?${p}&state=WY`, 404, "not_found", undefined, /no prices for procedure "5072" in WY /],
-  [`?${p}&state=md`, 404, "not_found", undefined, /no prices .* in MD /],
+  [`?${p}&state=md`, 404, "not_found", undefined, /no prices .* in MD .*all-payer/],
   ["?procedure=5073&state=NY", 404, "not_found", undefined, /no prices .* in NY /],
   [`/api/v1/versions/2022.1/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
   [`/api/v1/versions/2022/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
   [`/api/v1/versions/2024.03/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
   [`/api/v1/versions/current/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+
+  ["/api/v1/healthcare/facilities/%zz", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/00000%", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/%C0%80", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/%ED%A0%80", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/%00", 400, "invalid_parameter", "ccn", control],
+  ["/api/v1/healthcare/facilities/000001%0A", 400, "invalid_parameter", "ccn", control],
+  ["/api/v1/healthcare/facilities/%C2%85", 400, "invalid_parameter", "ccn", control],
+  ["/api/v1/pages/%FF", 400, "invalid_parameter", "cursor", percentEncoded],
+  ["/api/v1/pages/%7F", 400, "invalid_parameter", "cursor", control],
+  ["/api/v1/pages/%2F", 400, "invalid_parameter", "cursor", /^"\/" is no cursor/],
+  [`/api/v1/versions/2023.1%/healthcare/prices?${p}`, 400, "invalid_parameter", "version", percentEncoded],
+  [`/api/v1/versions/%09/healthcare/prices?${p}`, 400, "invalid_parameter", "version", control],
+  ["/api/v1/versions/%zz/healthcare/facilities/%zz", 400, "invalid_parameter", "version", percentEncoded],
+  ["/api/v1/healthcare/facilities/000001%2F", 404, "not_found", undefined, /"000001\/"/],
+  ["/api/v1/healthcare/facilities/00000+", 404, "not_found", undefined, /"00000\+"/],
+  ["/api/v1/healthcare/facilities/%2530%30001", 404, "not_found", undefined, /"%300001"/],
+  [`/api/v1/versions/2023.1%2F/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+  [`/api/v1/versions/%2E%2E/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
 
   ["/", 404, "unknown_endpoint", undefined, /^there is no endpoint at "\/"$/],
   ["/api/v1", 404, "unknown_endpoint", undefined, /no endpoint at "\/api\/v1"/],
@@ -163,6 +188,9 @@ const mistakes: Case[] = [
   [`/api/v1/healthcare//prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/API/v1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/healthcare/price%73?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/healthcare%2Fprices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions%2F2023.1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions/2023.1%2Fhealthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/healthcare/../healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/${"a/".repeat(1200)}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions/2023.1?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
@@ -183,6 +211,7 @@ const mistakes: Case[] = [
 
   // Two mistakes at once: the path is checked before the method, that before parameters, those before the data.
   ["POST /nothing?x=%zz", 404, "unknown_endpoint", undefined, /no endpoint/],
+  ["POST /api/v1/healthcare/facilities/%zz", 405, "method_not_allowed", undefined, /POST/],
   ["POST ?bad=1", 405, "method_not_allowed", undefined, /POST/],
   ["?procedure=9999&limit=0", 400, "invalid_parameter", "limit", limitRange],
   ["?procedure=9999&bad=1", 400, "invalid_parameter", "bad", supported],
@@ -202,10 +231,12 @@ for (const [request, status, type, param, message] of mistakes)
 
 test("bytes that are no UTF-8 give invalid_parameter", async () => {
   const headers = { Authorization: `Bearer ${server.key}` };
-  const text = requestText(target("?procedure=\xff\xfe"), headers);
-  const answer = await rawRequest(server.api, Buffer.from(text, "latin1"));
-  checkError(answer, 400, "invalid_parameter");
-  assert.match(answer.error().message, percentEncoded);
+  for (const request of ["?procedure=\xff\xfe", "/api/v1/healthcare/facilities/\xff\xfe"]) {
+    const text = requestText(target(request), headers);
+    const answer = await rawRequest(server.api, Buffer.from(text, "latin1"));
+    checkError(answer, 400, "invalid_parameter");
+    assert.match(answer.error().message, percentEncoded);
+  }
 });
 
 test("no input is echoed beyond 64 characters", async () => {
@@ -221,6 +252,9 @@ test("no input is echoed beyond 64 characters", async () => {
     `?${long}=1&${long}=1`,
     `/${long}`,
     `/api/v1/versions/${long}/healthcare/prices?${p}`,
+    `/api/v1/versions/${long}%2F/healthcare/prices?${p}`,
+    `/api/v1/healthcare/facilities/${long}`,
+    `/api/v1/pages/${long}`,
   ]) {
     const answer = await send(request);
     assert.ok(answer.status >= 400, request);
@@ -235,6 +269,9 @@ test("an echo isn't cut inside a character", async () => {
 });
 
 const secret = server.key.slice(4);
+/** A text with every letter escaped. */
+const escaped = (text: string) =>
+  text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, "0")}`);
 for (const [place, request] of [
   ["a value", `?procedure=${server.key}`],
   ["a state", `?${p}&state=${server.key}`],
@@ -249,12 +286,19 @@ for (const [place, request] of [
   ["an escaped value", `?procedure=%68cq%5F${secret}`],
   ["an escaped malformed value", `?procedure=%68cq_${secret}%zz`],
   ["an escaped path", `/api/v1/hcq%5F${secret}`],
+  ["a path with every letter escaped", `/api/v1/${escaped(server.key)}`],
+  ["an escaped version", `/api/v1/versions/%68cq%5F${secret}/healthcare/prices?${p}`],
+  ["an escaped CCN", `/api/v1/healthcare/facilities/${escaped(server.key)}`],
+  ["a malformed CCN", `/api/v1/healthcare/facilities/${server.key}%zz`],
+  ["an escaped cursor", `/api/v1/pages/hcq%5F${secret}`],
+  ["a value that is escaped twice", `?procedure=${escaped(escaped(server.key))}`],
 ])
   test(`a key that stands in ${place} isn't echoed`, async () => {
     const answer = await send(request);
     assert.ok(answer.status === 400 || answer.status === 404);
     const telling = secret.slice(0, 16);
-    assert.ok(!answer.body.includes(telling), answer.body.toString());
+    for (const form of [telling, escaped(telling)])
+      assert.ok(!answer.body.includes(form), answer.body.toString());
     assert.ok(!answer.head.includes(telling), answer.head);
   });
 
@@ -328,3 +372,27 @@ for (const [request, rows, state] of [
     assert.match(answer.body.toString(), new RegExp(`"scope":\\{"state":"${state}"\\}`));
     assert.equal(answer.body.toString().split('"ccn":').length - 1, rows);
   });
+
+for (const [plain, spelled] of [
+  ["/api/v1/healthcare/facilities/000001", "/api/v1/healthcare/facilities/%30%30000%31"],
+  [`/api/v1/versions/2023.1/healthcare/prices?${p}`, `/api/v1/versions/%32023%2e1/healthcare/prices?${p}`],
+  [
+    "/api/v1/versions/2023/healthcare/facilities/000001",
+    "/api/v1/versions/202%33/healthcare/facilities/0%300001",
+  ],
+])
+  test(`${spelled} is ${plain}, with the same ETag and Cache-Control`, async () => {
+    const [expected, answer] = [await send(plain), await send(spelled)];
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.json(), expected.json());
+    for (const name of ["ETag", "Cache-Control"])
+      assert.equal(answer.header(name), expected.header(name), name);
+  });
+
+test("a cursor may be escaped", async () => {
+  const { next } = (await send(`?${p}`)).json() as { next: string };
+  const cursor = next.slice(next.lastIndexOf("/") + 1);
+  const answer = await send(`/api/v1/pages/${escaped(cursor)}`);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.json(), (await send(next)).json());
+});

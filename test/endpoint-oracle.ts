@@ -16,7 +16,7 @@ import {
 } from "../engine/index.ts";
 import type { Versions } from "../server/endpoint.ts";
 import { ApiError, type ErrorType } from "../server/errors.ts";
-import { findVersion, resolve } from "../server/routes.ts";
+import { decodeTarget, findVersion, resolve } from "../server/routes.ts";
 
 /** What the endpoints beside the price list have to answer, computed in SQL from a snapshot's file, and whether they do. */
 
@@ -261,7 +261,7 @@ export function versionsOf(...images: Image[]): Versions {
 /** The body of `GET /api/v1…`. */
 export function ask(versions: Versions, target: string): unknown {
   const [urlPath, query = ""] = target.split("?");
-  const { endpoint, version, segment } = resolve(`/api/v1${urlPath}`);
+  const { endpoint, version, segment } = decodeTarget(resolve(`/api/v1${urlPath}`));
   const image = findVersion(versions, version);
   const usage = () => assert.fail("nobody asked for the usage");
   const scratch = Buffer.alloc(0);

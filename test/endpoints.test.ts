@@ -7,6 +7,7 @@ import * as v from "valibot";
 import { importFile } from "../datasets/import.ts";
 import { syntheticContent } from "../datasets/synthetic.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot, stateCodes } from "../engine/index.ts";
+import { plainImport } from "./cms-files.ts";
 import {
   ask,
   assertRefused,
@@ -35,7 +36,7 @@ describe("what DuckDB computes", () => {
     if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
     const out = mkdtempSync(path.join(tmpdir(), "endpoints-import-"));
     try {
-      const imported = await importFile({ file, year: 2023, out, released: null, sourceUrl: null });
+      const imported = await importFile(plainImport(file, out), []);
       const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
       t.diagnostic(await compareEverything(snapshot));
     } finally {
@@ -85,13 +86,60 @@ describe("a facility", () => {
     const versions = serving(
       snapshotOf([hospital("00000A", "CA", 10), ["000002", "CA", "5072", null, null]]),
     );
-    for (const ccn of ["000002", "000003", "00000", "0000000", "A", "national", "__proto__", "%20", "é", "%"])
+    for (const ccn of [
+      "000002",
+      "000003",
+      "00000",
+      "0000000",
+      "A",
+      "national",
+      "__proto__",
+      "%20",
+      "é",
+      "0000ß",
+    ])
       assertRefused(versions, `/healthcare/facilities/${ccn}`, "not_found");
     assert.ok(ask(versions, "/healthcare/facilities/00000A"));
+    assertRefused(versions, "/healthcare/facilities/%", "invalid_parameter");
     assertRefused(versions, "/healthcare/facilities/", "unknown_endpoint");
     assertRefused(versions, "/healthcare/facilities", "unknown_endpoint");
     assertRefused(versions, "/healthcare/facilities/00000A/", "unknown_endpoint");
     assertRefused(versions, "/healthcare/facilities/00000A?limit=1", "invalid_parameter");
+  });
+});
+
+describe("a CCN's letters", () => {
+  const versions = serving(
+    snapshotOf([
+      ["05000A", "CA", "5072", 10, 1, "Clinic"],
+      ["05000b", "CA", "5072", 20, 1, "Clinic"],
+      ["05000C", "CA", "5072", 30, 1, "Clinic"],
+      ["05000c", "CA", "5072", 40, 1, "Clinic"],
+    ]),
+  );
+  const found = (ccn: string) => {
+    const { facility } = v.parse(facilityBody, ask(versions, `/healthcare/facilities/${ccn}`));
+    return facility.ccn;
+  };
+
+  test("may be small in a path", () => {
+    assert.deepEqual([found("05000A"), found("05000a"), found("05000%61")], ["05000A", "05000A", "05000A"]);
+  });
+
+  test("are taken as they are given where an older snapshot has small ones", () => {
+    assert.deepEqual([found("05000b"), found("05000C"), found("05000c")], ["05000b", "05000C", "05000c"]);
+    assertRefused(versions, "/healthcare/facilities/05000B", "not_found");
+  });
+
+  test("may be small or capital in a search", () => {
+    const body = v.object({ data: v.array(v.object({ ccn: v.string() })) });
+    for (const [q, ccn] of [
+      ["05000a", "05000A"],
+      ["05000A", "05000A"],
+      ["05000b", "05000b"],
+      ["05000B", "05000b"],
+    ])
+      assert.equal(v.parse(body, ask(versions, `/search?q=${q}`)).data[0].ccn, ccn, q);
   });
 });
 
@@ -116,7 +164,7 @@ describe("the catalog", () => {
     assert.equal(new Set(catalog.map(({ id }) => id)).size, 6);
   });
 
-  test("knows why Maryland and the territories are missing, and says no more of the others than it knows", () => {
+  test("knows why Maryland and four territories are missing, and says no more of the others than it knows", () => {
     const [{ coverage }] = catalogOf(
       revision(2024, 1, [
         ["000001", "CA", "5072", 1, 1],
@@ -126,9 +174,11 @@ describe("the catalog", () => {
     const reasons = new Map(coverage.missing_states.map(({ state, reason }) => [state, reason]));
     assert.equal(reasons.size, stateCodes.length - 1);
     assert.match(reasons.get("MD") ?? "", /all-payer.*OPPS/i);
-    for (const territory of ["AS", "GU", "MP", "PR", "VI"])
-      assert.match(reasons.get(territory) ?? "", /outside.*OPPS/i, territory);
-    for (const state of ["AL", "WY", "DC"])
+    for (const territory of ["AS", "GU", "MP", "VI"])
+      assert.equal(reasons.get(territory), "hospitals there are outside the OPPS", territory);
+    // 42 CFR 419.20: Puerto Rico's hospitals are paid by the OPPS.
+    for (const state of ["PR", "AL", "DC"]) assert.equal(reasons.get(state), "no rows in the release", state);
+    for (const state of ["PR", "AL", "WY", "DC"])
       assert.doesNotMatch(reasons.get(state) ?? "", /OPPS|all-payer/i, state);
     assert.notEqual(reasons.get("WY"), reasons.get("AL"), "suppressed rows are not the same as none");
   });
@@ -157,7 +207,12 @@ describe("a data version", () => {
   const versionOf = (target: string) => v.parse(answered, ask(versions, target)).source.data_version;
 
   test("answers by its name; a year by its newest revision; no version by the newest of all", () => {
-    const expected = { "": "2024.10", "/versions/2024": "2024.10", "/versions/2023": "2023.2" };
+    const expected = {
+      "": "2024.10",
+      "/versions/2024": "2024.10",
+      "/versions/2023": "2023.2",
+      "/versions/%32023%2E1": "2023.1",
+    };
     for (const target of versioned) {
       for (const [base, version] of Object.entries(expected)) assert.equal(versionOf(base + target), version);
       for (const version of versions.byName.keys())
@@ -183,7 +238,7 @@ describe("a data version", () => {
       ".9",
       "latest",
       "2024.9.1",
-      "%32024",
+      "%32022",
     ])
       for (const target of versioned) {
         const { type, message } = refusal(versions, `/versions/${name}${target}`);

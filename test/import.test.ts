@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { parseCents } from "../datasets/cms.ts";
@@ -10,7 +10,7 @@ import { csv, header, optionsFor, otherRow, row } from "./cms-files.ts";
 import { seededRandom } from "./fixtures.ts";
 
 async function imported(content: string | Buffer): Promise<Snapshot> {
-  const { path: written } = await importFile(optionsFor(content));
+  const { path: written } = await importFile(optionsFor(content), []);
   return decodeSnapshot(readFileSync(written), written);
 }
 
@@ -40,7 +40,7 @@ test("a file becomes the first revision of its year, in snapshot order, with wha
     released: "2025-08",
     sourceUrl: "https://example.org/a",
   };
-  const result = await importFile(options);
+  const result = await importFile(options, []);
   assert.equal(result.path, path.join(options.out, "2023.1.parquet"));
   assert.equal(result.states, 2);
   const snapshot = decodeSnapshot(readFileSync(result.path), "the file");
@@ -52,6 +52,7 @@ test("a file becomes the first revision of its year, in snapshot order, with wha
     title: "Medicare Outpatient Hospitals - by Provider and Service",
     publisher: "Centers for Medicare & Medicaid Services",
     sourceUrl: "https://example.org/a",
+    sourceSha256: createHash("sha256").update(csv(otherRow, row)).digest("hex"),
     released: "2025-08",
     caveat:
       "Averages per hospital and comprehensive APC for Original Medicare in calendar year 2023; submitted charges " +
@@ -65,7 +66,7 @@ test("the revision is one past the highest of the year", async () => {
   mkdirSync(options.out);
   for (const name of ["2023.1.parquet", "2023.9.parquet", "2022.40.parquet", "2023.50.parquet.bak"])
     writeFileSync(path.join(options.out, name), "");
-  const { path: written } = await importFile(options);
+  const { path: written } = await importFile(options, []);
   assert.equal(written, path.join(options.out, "2023.10.parquet"));
   assert.equal(decodeSnapshot(readFileSync(written), written).provenance.revision, 10);
 });
@@ -75,6 +76,9 @@ test("UTF-8, UTF-8 with a byte-order mark and Windows-1252 give the same names",
   const windows = text.replace("é", "\xe9").replace("–", "\x96").replace("’", "\x92");
   for (const content of [text, `\ufeff${text}`, Buffer.from(windows, "latin1")])
     assert.deepEqual((await imported(content)).facilities.name, ["Café – Saint Mary’s"]);
+  const { stray } = await importFile(optionsFor(Buffer.from(windows, "latin1")), []);
+  assert.deepEqual(stray, { line: 2, byte: 11, value: 0xe9 }, "the reason is known");
+  assert.equal((await importFile(optionsFor(text), [])).stray, undefined);
 });
 
 test("a character that is split between two chunks of a large file is read whole", async () => {
@@ -90,14 +94,21 @@ test("a character that is split between two chunks of a large file is read whole
   );
 });
 
-test("every kind of line end is read, empty lines are skipped and the last line may end without one", async () => {
+test("every kind of line end is read, and lines without a value are skipped, wherever they are", async () => {
   for (const content of [
     csv(row, otherRow).replaceAll("\n", "\r\n"),
     csv(row, otherRow).replaceAll("\n", "\r"),
-    `${header}\r\n\n${row}\n\r\n\n${otherRow}`,
+    `${header}\r\n\n${row}\n\r\n\n${otherRow}\r\n`,
     `\n${csv(row, otherRow)}\n\n`,
+    csv(row, ",,,,,,,,", "  ", otherRow, ",,,"),
   ])
     assert.deepEqual(listed(await imported(content)), [listedRow, listedOther]);
+});
+
+test("a last line without its end is taken where that is allowed", async () => {
+  const options = { ...optionsFor(csv(row, otherRow).trimEnd()), allowUnterminated: true };
+  const { path: written } = await importFile(options, []);
+  assert.deepEqual(listed(decodeSnapshot(readFileSync(written), written)), [listedRow, listedOther]);
 });
 
 test("quoted fields may hold commas and doubled quotes", async () => {
@@ -106,9 +117,48 @@ test("quoted fields may hold commas and doubled quotes", async () => {
   assert.deepEqual(facilities.name, ['Heart, "Vascular" And Surgical, Llc']);
 });
 
-test("columns are found by name in any case and order", async () => {
-  const reversed = [header.toLowerCase(), row, otherRow].map((line) => line.split(",").reverse().join(","));
-  assert.deepEqual(listed(await imported(reversed.join("\n"))), [listedRow, listedOther]);
+test("columns are found by name in any case and order, with spaces around and inside", async () => {
+  const spaced = header.replaceAll("_", " ").replaceAll(",", " , ").replace("Rndrng", " Rndrng");
+  for (const names of [header.toLowerCase(), spaced]) {
+    const reversed = [names, row, otherRow, ""].map((line) => line.split(",").reverse().join(","));
+    assert.deepEqual(listed(await imported(reversed.join("\n"))), [listedRow, listedOther]);
+  }
+});
+
+test("empty columns may end every line, or every line but the header, or the header alone", async () => {
+  for (const [names, lines] of [
+    [",,", ",,"],
+    ["", ",, "],
+    [",", ""],
+  ])
+    assert.deepEqual(
+      listed(await imported(`${[header + names, row + lines, otherRow + lines].join("\n")}\n`)),
+      [listedRow, listedOther],
+    );
+});
+
+test("letters of CCNs and states become capitals, and spellings of one CCN are one facility", async () => {
+  const lower = row.replace("010001", "01t00a").replace("AL", "al");
+  const upper = row.replace("010001", " 01T00A").replace("5072,Level 2", "5073,Level 3");
+  const { facilities, counts } = await imported(csv(lower, upper));
+  assert.deepEqual([facilities.ccn, facilities.state, counts.rows], [["01T00A"], ["AL"], 2]);
+});
+
+test("of several names and cities of a facility the commonest is taken, of equals the first in the file", async () => {
+  const spelled = (ccn: string, name: string, city: string, code: number) =>
+    `${ccn},${name},1 Main St,${city},AL,${code},Level ${code},9652.79,1854.35`;
+  const rows = [
+    ...[spelled("010001", "Old", "Dothan", 1001), spelled("010001", "New", "Dothan ", 1002)],
+    ...[spelled("010001", "New ", "Selma", 1003), spelled("010001", "Other", "Dothan", 1004)],
+    ...[spelled("010002", "First", "Selma", 1001), spelled("010002", "Second", "Selma", 1002)],
+    ...[spelled("010003", "Only", "Selma", 1001), spelled("010003", " Only", "Selma", 1002)],
+  ];
+  const options = optionsFor(csv(...rows));
+  const { path: written, severalNames } = await importFile(options, []);
+  const { facilities } = decodeSnapshot(readFileSync(written), written);
+  assert.deepEqual(facilities.name, ["New", "First", "Only"]);
+  assert.deepEqual(facilities.city, ["Dothan", "Selma", "Selma"]);
+  assert.equal(severalNames, 2);
 });
 
 test("names are trimmed, runs of spaces folded, and nothing else about them is changed", async () => {
@@ -186,38 +236,6 @@ test("cents agree with exact integer arithmetic on random digits", () => {
     const text = fraction === "" ? whole : `${whole}.${fraction}`;
     assert.equal(parseCents(text), expected, `${text}, seed ${seed}`);
   }
-});
-
-function command(...args: string[]) {
-  const script = path.resolve(import.meta.dirname, "../datasets/import.ts");
-  return spawnSync(process.execPath, [script, ...args], { encoding: "utf8" });
-}
-
-test("the command prints the path alone, a summary beside it, and leaves nothing but the snapshot", () => {
-  const { file, out } = optionsFor(csv(row, otherRow));
-  const { status, stdout, stderr } = command(file, "--year", "2023", "--out", out);
-  assert.equal(stdout, `${path.join(out, "2023.1.parquet")}\n`);
-  assert.equal(
-    stderr,
-    "2 rows: 1 priced, 1 suppressed, 0 incomplete; 2 facilities, 2 procedures, 2 states\n",
-  );
-  assert.equal(status, 0);
-  assert.deepEqual(readdirSync(out), ["2023.1.parquet"]);
-});
-
-test("the command says one line and exits with 1 when it refuses", () => {
-  const { file, out } = optionsFor(csv("x"));
-  const refused = command(file, "--year", "2023", "--out", out);
-  assert.deepEqual(
-    [refused.status, refused.stdout, refused.stderr],
-    [1, "", `${file} line 2: found 1 field, expected 9 as in the header\n`],
-  );
-  assert.equal(existsSync(out), false);
-  const misused = command(file, "--year", "20");
-  assert.deepEqual(
-    [misused.status, misused.stdout, misused.stderr],
-    [1, "", '--year: found "20", expected a year from 2016 to 2099\n'],
-  );
 });
 
 test("every row of the real excerpt of 2023 arrives as it is there", async (t) => {

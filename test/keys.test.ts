@@ -257,7 +257,7 @@ function untilEverywhere(what: string, key: string, expected: (answer: Answer) =
 
 async function command(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await runKeys(stateDir, ...words);
-  assert.deepEqual([code, stderr], [0, ""]);
+  assert.equal(code, 0, stderr);
   return stdout.trim();
 }
 
@@ -272,7 +272,7 @@ test("a running server obeys in all threads: a new key works, a revoked one does
   const other = storeKey(made.life);
   const key = await command("create", "--account", "a new one", "--plan", "business");
   await untilEverywhere("the new key to work", key, works);
-  assert.equal(await command("revoke", idOf(key)), "");
+  await command("revoke", idOf(key));
   await untilEverywhere("the revoked key to fail", key, isRefused);
   await untilEverywhere("the other key to work", other, works);
 });

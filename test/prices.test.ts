@@ -19,6 +19,7 @@ import {
   sealSnapshot,
   stateCodes,
 } from "../engine/index.ts";
+import { plainImport } from "./cms-files.ts";
 import { oddTexts, randomSnapshot, type ShortRow, seededRandom, sharedData, snapshotOf } from "./fixtures.ts";
 import { duckdbPrices, groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 
@@ -138,7 +139,7 @@ test("every list of the real excerpt is what both oracles compute", async (t) =>
   if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
   const out = mkdtempSync(path.join(tmpdir(), "prices-import-"));
   try {
-    const imported = await importFile({ file, year: 2023, out, released: null, sourceUrl: null });
+    const imported = await importFile(plainImport(file, out), []);
     const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
     assert.equal(snapshot.counts.rows, 2130);
     t.diagnostic(compared(await compareEverything(snapshot, excerpt)));

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { publishSnapshot } from "../datasets/publish.ts";
-import { decodeSnapshot, type Snapshot, sealSnapshot } from "../engine/index.ts";
+import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../engine/index.ts";
 import { randomSnapshot } from "./fixtures.ts";
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "publish-test-"));
@@ -19,10 +19,10 @@ function snapshotOf(revision: number): Snapshot {
 test("a revision that is taken meanwhile is left alone, and the next one is written", () => {
   const out = path.join(folder, "taken");
   const built: number[] = [];
-  const written = publishSnapshot(out, 2024, (revision) => {
+  const written = publishSnapshot(out, 2024, [], (revision) => {
     built.push(revision);
     if (revision === 1) writeFileSync(path.join(out, "2024.1.parquet"), "theirs");
-    return snapshotOf(revision);
+    return encodeSnapshot(snapshotOf(revision));
   });
   assert.deepEqual(built, [1, 2]);
   assert.equal(written, path.join(out, "2024.2.parquet"));
@@ -36,10 +36,10 @@ test("a publication that fails leaves no file", () => {
   const failing = () => {
     throw new Error("no snapshot");
   };
-  assert.throws(() => publishSnapshot(out, 2024, failing), { message: "no snapshot" });
+  assert.throws(() => publishSnapshot(out, 2024, [], failing), { message: "no snapshot" });
   assert.deepEqual(readdirSync(out), []);
   writeFileSync(path.join(out, "2024.9999.parquet"), "");
-  assert.throws(() => publishSnapshot(out, 2024, snapshotOf), {
+  assert.throws(() => publishSnapshot(out, 2024, [], failing), {
     name: "DataError",
     message: `${out}: next revision of 2024: found 10000, expected at most 9999`,
   });
@@ -47,7 +47,7 @@ test("a publication that fails leaves no file", () => {
 });
 
 test("a folder that can't be made is one error", () => {
-  assert.throws(() => publishSnapshot("/proc/nothing/here", 2023, () => assert.fail("never built")), {
+  assert.throws(() => publishSnapshot("/proc/nothing/here", 2023, [], () => assert.fail("never built")), {
     message: "/proc/nothing/here: found a refusal to write (ENOENT), expected a folder that can be written",
   });
 });

@@ -24,6 +24,7 @@ import {
   type Snapshot,
   sealSnapshot,
 } from "../engine/index.ts";
+import { Store } from "../server/store.ts";
 import { sharedData } from "./fixtures.ts";
 
 const defaults = { dataYear: 2023, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
@@ -181,6 +182,7 @@ test("nothing in a sample passes for real", () => {
     title: "Synthetic sample of Medicare outpatient hospital charges, 2023",
     publisher: "Healthcare Charge Query Service (synthetic)",
     sourceUrl: null,
+    sourceSha256: null,
     released: null,
     caveat:
       "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
@@ -288,12 +290,14 @@ test("amounts stay in range in the first and the last year there can be", () => 
 let folder = "";
 before(() => {
   folder = mkdtempSync(join(tmpdir(), "sample-"));
+  Store.open(join(folder, "state")).close();
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 function command(...args: string[]) {
   const file = join(import.meta.dirname, "../datasets/sample.ts");
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: "utf8" });
+  const env = { ...process.env, STATE_DIR: join(folder, "state") };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: "utf8", env });
   return { status, stdout, stderr };
 }
 

@@ -1,0 +1,81 @@
+/** A place in a text file. Both count from 1, the byte within its line. */
+export interface StrayByte {
+  line: number;
+  byte: number;
+  value: number;
+}
+
+/** Where the second byte of a UTF-8 sequence may lie is narrower after these first ones (Unicode, table 3-7). */
+const secondBytes: Readonly<Record<number, readonly [least: number, most: number]>> = {
+  224: [0xa0, 0xbf],
+  237: [0x80, 0x9f],
+  240: [0x90, 0xbf],
+  244: [0x80, 0x8f],
+};
+const anySecondByte = [0x80, 0xbf] as const;
+
+/** How many bytes follow a first byte of UTF-8; 0 for one that is none, or stands alone. */
+function followers(first: number): number {
+  if (first < 0xc2 || first > 0xf4) return 0;
+  return first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+}
+
+/** Looks at every byte of a text file, chunk after chunk: its lines, and which of them are UTF-8. O(bytes). */
+export class TextScan {
+  bytes = 0;
+  /** The line that the next byte belongs to. */
+  line = 1;
+  /** The first byte that is not UTF-8. */
+  stray: StrayByte | undefined;
+  /** The line of the first character that takes several bytes in UTF-8. */
+  multibyteLine: number | undefined;
+  #lineStart = 0;
+  #previous = 0;
+  /** Of a character that has begun: its first byte's value and position, and the bytes that are still to come. */
+  #first = 0;
+  #firstAt = 0;
+  #left = 0;
+  #least = 0;
+  #most = 0;
+
+  push(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      const at = this.bytes++;
+      if (this.#left > 0) {
+        if (byte >= this.#least && byte <= this.#most) {
+          [this.#least, this.#most] = anySecondByte;
+          if (--this.#left === 0) this.multibyteLine ??= this.line;
+          this.#previous = byte;
+          continue;
+        }
+        this.finish();
+      }
+      if (byte === 10 || byte === 13) {
+        if (byte === 13 || this.#previous !== 13) this.line++;
+        this.#lineStart = this.bytes;
+      } else if (byte >= 128) {
+        this.#first = byte;
+        this.#firstAt = at;
+        this.#left = followers(byte);
+        [this.#least, this.#most] = secondBytes[byte] ?? anySecondByte;
+        if (this.#left === 0) this.#straying();
+      }
+      this.#previous = byte;
+    }
+  }
+
+  /** At the end of the file: a character that has begun and isn't complete is none. */
+  finish(): void {
+    if (this.#left > 0) this.#straying();
+    this.#left = 0;
+  }
+
+  /** Whether the last byte ends a line. */
+  get isTerminated(): boolean {
+    return this.#previous === 10 || this.#previous === 13;
+  }
+
+  #straying(): void {
+    this.stray ??= { line: this.line, byte: this.#firstAt - this.#lineStart + 1, value: this.#first };
+  }
+}

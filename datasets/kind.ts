@@ -1,0 +1,54 @@
+/** Files that aren't text, by their first bytes in hexadecimal. */
+const binaries: readonly [start: string, kind: string][] = [
+  ["1f8b", "a gzip file"],
+  ["504b0304", "a zip archive"],
+  ["504b0506", "an empty zip archive"],
+  ["425a68", "a bzip2 file"],
+  ["fd377a585a00", "an xz file"],
+  ["28b52ffd", "a zstd file"],
+  ["377abcaf271c", "a 7z archive"],
+  ["d0cf11e0a1b11ae1", "an Excel workbook (xls)"],
+  ["50415231", "a Parquet file"],
+  ["25504446", "a PDF file"],
+  ["fffe0000", "UTF-32 text"],
+  ["fffe", "UTF-16 text"],
+  ["feff", "UTF-16 text"],
+];
+const separators: readonly [separator: string, name: string][] = [
+  [";", "semicolons"],
+  ["\t", "tabs"],
+  ["|", "vertical bars"],
+];
+
+/**
+ * What a file is instead of comma-separated text, such as "a gzip file".
+ *
+ * @param start its first bytes, up to a megabyte: a workbook is told from another zip archive by the names in it
+ * @returns undefined where nothing speaks against a CSV file
+ */
+export function foreignKind(start: Buffer): string | undefined {
+  const hexadecimal = start.toString("hex", 0, 16);
+  const kind = binaries.find(([bytes]) => hexadecimal.startsWith(bytes))?.[1];
+  if (
+    kind === "a zip archive" &&
+    /xl\/(workbook|worksheets|_rels|styles|theme)/.test(start.toString("latin1"))
+  )
+    return "an Excel workbook (xlsx)";
+  if (kind !== undefined) return kind;
+  if (start.includes(0)) {
+    const [first, second, third, fourth] = start;
+    const alternates = (second === 0 && fourth === 0) || (first === 0 && third === 0);
+    return alternates ? "UTF-16 text" : "a binary file";
+  }
+  const text = start
+    .toString("latin1")
+    .replace(/^\xef\xbb\xbf/, "")
+    .trimStart();
+  if (/^[[{]/.test(text)) return "JSON";
+  if (/^<(!doctype html|html|head|body)\b/i.test(text)) return "an HTML page";
+  if (text.startsWith("<")) return "XML";
+  const [header] = text.split(/[\r\n]/, 1);
+  const count = (separator: string) => header.split(separator).length;
+  const found = separators.find(([separator]) => count(separator) > count(","));
+  return found === undefined ? undefined : `fields separated by ${found[1]}`;
+}

@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { allEndpoints } from "../../server/openapi.ts";
+import {
+  Connection,
+  call,
+  createKey,
+  requestText,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+  until,
+} from "../server.ts";
+
+/** What every proxy in front of the service has to do, with the block that the README shows for it. */
+
+/** Seconds after which a proxy has to have closed its idle connections at the latest. */
+export const maxIdleSeconds = 8;
+/** What the README's blocks have in place of the service's address. */
+export const documentedAddress = "127.0.0.1:8080";
+
+/** The README's block of a language, with each of some texts, which have to be there once, replaced. */
+export function readmeBlock(language: string, replacements: Record<string, string> = {}): string {
+  const readme = readFileSync(resolve(import.meta.dirname, "../../README.md"), "utf8");
+  const blocks = [...readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))];
+  assert.equal(blocks.length, 1, `the README has ${blocks.length} blocks of ${language}, expected one`);
+  let [[, block]] = blocks;
+  for (const [documented, actual] of Object.entries(replacements)) {
+    assert.equal(block.split(documented).length, 2, `${documented} once in the block of ${language}`);
+    block = block.replace(documented, actual);
+  }
+  return block;
+}
+
+/** The service, a proxy in front of it, and keys. */
+export interface Proxied {
+  service: TestServer;
+  /** The same service at the proxy's address. */
+  proxy: Pick<TestServer, "api" | "key">;
+  /** Keys whose month and whose second are used up by the first request. */
+  spentKey: string;
+  slowKey: string;
+  /** Port of the service, as it stands in the proxy's connections. */
+  port: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the service and a proxy.
+ *
+ * @param command of the proxy, which stays in the foreground, by the service's address and the port to listen on
+ */
+export async function startProxied(
+  command: (folder: string, upstream: string, port: number) => string[],
+  port: number,
+): Promise<Proxied> {
+  const stateDir = temporaryFolder();
+  const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 1 });
+  const slowKey = await createKey(stateDir, "slow", { burst: 1, quota: 1000 });
+  const service = await startServer({ stateDir });
+  const upstream = new URL(service.api);
+  const folder = temporaryFolder();
+  const [program, ...options] = command(folder, upstream.host, port);
+  let log = "";
+  const child = spawn(program, options, {
+    env: { PATH: process.env.PATH, HOME: folder },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const failed = new Promise<never>((_, reject) => {
+    child.once("error", (error) => reject(new Error(`${program} can't be started: ${error.message}`)));
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    log += text;
+  });
+  process.once("exit", () => child.kill("SIGKILL"));
+  const accepting = until(`${program} to listen`, () => {
+    assert.equal(child.exitCode, null, `${program} ended: ${log}`);
+    return accepts(port);
+  });
+  await Promise.race([failed, accepting]);
+  return {
+    service,
+    proxy: { api: `http://127.0.0.1:${port}`, key: service.key },
+    spentKey,
+    slowKey,
+    port: Number(upstream.port),
+    async stop() {
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await ended;
+      assert.equal(await service.stop(), 0);
+    },
+  };
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** The state of a connection in /proc/net/tcp. */
+const states = { open: "01", closedFirst: "06" };
+
+/** The proxy's ends of its connections to the service: the open ones, or those that the proxy closed before the service. */
+export function upstreamPorts({ port }: Proxied, state: keyof typeof states): number[] {
+  const portOf = (address: string) => Number.parseInt(address.split(":")[1], 16);
+  return readFileSync("/proc/net/tcp", "utf8")
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , remote, its]) => its === states[state] && portOf(remote) === port)
+    .map(([, local]) => portOf(local))
+    .sort();
+}
+
+/** An answer's headers that a proxy has to pass on as they are. */
+const passedHeaders = [
+  ...["Content-Type", "Content-Length", "Content-Encoding", "ETag", "Cache-Control", "Vary"],
+  ...["X-RateLimit-Reset", "WWW-Authenticate", "Allow"],
+];
+
+type Asked = [request: string, status: number, headers?: Record<string, string | undefined>];
+
+/** A request for every endpoint, with and without a version, in every way, and for every error. */
+async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
+  const { next } = (await call(service, "GET /api/v1/search?q=hospital&limit=2")).json() as { next: string };
+  const queries: Record<string, string> = {
+    "/healthcare/prices": "/healthcare/prices?procedure=5072&limit=50",
+    "/search": "/search?q=hospital+al%2C",
+    "/healthcare/facilities/{ccn}": "/healthcare/facilities/0000%301",
+    "/pages/{cursor}": next.slice("/api/v1".length),
+  };
+  const paths = allEndpoints.flatMap(({ path, kind }) => {
+    const query = queries[path] ?? path;
+    return kind === "versioned" ? [query, `/versions/2023%2E1${query}`] : [query];
+  });
+  const requests: Asked[] = [];
+  for (const path of paths.map((each) => `/api/v1${each}`)) {
+    const { headers } = await call(service, `GET ${path}`);
+    requests.push([`GET ${path}`, 200], [`HEAD ${path}`, 200]);
+    for (const coding of ["br", "gzip"]) requests.push([`GET ${path}`, 200, { "Accept-Encoding": coding }]);
+    const condition = path.endsWith("/usage") ? "*" : headers.get("etag");
+    for (const method of ["GET", "HEAD"])
+      requests.push([`${method} ${path}`, 304, { "If-None-Match": condition }]);
+    requests.push([`GET ${path}${path.includes("?") ? "&" : "?"}nonsense=1`, 400]);
+    requests.push([`HEAD ${path}`, 401, { Authorization: undefined }]);
+    requests.push([`GET ${path}`, 401, { Authorization: "Bearer hcq_wrong" }]);
+    requests.push([`GET ${path}`, 429, { Authorization: `Bearer ${spentKey}` }]);
+    for (const method of ["POST", "DELETE", "OPTIONS"]) requests.push([`${method} ${path}`, 405]);
+  }
+  for (const path of ["/", "/api/v1/nothing", "/api/v1//datasets", "/api/v1/healthcare%2Fprices"])
+    requests.push([`GET ${path}`, 404]);
+  requests.push(["GET /api/v1/healthcare/facilities/00%2F001", 404]);
+  requests.push(["GET /api/v1/healthcare/prices?procedure=9999", 404]);
+  requests.push(["GET /api/v1/healthcare/prices?procedure=%zz", 400]);
+  requests.push(["GET /api/v1/healthcare/prices", 400]);
+  return requests;
+}
+
+/** Asks the service and then the proxy, whose answer has to be the same. */
+async function assertSame({ service, proxy }: Proxied, [request, status, headers]: Asked): Promise<void> {
+  const direct = await call(service, request, headers);
+  const proxied = await call(proxy, request, headers);
+  const what = `${request} ${JSON.stringify(headers)}`;
+  assert.deepEqual([direct.status, proxied.status], [status, status], `${what}: ${proxied.head}`);
+  // A 304 and an answer to HEAD need not have one.
+  // It shows the account's use, which has grown by one.
+  const isLive = request.endsWith("/usage") && status < 400;
+  // A 304 needs no type, and Caddy takes it away.
+  for (const name of passedHeaders)
+    if (!(name === "ETag" && isLive) && !(name === "Content-Type" && status === 304))
+      assert.equal(proxied.header(name), direct.header(name), `${what}: ${name}`);
+  const counts = status === 401 || status === 429 ? 0 : 1;
+  assert.equal(proxied.remaining, direct.remaining - counts, `${what}: X-RateLimit-Remaining`);
+  if (!isLive) assert.deepEqual(proxied.body, direct.body, what);
+}
+
+const priceRequest = "GET /api/v1/healthcare/prices?procedure=5072&limit=50";
+
+/** Some requests one after the other on one connection of the client. */
+async function askInTurn({ proxy }: Proxied, count: number): Promise<void> {
+  const connection = await Connection.open(proxy.api);
+  const text = requestText(priceRequest, { Authorization: `Bearer ${proxy.key}` });
+  for (let i = 0; i < count; i++) {
+    await connection.send(text);
+    assert.equal((await connection.answer()).status, 200);
+  }
+  connection.close();
+}
+
+/** Tests of what any proxy has to do. */
+export function testProxy(proxied: Proxied): void {
+  const { service, proxy, slowKey } = proxied;
+
+  test("every endpoint, method, coding, condition and error is answered as by the service itself", async (t) => {
+    await call(service, priceRequest, { Authorization: `Bearer ${proxied.spentKey}` });
+    const requests = await requestsFor(proxied);
+    for (const asked of requests) await assertSame(proxied, asked);
+    t.diagnostic(`${requests.length} requests`);
+  });
+
+  test("a used-up burst is 429 with Retry-After", async () => {
+    const headers = { Authorization: `Bearer ${slowKey}` };
+    const answer = await until("a second request within a second", async () => {
+      const last = await call(proxy, priceRequest, headers);
+      return last.status === 429 && last;
+    });
+    assert.equal(answer.error().type, "rate_limit_exceeded");
+    assert.equal(answer.header("Retry-After"), "1");
+  });
+
+  test("requests in turn share one connection to the service", async () => {
+    await askInTurn(proxied, 1);
+    const before = upstreamPorts(proxied, "open");
+    assert.ok(before.length > 0);
+    for (let client = 0; client < 5; client++) await askInTurn(proxied, 20);
+    const further = upstreamPorts(proxied, "open").filter((port) => !before.includes(port));
+    assert.deepEqual(further, []);
+  });
+
+  test("requests of many clients at once are all answered, and connections are kept for the next", async () => {
+    const clients = 20;
+    const before = upstreamPorts(proxied, "closedFirst").length;
+    await Promise.all(Array.from({ length: clients }, () => askInTurn(proxied, 50)));
+    const closed = upstreamPorts(proxied, "closedFirst").length - before;
+    assert.ok(closed <= clients, `${closed} connections closed for ${50 * clients} requests`);
+  });
+
+  test("idle connections are closed by the proxy, before the service does it, and the next request is answered", async () => {
+    await askInTurn(proxied, 1);
+    const idle = upstreamPorts(proxied, "open");
+    assert.ok(idle.length > 0);
+    await until("the proxy to close them first", () => {
+      const closed = upstreamPorts(proxied, "closedFirst");
+      return idle.every((port) => closed.includes(port));
+    });
+    await askInTurn(proxied, 1);
+  });
+
+  test("a head of nearly 4 KiB is passed on; a longer one is refused by the service", async () => {
+    const filled = (bytes: number) =>
+      call(proxy, priceRequest, { "X-Filler": "x".repeat(bytes), Connection: "close" });
+    assert.equal((await filled(3500)).status, 200);
+    assert.equal((await filled(4500)).status, 431);
+    const longest = `GET /api/v1/search?q=${encodeURIComponent("🏥".repeat(200))}`;
+    assert.deepEqual((await call(proxy, longest)).error(), (await call(service, longest)).error());
+  });
+
+  test("a client that speaks HTTP/1.0 is answered", async () => {
+    for (const host of ["Host: localhost\r\n", ""]) {
+      const connection = await Connection.open(proxy.api);
+      const key = `Authorization: Bearer ${proxy.key}\r\n`;
+      await connection.send(`${priceRequest} HTTP/1.0\r\n${host}${key}\r\n`);
+      const received = (await connection.rest()).toString("latin1");
+      const [head, body] = received.split("\r\n\r\n");
+      assert.match(head, /^HTTP\/1\.[01] 200 /);
+      assert.match(head, /^X-RateLimit-Remaining: \d+\r?$/im);
+      assert.equal(body, (await call(service, priceRequest)).body.toString("latin1"));
+    }
+  });
+
+  test("a request with a body is answered, and those behind it, too", async () => {
+    const key = `Authorization: Bearer ${proxy.key}`;
+    const connection = await Connection.open(proxy.api);
+    for (const bytes of [1, 1000, 100_000]) {
+      await connection.send(`POST ${priceRequest.slice(4)} HTTP/1.1\r\nHost: x\r\n${key}\r\n`);
+      await connection.send(`Content-Length: ${bytes}\r\n\r\n${"x".repeat(bytes)}`);
+      assert.equal((await connection.answer()).status, 405);
+      await connection.send(requestText(priceRequest, { Authorization: `Bearer ${proxy.key}` }));
+      assert.equal((await connection.answer()).status, 200);
+    }
+    connection.close();
+  });
+}
