@@ -83,7 +83,7 @@ async function listen(t: TestContext, react: (socket: Socket) => void) {
   return { port: address.port, sockets };
 }
 
-test("a try ends whatever the receiver does, and leaves no connection", async (t) => {
+test("a try ends whatever the receiver does, and leaves no connection", { timeout: maxWaitMs }, async (t) => {
   const servers = await Promise.all(Object.values(sick).map(([, react]) => listen(t, react)));
   const urls = servers.map(({ port }) => `http://127.0.0.1:${port}/`);
   const answers = await answersOf(t, urls, { allowLoopback: true });
@@ -95,7 +95,9 @@ test("a try ends whatever the receiver does, and leaves no connection", async (t
   await until("all connections to be closed", () => servers.every(({ sockets }) => sockets.size === 0));
 });
 
-test("a try ends at its deadline at the latest: in the lookup, the handshake or the answer", async (t) => {
+test("a try ends at its deadline at the latest: in the lookup, the handshake or the answer", {
+  timeout: maxWaitMs,
+}, async (t) => {
   const queries = await silenceNames(t);
   const servers = await Promise.all(Object.values(stuck).map(([, react]) => listen(t, react)));
   const urls = servers.map(({ port }) => `http://127.0.0.1:${port}/`);
@@ -198,12 +200,16 @@ test("retries leave slots to first tries, and the first tries of all accounts co
   assert.equal(posted().length, maxTriesUnderWay);
 });
 
-test("tries that are given up at the end are nowhere recorded, and made again", async (t) => {
+test("tries have 15 seconds; those given up at the end are nowhere recorded", {
+  timeout: maxWaitMs,
+}, async (t) => {
   const { world, receiver } = await silentReceiver(t);
+  const timers = t.mock.method(globalThis, "setTimeout");
   const [id] = world.due("a", receiver.url());
   const before = world.delivery(id);
   const delivering = world.webhooks.deliverDue(now);
   await until("the post", () => receiver.held.length === 1);
+  assert.ok(timers.mock.calls.some(({ arguments: [, ms] }) => ms === 15_000));
   world.webhooks.stop();
   const write = t.mock.method(world.store, "updateDelivery");
   await delivering;

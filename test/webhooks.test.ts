@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { Resolver } from "node:dns/promises";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { maxTries } from "../server/webhooks.ts";
-import { dueEvent, later, now, Receiver, secret, World } from "./quota-events.ts";
+import { answersOf, dueEvent, later, now, Receiver, secret, World } from "./quota-events.ts";
 import { until } from "./server.ts";
 
 /** How events are delivered. */
@@ -155,4 +158,22 @@ test("a try that couldn't read the database is made again", async (t) => {
   await world.webhooks.deliverDue(later(1000));
   await world.webhooks.deliverDue(later(86_400_000));
   assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
+});
+
+test("what went wrong is said in one short line, even when a stranger has the word", async (t) => {
+  t.mock.method(Resolver.prototype, "resolve4", async () => {
+    throw new Error(`no\u001b[2J such\n\thost ${"x".repeat(1000)}`);
+  });
+  t.mock.method(Resolver.prototype, "resolve6", async () => []);
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const address = closed.address();
+  assert.ok(typeof address === "object" && address !== null);
+  closed.close();
+  await once(closed, "close");
+  const urls = ["https://hooks.example.com/", `http://localhost:${address.port}/`];
+  assert.deepEqual(await answersOf(t, urls, { allowLoopback: true }), [
+    `no [2J such host ${"x".repeat(200)}`.slice(0, 200),
+    "ECONNREFUSED",
+  ]);
 });
