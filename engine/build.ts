@@ -1,5 +1,4 @@
-import { validity } from "./arrow.ts";
-import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
+import { encodeText, hundredthsLength, type TextColumn, utf8, validity, writeHundredths } from "./encode.ts";
 import { DataError } from "./errors.ts";
 import {
   allocateImage,

@@ -1,15 +1,8 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import {
-  attachImage,
-  buildImage,
-  DataError,
-  decodeSnapshot,
-  encodePrices,
-  textOf,
-  versionName,
-} from "../engine/index.ts";
+import { buildImage, decodeSnapshot } from "../engine/load.ts";
+import { attachImage, DataError, encodePrices, textOf, versionName } from "../engine/query.ts";
 import type { FromLoad, LoadData } from "./messages.ts";
 
 /** A loader thread: reads one snapshot file, verifies it, builds its image, and ends. WebAssembly keeps its memory until then. */
