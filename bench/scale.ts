@@ -8,8 +8,9 @@ import { join, resolve } from "node:path";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { attachImage, encodePrices, findGroup, type Image, sealSnapshot, textOf } from "../engine/index.ts";
+import { openFile, readHead, stateOf } from "../server/files.ts";
+import { Loads } from "../server/loads.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
-import { loadSnapshot } from "../server/snapshots.ts";
 import { spreadOf } from "./measure.ts";
 
 /*
@@ -66,6 +67,18 @@ function write(rows: number, folder: string): string {
   return publishSnapshot(folder, dataYear, (revision) =>
     sealSnapshot(syntheticContent({ dataYear, revision, rows, seed })),
   );
+}
+
+/** Loads a file as a server does. */
+async function loadSnapshot(path: string): Promise<SharedArrayBuffer> {
+  const state = await stateOf(path);
+  const file = state && (await openFile(path, state.signature));
+  assert.ok(state && file, path);
+  const head = await readHead(file, path);
+  await file.handle.close();
+  const image = await new Loads().load({ ...state, name: path, path, head, onRows: () => {} });
+  assert.ok(image, path);
+  return image;
 }
 
 async function load(file: string): Promise<Loaded> {

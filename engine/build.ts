@@ -15,8 +15,13 @@ import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths } from "./statistics.ts";
 import { type Document, indexText, indexWords, nameField, placeField } from "./text.ts";
 
-/** Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only. */
-export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
+/**
+ * Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only.
+ *
+ * @param maxBytes of the image, whose size is known before it is allocated
+ * @throws SizeError when the image would be larger
+ */
+export function buildImage(snapshot: Snapshot, maxBytes = maxImageBytes): SharedArrayBuffer {
   const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const { order, groupStart } = orderRows(snapshot);
   const columns = {
@@ -98,6 +103,7 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       procedureByRank: counts.procedures,
     },
     versionName(provenance),
+    maxBytes,
   );
   for (const name of Object.keys(columns) as (keyof typeof columns)[]) {
     image[`${name}Offsets`].set(columns[name].offsets);

@@ -5,10 +5,8 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
-import { attachImage, encodeSnapshot, sealSnapshot } from "../engine/index.ts";
+import { encodeSnapshot } from "../engine/index.ts";
 import { monthName, monthOf } from "../server/limits.ts";
-import { loadSnapshot } from "../server/snapshots.ts";
 import { Store } from "../server/store.ts";
 import { damages, seededRandom, snapshotOf, testProvenance } from "./fixtures.ts";
 import {
@@ -270,15 +268,6 @@ describe("a running server", { concurrency: 4 }, () => {
     assert.deepEqual(logged(server, "data version retired"), []);
     assert.equal(logged(server, "snapshots can't be listed").length, 1);
     assert.equal(await answering(server, "/versions/2023"), "2023.1");
-  });
-
-  test("a loader that runs out of memory refuses its file and nothing else", async () => {
-    const folder = temporaryFolder();
-    const file = path.join(folder, "2024.1.parquet");
-    const options = { dataYear: 2024, revision: 1, rows: 100_000, seed: defaultSampleSeed };
-    writeFileSync(file, encodeSnapshot(sealSnapshot(syntheticContent(options))));
-    await assert.rejects(loadSnapshot(file, undefined, 8), { name: "DataError", message: /memory/ });
-    assert.equal(attachImage(await loadSnapshot(file)).describe.counts.rows, options.rows);
   });
 
   test("a second server on the same STATE_DIR is refused", async () => {
