@@ -53,17 +53,29 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
   return { footer, metadata };
 }
 
-/** Memory beside the JavaScript heap that it takes to read a snapshot and to build its image, without the image. */
-export function loadBytes({ footer, metadata }: SnapshotHead): number {
+/** What loading a snapshot may take at most, in bytes, before it is known how long its texts are. */
+export interface LoadNeed {
+  /** Outside of the JavaScript heap, to read it and to build its image, without the image. */
+  buffers: number;
+  /** On the heap, to read it. */
+  heap: number;
+}
+
+export function loadNeed({ footer: { groups, columns }, metadata }: SnapshotHead): LoadNeed {
   const largest = (sizes: number[]) => sizes.reduce((a, b) => Math.max(a, b), 0);
-  const chunks = footer.groups.flatMap((group) => group.chunks);
-  return (
-    metadata.rows * bytesPerRow +
-    largest(footer.groups.map((group) => group.rows)) * bytesPerGroupRow +
-    // A chunk as it lies in the file, a page of it decompressed, and once more while that is checked.
-    largest(chunks.map(({ length, decodedLength }) => length + 2 * decodedLength)) +
-    metadata.procedures * bytesPerProcedure
+  const textBytes = groups.map(({ chunks }) =>
+    chunks.reduce((sum, { decodedLength }, i) => sum + (columns[i].type === "INT32" ? 0 : decodedLength), 0),
   );
+  return {
+    buffers:
+      metadata.rows * bytesPerRow +
+      largest(groups.map((group) => group.rows)) * bytesPerGroupRow +
+      // A chunk as it lies in the file, a page of it decompressed, and once more while that is checked.
+      largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => chunk.length + 2 * chunk.decodedLength))) +
+      metadata.procedures * bytesPerProcedure,
+    // A text of a few bytes is a value of some dozen; what the groups before had may be kept.
+    heap: 6 * largest(textBytes) + 2 * textBytes.reduce((sum, bytes) => sum + bytes, 0),
+  };
 }
 
 /** Wraps what is thrown at a damaged file; its own few words tell an operator little, so they come last. */

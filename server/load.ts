@@ -6,7 +6,7 @@ import type { FromLoad, LoadData } from "./messages.ts";
 
 /** A loader thread: reads one snapshot file, verifies it, builds its image, and ends. */
 
-const { name, fd, size, maxImageBytes }: LoadData = workerData;
+const { name, fd, size, limits }: LoadData = workerData;
 
 /** Reads a part of the file, which the control thread has opened. */
 function read(start: number, length: number): Uint8Array {
@@ -21,7 +21,7 @@ function read(start: number, length: number): Uint8Array {
 
 function load(): SharedArrayBuffer {
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot({ size, read }, name, onRows), maxImageBytes);
+  const image = buildImage(decodeSnapshot({ size, read }, name, onRows), limits);
   checkQuery(image);
   return image;
 }

@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
-import { loadBytes, type SnapshotHead } from "../engine/load.ts";
+import { loadNeed, type SnapshotHead } from "../engine/load.ts";
 import { DataError, SizeError } from "../engine/query.ts";
 import { type OpenFile, openFile } from "./files.ts";
 import type { FromLoad, LoadData } from "./messages.ts";
@@ -16,12 +16,15 @@ const smallShare = 0.25;
 const maxSmallRows = 250_000;
 /** After so long a load is given up. The largest snapshot takes less than two minutes on one core. */
 const maxLoadMs = 600_000;
-/** What a loader may take beside what `loadBytes` says: its heap and the image, with hardly a row and for each one. */
+/** A loader's heap before it reads anything. */
 const minHeapBytes = 40 * megabyte;
-const minBytes = 56 * megabyte;
-const bytesPerRow = 384;
-/** Of what is beyond `minHeapBytes`, what the heap may take; the rest is for the image. */
+/** What building usually takes beside what `loadNeed` says, with hardly a row and for each one. */
+const minBuildBytes = 16 * megabyte;
+const buildBytesPerRow = 384;
+/** Of that, what texts on the heap may take; the rest is for the image. */
 const heapShare = 0.25;
+/** How far V8's limit is beyond what a load's own limits allow: reaching it may end the process. */
+const heapReserve = 2;
 const maxYoungGenerationSizeMb = 8;
 
 /** A load that is wanted. */
@@ -44,6 +47,12 @@ interface Waiting {
   share: number;
   resolve: (image: SharedArrayBuffer | undefined) => void;
   reject: (error: unknown) => void;
+}
+
+/** Without what building takes. */
+function leastBytes(head: SnapshotHead): number {
+  const { buffers, heap } = loadNeed(head);
+  return buffers + heap + minHeapBytes;
 }
 
 /** Memory of this machine, or of the container where that has less. */
@@ -80,8 +89,8 @@ export class Loads {
   async load(wanted: Wanted): Promise<SharedArrayBuffer | undefined> {
     const { name, head } = wanted;
     const { rows } = head.metadata;
-    const least = loadBytes(head) + minHeapBytes;
-    const usual = loadBytes(head) + minBytes + rows * bytesPerRow;
+    const least = leastBytes(head);
+    const usual = least + minBuildBytes + rows * buildBytesPerRow;
     if (least > this.#maxLargeBytes)
       throw new DataError(
         `${name}: memory to load it`,
@@ -163,11 +172,11 @@ async function startThread(
   share: number,
   maxMs: number,
 ) {
-  const free = share - loadBytes(head);
-  const heapBytes = minHeapBytes + (free - minHeapBytes) * heapShare;
-  const workerData: LoadData = { name, fd: handle.fd, size, maxImageBytes: free - heapBytes };
+  const free = share - leastBytes(head);
+  const heap = loadNeed(head).heap + Math.floor(free * heapShare);
+  const workerData: LoadData = { name, fd: handle.fd, size, limits: { heap, image: Math.floor(free * (1 - heapShare)) } };
   const resourceLimits = {
-    maxOldGenerationSizeMb: Math.ceil(heapBytes / megabyte),
+    maxOldGenerationSizeMb: Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte),
     maxYoungGenerationSizeMb,
   };
   let thread: Worker;
@@ -191,7 +200,7 @@ async function startThread(
       else if (message.type === "loaded") resolve(message.image);
       else reject(failureOf(message));
     });
-    thread.once("error", (error) => reject(isOutOfMemory(error) ? tooLarge(name, heapBytes) : error));
+    thread.once("error", (error) => reject(isOutOfMemory(error) ? tooLarge(name) : error));
     thread.once("exit", () => {
       clearTimeout(timer);
       reject(new Error("the loader ended without a result"));
@@ -204,8 +213,8 @@ function isOutOfMemory(error: Error): boolean {
   return "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 }
 
-function tooLarge(name: string, heapBytes: number): SizeError {
-  return new SizeError(`${name}: memory to load it`, `more than ${mebibytes(heapBytes)} MiB of heap`, "less");
+function tooLarge(name: string): SizeError {
+  return new SizeError(`${name}: memory to load it`, "no end", "a heap of the usual size");
 }
 
 /** The error that a loader has reported. */

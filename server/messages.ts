@@ -1,3 +1,5 @@
+import type { BuildLimits } from "../engine/load.ts";
+
 /** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
 
 /** The images to serve, newest version first, and the ISO time at which each was loaded. */
@@ -28,7 +30,7 @@ export interface LoadData {
   /** The file, open for reading as long as the thread lives. */
   fd: number;
   size: number;
-  maxImageBytes: number;
+  limits: BuildLimits;
 }
 
 export type FromLoad =
