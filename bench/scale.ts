@@ -225,13 +225,14 @@ function createKey(stateDir: string): string {
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "scale-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const stateDir = join(folder, "state");
-  const key = createKey(stateDir);
   const table: Record<string, number>[] = [];
   const files: string[] = [];
   for (const rows of sizes) {
     const datasetsDir = join(folder, String(rows));
     mkdirSync(datasetsDir);
+    // A state each: in one of them a version's number means one content.
+    const stateDir = join(folder, `state of ${rows}`);
+    const key = createKey(stateDir);
     const file = await inProcess<string>({ do: "write", rows, folder: datasetsDir });
     files.push(file);
     const loaded = await inProcess<Loaded>({ do: "load", file });

@@ -174,7 +174,12 @@ async function startThread(
 ) {
   const free = share - leastBytes(head);
   const heap = loadNeed(head).heap + Math.floor(free * heapShare);
-  const workerData: LoadData = { name, fd: handle.fd, size, limits: { heap, image: Math.floor(free * (1 - heapShare)) } };
+  const workerData: LoadData = {
+    name,
+    fd: handle.fd,
+    size,
+    limits: { heap, image: Math.floor(free * (1 - heapShare)) },
+  };
   const resourceLimits = {
     maxOldGenerationSizeMb: Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte),
     maxYoungGenerationSizeMb,

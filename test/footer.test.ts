@@ -25,8 +25,8 @@ const hostile: [name: string, footer: number[], message: RegExp][] = [
   ],
   ["a number that doesn't end", [0x16, ...Array(200_000).fill(0xff), 0], /a number beyond 2\^53/],
   [
-    "zeros in front of a number that don't end",
-    [0x16, ...Array(200_000).fill(0x80), 0],
+    "zeros before a text's length that don't end",
+    [0x18, ...Array(200).fill(0x80), 0],
     /a number beyond 2\^53/,
   ],
   ["text longer than the file", [0x18, 0xff, 0xff, 0x7f, 65], /an early end/],
