@@ -87,3 +87,15 @@ test("a file that is another one by the time of its turn isn't loaded", async ()
   writeFileSync(wanted.path, "another");
   assert.equal(await new Loads().load(wanted), undefined);
 });
+
+test("what came last is loaded first, so that it doesn't wait behind what has lain there", async () => {
+  const loads = new Loads(90 * mebibyte);
+  const order: number[] = [];
+  const load = async (age: number) => {
+    await loads.load(await wantedOf(small, new Date(1000 - age)));
+    order.push(age);
+  };
+  const first = loads.load(await wantedOf(small));
+  await Promise.all([first, load(3), load(2), load(1)]);
+  assert.deepEqual(order, [1, 2, 3]);
+});
