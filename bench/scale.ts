@@ -16,8 +16,9 @@ import {
   sealSnapshot,
   textOf,
 } from "../engine/index.ts";
+import { openFile, readHead, stateOf } from "../server/files.ts";
+import { Loads } from "../server/loads.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
-import { loadSnapshot } from "../server/snapshots.ts";
 import { spreadOf } from "./measure.ts";
 
 /*
@@ -74,6 +75,18 @@ function write(rows: number, folder: string): string {
   return publishSnapshot(folder, dataYear, [], (revision) =>
     encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
   );
+}
+
+/** Loads a file as a server does. */
+async function loadSnapshot(path: string): Promise<SharedArrayBuffer> {
+  const state = await stateOf(path);
+  const file = state && (await openFile(path, state.signature));
+  assert.ok(state && file, path);
+  const head = await readHead(file, path);
+  await file.handle.close();
+  const image = await new Loads().load({ ...state, name: path, path, head, onRows: () => {} });
+  assert.ok(image, path);
+  return image;
 }
 
 async function load(file: string): Promise<Loaded> {
@@ -220,13 +233,14 @@ function createKey(stateDir: string): string {
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "scale-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const stateDir = join(folder, "state");
-  const key = createKey(stateDir);
   const table: Record<string, number>[] = [];
   const files: string[] = [];
   for (const rows of sizes) {
     const datasetsDir = join(folder, String(rows));
     mkdirSync(datasetsDir);
+    // A state each: in one of them a version's number means one content.
+    const stateDir = join(folder, `state of ${rows}`);
+    const key = createKey(stateDir);
     const file = await inProcess<string>({ do: "write", rows, folder: datasetsDir });
     files.push(file);
     const loaded = await inProcess<Loaded>({ do: "load", file });

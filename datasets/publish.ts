@@ -12,8 +12,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { readParquetFooter } from "../engine/footer.ts";
-import { DataError, decodeSnapshot, versionName } from "../engine/index.ts";
+import {
+  DataError,
+  decodeSnapshot,
+  headBytes,
+  readSnapshotHead,
+  snapshotFooterRange,
+  tailBytes,
+  versionName,
+} from "../engine/index.ts";
 import { makeFolder } from "./folder.ts";
 import type { KnownVersion } from "./registry.ts";
 
@@ -87,7 +94,7 @@ function checksumOf(path: string, version: string, contentSha256: string): strin
   try {
     if (!statSync(path).isFile()) return undefined;
     const bytes = readFileSync(path);
-    const claimed = metadataOf(bytes).get("content_sha256");
+    const claimed = claimedChecksum(bytes, path);
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
     // The footer's word is not enough to leave an import out: damaged rows aren't there.
     const snapshot = decodeSnapshot(bytes, path);
@@ -99,9 +106,11 @@ function checksumOf(path: string, version: string, contentSha256: string): strin
   }
 }
 
-/** What a snapshot file says of itself, which takes no reading of its rows. */
-function metadataOf(bytes: Uint8Array): Map<string, string> {
-  return readParquetFooter(bytes).metadata;
+/** The checksum of its rows that a snapshot file names, which takes no reading of them. */
+function claimedChecksum(bytes: Uint8Array, subject: string): string | undefined {
+  const [head, tail] = [bytes.subarray(0, headBytes), bytes.subarray(-tailBytes)];
+  const { start, length } = snapshotFooterRange(bytes.length, head, tail, subject);
+  return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata.content_sha256;
 }
 
 function namesIn(outDir: string): string[] {

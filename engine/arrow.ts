@@ -1,6 +1,5 @@
 import * as arrow from "apache-arrow";
 import type { Image } from "./image.ts";
-import { blank } from "./schema.ts";
 
 /** A snapshot's rows as an Arrow table over the image's memory; nothing is copied. */
 export function imageTable(image: Image): arrow.Table {
@@ -36,15 +35,4 @@ export function imageTable(image: Image): arrow.Table {
     submitted_charge_cents: amounts(image.charge, image.chargeValidity),
     medicare_allowed_cents: amounts(image.allowed, image.allowedValidity),
   });
-}
-
-/** Arrow's validity bitmap of a column of amounts: bit i is 0 where amount i is blank. */
-export function validity(amounts: Int32Array): { nullBitmap: Uint8Array; nullCount: number } {
-  const nullBitmap = new Uint8Array(Math.ceil(amounts.length / 8));
-  let nullCount = 0;
-  for (let i = 0; i < amounts.length; i++) {
-    if (amounts[i] === blank) nullCount++;
-    else nullBitmap[i >> 3] |= 1 << (i & 7);
-  }
-  return { nullBitmap, nullCount };
 }

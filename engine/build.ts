@@ -1,6 +1,5 @@
-import { validity } from "./arrow.ts";
-import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
-import { DataError } from "./errors.ts";
+import { encodeText, hundredthsLength, type TextColumn, utf8, validity, writeHundredths } from "./encode.ts";
+import { DataError, SizeError } from "./errors.ts";
 import {
   allocateImage,
   type Description,
@@ -15,8 +14,26 @@ import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths } from "./statistics.ts";
 import { type Document, indexText, indexWords, nameField, placeField } from "./text.ts";
 
-/** Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only. */
-export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
+/** What building an image may take, in bytes. */
+export interface BuildLimits {
+  image: number;
+  /** Of texts on the JavaScript heap. Past its end the whole process would go, so they are counted before. */
+  heap: number;
+}
+
+/** On the heap: of a facility or procedure, a character of its texts, a word in them, and a word not seen before. */
+const bytesPerDocument = 512;
+const bytesPerCharacter = 16;
+const bytesPerWord = 48;
+const bytesPerDistinctWord = 640;
+
+/**
+ * Builds the image of a snapshot: sorts, sums up and encodes. O(rows), runs at load only.
+ *
+ * @throws SizeError when that would take more than the limits, before it is taken
+ */
+export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
+  if (limits !== undefined) checkTexts(snapshot, limits.heap);
   const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const { order, groupStart, groupRows, groupSuppressed } = orderRows(snapshot);
   const columns = {
@@ -100,6 +117,7 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
       procedureByRank: counts.procedures,
     },
     versionName(provenance),
+    limits?.image ?? maxImageBytes,
   );
   for (const name of Object.keys(columns) as (keyof typeof columns)[]) {
     image[`${name}Offsets`].set(columns[name].offsets);
@@ -136,6 +154,29 @@ export function buildImage(snapshot: Snapshot): SharedArrayBuffer {
     image[`${kind}ByRank`].set(byRank);
   }
   return image.buffer;
+}
+
+function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
+  const words = new Set<string>();
+  let bytes = 0;
+  const count = (texts: string[], extra: number) => {
+    for (const text of texts) {
+      bytes += extra + text.length * bytesPerCharacter;
+      for (const word of indexWords(text)) {
+        bytes += bytesPerWord + (words.has(word) ? 0 : bytesPerDistinctWord) + word.length;
+        words.add(word);
+      }
+      if (bytes > maxBytes)
+        throw new SizeError(
+          `texts of ${versionName(provenance)}`,
+          `${bytes} bytes or more`,
+          `at most ${maxBytes}`,
+        );
+    }
+  };
+  count(facilities.name, bytesPerDocument);
+  count(facilities.city, 0);
+  count(procedures.name, bytesPerDocument);
 }
 
 /** The words to find a facility by: its name, its city, and its state's code and name. */

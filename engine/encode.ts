@@ -1,3 +1,5 @@
+import { blank } from "./schema.ts";
+
 /** Writes JSON into bytes. Amounts are written digit by digit: the same text as `JSON.stringify(cents / 100)`. */
 
 const zero = 48;
@@ -56,4 +58,15 @@ export function encodeText(values: string[]): TextColumn {
     offsets[i + 1] = end;
   }
   return { offsets, bytes };
+}
+
+/** Arrow's validity bitmap of a column of amounts: bit i is 0 where amount i is blank. */
+export function validity(amounts: Int32Array): { nullBitmap: Uint8Array; nullCount: number } {
+  const nullBitmap = new Uint8Array(Math.ceil(amounts.length / 8));
+  let nullCount = 0;
+  for (let i = 0; i < amounts.length; i++) {
+    if (amounts[i] === blank) nullCount++;
+    else nullBitmap[i >> 3] |= 1 << (i & 7);
+  }
+  return { nullBitmap, nullCount };
 }

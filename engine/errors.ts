@@ -1,10 +1,20 @@
 /** Data that can't be trusted. The message says subject, found and expected, and is fit for an operator's eyes. */
 export class DataError extends Error {
+  readonly subject: string;
+  readonly found: string;
+  readonly expected: string;
+
   constructor(subject: string, found: string, expected: string) {
     super(`${subject}: found ${found}, expected ${expected}`);
     this.name = "DataError";
+    this.subject = subject;
+    this.found = found;
+    this.expected = expected;
   }
 }
+
+/** Data that may be good, and need more memory than there is for them. */
+export class SizeError extends DataError {}
 
 /** Input as shown in a message: one line, quoted, at most 64 characters of it. */
 export function shown(value: string): string {

@@ -1,145 +1,129 @@
+import { countOf, listOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
+
 /*
- * The footer of a Parquet file, as far as it has to be known before anything else of the file is read. The readers at
- * hand trust it: a list's length is allocated as it stands there, so that 33 hostile bytes can cost gigabytes.
- * Here every length is held against the bytes that are left. Thrift compact protocol, parquet-format 2.
+ * The footer of a Parquet file: what the file says of itself, read before anything else of it. It isn't trusted. What
+ * follows from it is held against the file's size here, and against the pages where they are read. parquet-format 2.
  */
 
 export interface ParquetFooter {
   rows: number;
-  /** Rows of each row group. */
-  groupRows: number[];
-  /** Of all columns together, without their compression. */
-  decodedBytes: number;
+  columns: ColumnSchema[];
+  groups: RowGroup[];
   metadata: Map<string, string>;
 }
 
+export interface ColumnSchema {
+  name: string;
+  /** As Parquet calls it, e.g. `INT32`. */
+  type: string;
+  isOptional: boolean;
+}
+
+export interface RowGroup {
+  rows: number;
+  /** As many as the file has columns, in their order. */
+  chunks: ColumnChunk[];
+}
+
+/** The pages of a column in a row group. */
+export interface ColumnChunk {
+  /** As Parquet calls it, e.g. `ZSTD`. */
+  codec: string;
+  values: number;
+  /** Of all pages with their headers, as they lie in the file. */
+  start: number;
+  length: number;
+  /** Of the same when they are decompressed. */
+  decodedLength: number;
+}
+
+/** Bytes of a file that may be in memory, or not. */
+export interface ByteSource {
+  size: number;
+  /** @returns exactly these bytes; the caller makes sure that they lie within the size */
+  read(start: number, length: number): Uint8Array;
+}
+
+export function bytesSource(bytes: Uint8Array): ByteSource {
+  return { size: bytes.length, read: (start, length) => bytes.subarray(start, start + length) };
+}
+
+/** The magic at the file's start. */
+export const headBytes = 4;
+/** The footer's length and the magic at its end. */
+export const tailBytes = 8;
 /** Far above the footer of the largest snapshot. */
 const maxFooterBytes = 2 ** 18;
-const maxDepth = 16;
 const magic = "PAR1";
-
-type Struct = Map<number, Value>;
-type Value = number | boolean | string | Value[] | Struct;
+const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
+/** By Parquet's names. zstd is what snapshots are written with. */
+export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
+const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
 
 /**
- * @param bytes the whole file
+ * Where the footer of a file lies.
+ *
+ * @param size of the file, in bytes
+ * @throws Error, in its own few words, when it is no Parquet file
+ */
+export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
+  if (size < headBytes + tailBytes || text(head) !== magic || text(tail.subarray(4)) !== magic)
+    throw new Error("no PAR1 at both ends");
+  const length = new DataView(tail.buffer, tail.byteOffset).getUint32(0, true);
+  if (length > size - headBytes - tailBytes || length > maxFooterBytes)
+    throw new Error(`a footer of ${length} bytes`);
+  return { start: size - tailBytes - length, length };
+}
+
+/**
+ * @param bytes the footer alone
+ * @param end where it starts in the file, and so where the pages end
  * @throws Error, in its own few words, when it is no footer of a Parquet file
  */
-export function readParquetFooter(bytes: Uint8Array): ParquetFooter {
-  const text = (start: number, end: number) => Buffer.from(bytes.subarray(start, end)).toString("latin1");
-  if (bytes.length < 12 || text(0, 4) !== magic || text(bytes.length - 4, bytes.length) !== magic)
-    throw new Error("no PAR1 at both ends");
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true);
-  if (length > bytes.length - 12 || length > maxFooterBytes) throw new Error(`a footer of ${length} bytes`);
-  const end = bytes.length - 8;
-  const footer = new ThriftReader(bytes.subarray(end - length, end)).struct(0);
-
-  const groups = list(footer.get(4)).map(struct);
-  let decodedBytes = 0;
-  for (const group of groups)
-    for (const column of list(group.get(1))) decodedBytes += count(struct(struct(column).get(3)).get(6));
+export function parseFooter(bytes: Uint8Array, end: number): ParquetFooter {
+  const footer = new ThriftReader(bytes).struct();
+  const [root, ...columns] = listOf(footer.get(2)).map(structOf);
+  if (root === undefined || countOf(root.get(5)) !== columns.length) throw new Error("nested columns");
   const metadata = new Map<string, string>();
-  for (const pair of list(footer.get(5)).map(struct)) {
+  for (const pair of listOf(footer.get(5)).map(structOf)) {
     const [key, value] = [pair.get(1), pair.get(2)];
     if (typeof key === "string" && typeof value === "string") metadata.set(key, value);
   }
   return {
-    rows: count(footer.get(3)),
-    groupRows: groups.map((group) => count(group.get(3))),
-    decodedBytes,
+    rows: countOf(footer.get(3)),
+    columns: columns.map(columnSchema),
+    groups: listOf(footer.get(4)).map((value) => rowGroup(structOf(value), columns.length, end)),
     metadata,
   };
 }
 
-function list(value: Value | undefined): Value[] {
-  if (!Array.isArray(value)) throw new Error("a list is missing");
-  return value;
+function columnSchema(column: Struct): ColumnSchema {
+  const [name, repetition] = [column.get(4), column.get(3)];
+  if (typeof name !== "string" || column.get(5)) throw new Error("nested columns");
+  if (repetition !== 0 && repetition !== 1) throw new Error("a repeated column");
+  return { name, type: types[countOf(column.get(1))] ?? "unknown", isOptional: repetition === 1 };
 }
 
-function struct(value: Value | undefined): Struct {
-  if (!(value instanceof Map)) throw new Error("a structure is missing");
-  return value;
+function rowGroup(group: Struct, columns: number, end: number): RowGroup {
+  const chunks = listOf(group.get(1)).map((value) => columnChunk(structOf(value), end));
+  if (chunks.length !== columns) throw new Error(`${chunks.length} chunks of ${columns} columns`);
+  return { rows: countOf(group.get(3)), chunks };
 }
 
-function count(value: Value | undefined): number {
-  if (typeof value !== "number" || value < 0) throw new Error("a count is missing");
-  return value;
-}
-
-class ThriftReader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  struct(depth: number): Struct {
-    if (depth > maxDepth) throw new Error("structures too deep");
-    const fields: Struct = new Map();
-    let id = 0;
-    for (;;) {
-      const header = this.#byte();
-      if (header === 0) return fields;
-      id = header >> 4 === 0 ? this.#integer() : id + (header >> 4);
-      const type = header & 15;
-      // A boolean field's value is its type.
-      fields.set(id, type === 1 || type === 2 ? type === 1 : this.#value(type, depth));
-    }
-  }
-
-  #value(type: number, depth: number): Value {
-    switch (type) {
-      case 1:
-      case 2:
-      case 3:
-        return this.#byte();
-      case 4:
-      case 5:
-      case 6:
-        return this.#integer();
-      case 7:
-        this.#take(8);
-        return 0;
-      case 8:
-        return Buffer.from(this.#take(this.#varint())).toString("utf8");
-      case 9: {
-        const header = this.#byte();
-        const length = header >> 4 === 15 ? this.#varint() : header >> 4;
-        // Every element takes a byte at least.
-        if (length > this.#bytes.length - this.#at) throw new Error(`a list of ${length}`);
-        return Array.from({ length }, () => this.#value(header & 15, depth + 1));
-      }
-      case 12:
-        return this.struct(depth + 1);
-      default:
-        throw new Error(`a value of type ${type}`);
-    }
-  }
-
-  #byte(): number {
-    return this.#take(1)[0];
-  }
-
-  #take(length: number): Uint8Array {
-    if (length > this.#bytes.length - this.#at) throw new Error("an early end");
-    this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
-  }
-
-  #varint(): number {
-    let value = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const byte = this.#byte();
-      value += (byte & 127) * scale;
-      if (value > Number.MAX_SAFE_INTEGER) throw new Error("a number beyond 2^53");
-      if (byte < 128) return value;
-    }
-  }
-
-  /** Zigzag: 0, −1, 1, −2, … */
-  #integer(): number {
-    const coded = this.#varint();
-    return coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2;
-  }
+function columnChunk(column: Struct, end: number): ColumnChunk {
+  const data = structOf(column.get(3));
+  if (column.has(1)) throw new Error("a chunk in another file");
+  const [pages, dictionary] = [countOf(data.get(9)), data.get(11)];
+  // Some writers give 0 where there is no dictionary.
+  const start = typeof dictionary === "number" && dictionary > 0 ? Math.min(dictionary, pages) : pages;
+  const length = countOf(data.get(7));
+  if (start < headBytes || start + length > end) throw new Error("a chunk outside the file");
+  return {
+    codec: codecs[countOf(data.get(4))] ?? "unknown",
+    values: countOf(data.get(5)),
+    start,
+    length,
+    decodedLength: countOf(data.get(6)),
+  };
 }

@@ -1,4 +1,4 @@
-import { DataError } from "./errors.ts";
+import { DataError, SizeError } from "./errors.ts";
 import { type Counts, type Provenance, stateCodes } from "./schema.ts";
 
 /*
@@ -206,10 +206,17 @@ function viewSections(buffer: SharedArrayBuffer, extents: number[][]): Sections 
   return Object.fromEntries(views);
 }
 
-/** Allocates a buffer in which each section has the length given, in elements, and writes the header. */
+/**
+ * Allocates a buffer in which each section has the length given, in elements, and writes the header.
+ *
+ * @param maxBytes of the whole
+ * @throws SizeError when it would be larger
+ * @throws DataError when it would be larger than any image can be
+ */
 export function allocateImage(
   lengths: Record<SectionName, number>,
   subject: string,
+  maxBytes: number,
 ): Sections & { buffer: SharedArrayBuffer } {
   let end = headerWords * 4;
   const extents = sectionNames.map((name) => {
@@ -223,6 +230,7 @@ export function allocateImage(
       `${end} bytes`,
       `at most ${maxImageBytes}, as positions have 32 bits`,
     );
+  if (end > maxBytes) throw new SizeError(`image of ${subject}`, `${end} bytes`, `at most ${maxBytes}`);
   const buffer = new SharedArrayBuffer(end);
   new Uint32Array(buffer, 0, headerWords).set([
     magic,

@@ -1,7 +1,7 @@
 /** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
 export { imageTable } from "./arrow.ts";
-export { buildImage } from "./build.ts";
-export { decodeSnapshot, encodeSnapshot } from "./parquet.ts";
+export * from "./load.ts";
+export { encodeSnapshot } from "./parquet-writer.ts";
 export * from "./query.ts";
 export {
   arrange,

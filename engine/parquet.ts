@@ -1,23 +1,20 @@
-import * as arrow from "apache-arrow";
-import * as parquet from "parquet-wasm";
-import * as v from "valibot";
-import { validity } from "./arrow.ts";
 import { DataError, shown } from "./errors.ts";
-import { type ParquetFooter, readParquetFooter } from "./footer.ts";
 import {
-  amountColumns,
+  type ByteSource,
+  bytesSource,
+  headBytes,
+  type ParquetFooter,
+  type RowGroup,
+  tailBytes,
+} from "./footer.ts";
+import { guarded, readSnapshotHead, type SnapshotHead, snapshotFooterRange } from "./head.ts";
+import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } from "./pages.ts";
+import {
   blank,
   type Counts,
   ccnPattern,
-  columnBytesAllowance,
-  maxColumnBytesPerRow,
-  maxImageRows,
   maxNameCharacters,
-  maxSnapshotFileBytes,
-  maxSnapshotRows,
-  metadataSchema,
   procedureCodePattern,
-  schemaVersion,
   stateNames,
   stringColumns,
 } from "./schema.ts";
@@ -34,89 +31,22 @@ import {
   type SnapshotContent,
 } from "./snapshot.ts";
 
-/** A snapshot as a Parquet file: zstd, dictionary-coded strings, `null` for blank amounts, metadata in the footer. */
-export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
-  const { provenance, counts, facilities, procedures, rows } = snapshot;
-  const table = new arrow.Table({
-    ccn: dictionaryVector(rows.facility, facilities.ccn),
-    facility: dictionaryVector(rows.facility, facilities.name),
-    city: dictionaryVector(rows.facility, facilities.city),
-    state: dictionaryVector(rows.facility, facilities.state),
-    procedure_code: dictionaryVector(rows.procedure, procedures.code),
-    procedure_name: dictionaryVector(rows.procedure, procedures.name),
-    submitted_charge_cents: amountVector(rows.charge),
-    medicare_allowed_cents: amountVector(rows.allowed),
-  });
-  const metadata: Record<string, string> = {
-    schema_version: String(schemaVersion),
-    data_year: String(provenance.dataYear),
-    revision: String(provenance.revision),
-    title: provenance.title,
-    publisher: provenance.publisher,
-    source_url: provenance.sourceUrl ?? "",
-    released: provenance.released ?? "",
-    caveat: provenance.caveat,
-    rows: String(counts.rows),
-    priced_rows: String(counts.pricedRows),
-    suppressed_rows: String(counts.suppressedRows),
-    incomplete_rows: String(counts.incompleteRows),
-    facilities: String(counts.facilities),
-    procedures: String(counts.procedures),
-    sha256: snapshot.sha256,
-    content_sha256: snapshot.contentSha256,
-    ...(provenance.sourceSha256 === null ? {} : { source_sha256: provenance.sourceSha256 }),
-  } satisfies v.InferInput<typeof metadataSchema>;
-  const properties = new parquet.WriterPropertiesBuilder()
-    .setCompression(parquet.Compression.ZSTD)
-    .setStatisticsEnabled(parquet.EnabledStatistics.None)
-    .setCreatedBy("healthcare-charge-query-service")
-    .setKeyValueMetadata(new Map(Object.entries(metadata)))
-    .build();
-  return parquet.writeParquet(parquet.Table.fromIPCStream(arrow.tableToIPC(table, "stream")), properties);
-}
-
-/** Arrow's IPC writer drops a buffer that two columns share, so every column gets a copy of its own. */
-function dictionaryVector(codes: Int32Array, values: string[]) {
-  return arrow.makeVector(
-    arrow.makeData({
-      type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
-      length: codes.length,
-      nullCount: 0,
-      data: codes.slice(),
-      dictionary: arrow.vectorFromArray(values, new arrow.Utf8()),
-    }),
-  );
-}
-
-function amountVector(amounts: Int32Array) {
-  const { nullBitmap, nullCount } = validity(amounts);
-  return arrow.makeVector(
-    arrow.makeData({
-      type: new arrow.Int32(),
-      length: amounts.length,
-      nullCount,
-      nullBitmap,
-      data: amounts.slice(),
-    }),
-  );
-}
-
 /**
- * Reads and verifies a snapshot file. The footer is read first, and nothing is decompressed that it says is too large.
+ * Reads and verifies a snapshot file. The footer is read first, and then one column of a row group at a time: memory
+ * stays what `loadBytes` says.
  *
- * @param bytes the whole Parquet file
+ * @param file the whole Parquet file
  * @param subject what to call it in errors, usually the file's name
  * @param onRows told how many rows are read so far, a row group at a time
  * @throws DataError whatever is wrong with it
  */
 export function decodeSnapshot(
-  bytes: Uint8Array,
+  file: ByteSource | Uint8Array,
   subject: string,
   onRows?: (rows: number) => void,
 ): Snapshot {
-  const footer = readFooter(bytes, subject);
-  const metadata = checkedMetadata(footer, subject);
-  checkSizes(footer, metadata.rows, metadata.priced_rows, subject);
+  const source = file instanceof Uint8Array ? bytesSource(file) : file;
+  const { footer, metadata } = headOf(source, subject);
   const content: SnapshotContent = {
     provenance: {
       dataYear: metadata.data_year,
@@ -128,7 +58,7 @@ export function decodeSnapshot(
       caveat: metadata.caveat,
       sourceSha256: metadata.source_sha256 ?? null,
     },
-    ...readColumns(bytes, footer, metadata.rows, subject, onRows),
+    ...readColumns(source, footer, metadata.rows, subject, onRows),
   };
   checkKeys(content, subject);
   const counts = countRows(content);
@@ -159,72 +89,17 @@ export function decodeSnapshot(
   return { ...content, counts, sha256, contentSha256 };
 }
 
-/** Wraps what a library throws at a damaged file; its own words tell an operator little, so they come last. */
-function guarded<T>(subject: string, part: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof DataError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new DataError(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable snapshot");
-  }
+function headOf(file: ByteSource, subject: string): SnapshotHead {
+  const { size } = file;
+  const head = file.read(0, Math.min(size, headBytes));
+  const tail = file.read(Math.max(0, size - tailBytes), Math.min(size, tailBytes));
+  const { start, length } = snapshotFooterRange(size, head, tail, subject);
+  return readSnapshotHead(file.read(start, length), start, subject);
 }
 
-function readFooter(bytes: Uint8Array, subject: string): ParquetFooter {
-  if (bytes.length > maxSnapshotFileBytes)
-    throw new DataError(`${subject}: size`, `${bytes.length} bytes`, `at most ${maxSnapshotFileBytes}`);
-  if (Buffer.from(bytes.subarray(0, 4)).toString("latin1") !== "PAR1")
-    throw new DataError(
-      subject,
-      bytes.length === 0 ? "an empty file" : "no Parquet file",
-      "a Parquet snapshot",
-    );
-  return guarded(subject, "footer", () => readParquetFooter(bytes));
-}
-
-function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
-  const parsed = v.safeParse(metadataSchema, Object.fromEntries(metadata));
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  const key = v.getDotPath(issue) ?? "metadata";
-  const found = metadata.get(key);
-  const expected = issue.expected ?? issue.message;
-  throw new DataError(
-    `${subject}: metadata ${key}`,
-    found === undefined ? "nothing" : shown(found),
-    expected,
-  );
-}
-
-function checkSizes(
-  { groupRows, rows: footerRows, decodedBytes }: ParquetFooter,
-  rows: number,
-  pricedRows: number,
-  subject: string,
-): void {
-  if (rows > maxSnapshotRows)
-    throw new DataError(`${subject}: rows`, String(rows), `at most ${maxSnapshotRows}`);
-  const found = groupRows.reduce((sum, group) => sum + group, 0);
-  if (footerRows !== rows || found !== rows)
-    throw new DataError(`${subject}: rows in the footer`, String(footerRows), `${rows} as in its metadata`);
-  if (pricedRows > maxImageRows)
-    throw new DataError(
-      `${subject}: priced rows`,
-      String(pricedRows),
-      `at most ${maxImageRows}, as an image has 4 GiB`,
-    );
-  const ceiling = columnBytesAllowance + rows * maxColumnBytesPerRow;
-  if (decodedBytes > ceiling)
-    throw new DataError(
-      `${subject}: decoded size`,
-      `${decodedBytes} bytes`,
-      `at most ${ceiling} for ${rows} rows`,
-    );
-}
-
-/** Reads one row group at a time, so that memory in WebAssembly stays that of the largest one. */
+/** Reads one row group at a time, so that what is read at once stays that of the largest one. */
 function readColumns(
-  bytes: Uint8Array,
+  file: ByteSource,
   footer: ParquetFooter,
   length: number,
   subject: string,
@@ -240,16 +115,16 @@ function readColumns(
   const procedures: Procedures = { code: [], name: [] };
   const procedureIndex = new Map<string, number>();
   let filled = 0;
-  for (let group = 0; group < footer.groupRows.length; group++) {
-    const batch = guarded(subject, `row group ${group + 1}`, () => readGroup(bytes, footer, group, subject));
-    for (const [i, name] of amountColumns.entries())
-      batch.amounts(name, i === 0 ? rows.charge : rows.allowed, filled);
+  for (const group of footer.groups) {
+    const texts = (name: (typeof stringColumns)[number]) => readTexts(file, footer, group, name, subject);
+    const [ccn, name, city, state, code, label] = stringColumns.map(texts);
+    readAmounts(file, footer, group, "submitted_charge_cents", rows.charge.subarray(filled), subject);
+    readAmounts(file, footer, group, "medicare_allowed_cents", rows.allowed.subarray(filled), subject);
 
-    const [ccn, name, city, state, code, label] = stringColumns.map((column) => batch.strings(column));
     const known: number[] = [];
     let facility = facilities.ccn.length - 1;
     let previous = -1;
-    for (let i = 0; i < batch.length; i++) {
+    for (let i = 0; i < group.rows; i++) {
       const sameFacility =
         previous >= 0 &&
         ccn.codes[i] === ccn.codes[previous] &&
@@ -280,7 +155,7 @@ function readColumns(
         );
       rows.procedure[filled + i] = procedure;
     }
-    filled += batch.length;
+    filled += group.rows;
     onRows?.(filled);
   }
   const order = ascending(procedures.code);
@@ -294,53 +169,54 @@ function readColumns(
   };
 }
 
-function readGroup(bytes: Uint8Array, footer: ParquetFooter, group: number, subject: string) {
-  const length = footer.groupRows[group];
-  const read = parquet.readParquet(bytes, { rowGroups: [group], batchSize: Math.max(1, length) });
-  const table = arrow.tableFromIPC(read.intoIPCStream());
-  const found = table.schema.fields.map((field) => `${field.name}: ${field.type}`).join(", ");
-  const expected = [
-    ...stringColumns.map((name) => `${name}: Dictionary<Int32, Utf8>`),
-    ...amountColumns.map((name) => `${name}: Int32`),
-  ].join(", ");
-  if (found !== expected) throw new DataError(`${subject}: columns`, found, expected);
-  if (table.numRows !== length || table.batches.length !== (length === 0 ? 0 : 1))
-    throw new DataError(`${subject}: rows in row group ${group + 1}`, String(table.numRows), String(length));
+/** Codes into the distinct values of a string column, each decoded once. */
+function readTexts(
+  file: ByteSource,
+  footer: ParquetFooter,
+  group: RowGroup,
+  name: string,
+  subject: string,
+): ColumnValues<string> {
+  const column = readValues(file, footer, group, name, plainText, subject);
+  if (column.codes.includes(-1)) throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
+  const long = column.values.find((value) => value.length > maxNameCharacters);
+  if (long !== undefined)
+    throw new DataError(
+      `${subject}: column ${name}`,
+      `${long.length} characters`,
+      `at most ${maxNameCharacters}`,
+    );
+  return column;
+}
 
-  const column = (name: string) => {
-    const data = table.getChild(name)?.data[0];
-    if (data === undefined) throw new DataError(`${subject}: column ${name}`, "nothing", "values");
-    return data;
-  };
-  return {
-    length,
-    /** Codes into the distinct values of a string column, each decoded once. */
-    strings(name: string): { codes: Int32Array; values: string[] } {
-      const data = column(name);
-      if (data.nullCount > 0) throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
-      const bytes = data.dictionary?.byteLength ?? 0;
-      if (bytes > columnBytesAllowance + length * maxColumnBytesPerRow)
-        throw new DataError(`${subject}: column ${name}`, `${bytes} bytes`, `fewer for ${length} rows`);
-      const values = Array.from(data.dictionary ?? [], String);
-      const long = values.find((value) => value.length > maxNameCharacters);
-      if (long !== undefined)
-        throw new DataError(
-          `${subject}: column ${name}`,
-          `${long.length} characters`,
-          `at most ${maxNameCharacters}`,
-        );
-      return { codes: data.values, values };
-    },
-    amounts(name: string, into: Int32Array, offset: number): void {
-      const data = column(name);
-      const amounts: Int32Array = data.values;
-      for (let i = 0; i < length; i++) {
-        if (data.nullCount > 0 && !data.getValid(i)) into[offset + i] = blank;
-        else if (amounts[i] >= 0) into[offset + i] = amounts[i];
-        else throw new DataError(`${subject}: ${name}`, String(amounts[i]), "no negative amount");
-      }
-    },
-  };
+function readAmounts(
+  file: ByteSource,
+  footer: ParquetFooter,
+  group: RowGroup,
+  name: string,
+  into: Int32Array,
+  subject: string,
+): void {
+  const { codes, values } = readValues(file, footer, group, name, plainInt32, subject);
+  const negative = values.find((value) => value < 0);
+  if (negative !== undefined)
+    throw new DataError(`${subject}: ${name}`, String(negative), "no negative amount");
+  for (let i = 0; i < codes.length; i++) into[i] = codes[i] < 0 ? blank : values[codes[i]];
+}
+
+function readValues<Value>(
+  file: ByteSource,
+  { columns, groups }: ParquetFooter,
+  group: RowGroup,
+  name: string,
+  type: PlainType<Value>,
+  subject: string,
+): ColumnValues<Value> {
+  const at = columns.findIndex((column) => column.name === name);
+  const part = `column ${name}${groups.length > 1 ? ` of row group ${groups.indexOf(group) + 1}` : ""}`;
+  return guarded(subject, part, () =>
+    readColumn(file, group.chunks[at], group.rows, columns[at].isOptional, type),
+  );
 }
 
 function enterFacility(facilities: Facilities, [ccn, name, city, state]: string[], subject: string): number {

@@ -1,32 +1,33 @@
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { readSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
-import {
-  attachImage,
-  buildImage,
-  DataError,
-  decodeSnapshot,
-  encodePrices,
-  textOf,
-  versionName,
-} from "../engine/index.ts";
+import { buildImage, decodeSnapshot } from "../engine/load.ts";
+import { attachImage, DataError, encodePrices, SizeError, textOf } from "../engine/query.ts";
 import type { FromLoad, LoadData } from "./messages.ts";
 
-/** A loader thread: reads one snapshot file, verifies it, builds its image, and ends. WebAssembly keeps its memory until then. */
+/** A loader thread: reads one snapshot file, verifies it, builds its image, and ends. */
 
-function load(file: string, onRows: (rows: number) => void): SharedArrayBuffer {
-  const name = basename(file);
-  const snapshot = decodeSnapshot(readFileSync(file), name, onRows);
-  const version = versionName(snapshot.provenance);
-  if (name !== `${version}.parquet`)
-    throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
-  const image = buildImage(snapshot);
-  checkQuery(image, name);
+const { name, fd, size, limits }: LoadData = workerData;
+
+/** Reads a part of the file, which the control thread has opened. */
+function read(start: number, length: number): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let filled = 0; filled < length; ) {
+    const count = readSync(fd, bytes, filled, length - filled, start + filled);
+    if (count === 0) throw new DataError(`${name}: size`, `${start + filled} bytes`, `${size} bytes`);
+    filled += count;
+  }
+  return bytes;
+}
+
+function load(): SharedArrayBuffer {
+  const onRows = (rows: number) => send({ type: "progress", rows });
+  const image = buildImage(decodeSnapshot({ size, read }, name, onRows), limits);
+  checkQuery(image);
   return image;
 }
 
 /** Asks the image one price query, as a client would get it, before any client can. */
-function checkQuery(buffer: SharedArrayBuffer, name: string): void {
+function checkQuery(buffer: SharedArrayBuffer): void {
   const image = attachImage(buffer);
   const group = image.groupStart.findIndex((start, i) => i > 0 && start > image.groupStart[i - 1]) - 1;
   if (group < 0) throw new DataError(name, "no priced row", "at least one");
@@ -36,12 +37,24 @@ function checkQuery(buffer: SharedArrayBuffer, name: string): void {
     throw new DataError(`${name}: a price query`, `${data.length} rows`, `${facilities}`);
 }
 
+function failed(error: unknown): FromLoad {
+  if (error instanceof DataError) {
+    const { subject, found, expected } = error;
+    const cause = error instanceof SizeError ? "size" : "content";
+    return { type: "failed", cause, words: [subject, found, expected] };
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  // Of the system are what its calls return, and memory that it doesn't give.
+  if ((error instanceof Error && "syscall" in error) || /allocation failed/.test(reason))
+    return { type: "failed", cause: "system", words: [name, reason] };
+  return { type: "failed", cause: "content", words: [name, reason, "a snapshot that can be loaded"] };
+}
+
 if (parentPort === null) throw new Error("load.ts runs in a thread, started by the control thread");
 const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
-const { file }: LoadData = workerData;
 try {
-  send({ type: "loaded", image: load(file, (rows) => send({ type: "progress", rows })) });
+  send({ type: "loaded", image: load() });
 } catch (error) {
-  send({ type: "refused", reason: error instanceof Error ? error.message : String(error) });
+  send(failed(error));
 }

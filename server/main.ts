@@ -7,14 +7,16 @@ import { Accounts } from "./accounts.ts";
 import { asksForHelp, readServerSettings, type Settings, serverHelp } from "./config.ts";
 import { Connections, maxConnections } from "./connections.ts";
 import { Directory } from "./directory.ts";
+import { listSnapshots } from "./files.ts";
 import { generateKey, hashKey, KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
+import { Loads } from "./loads.ts";
 import { lockFolder } from "./lock.ts";
 import { Metrics } from "./metrics.ts";
 import { opsServer } from "./ops.ts";
 import { plans } from "./plans.ts";
 import { listenAlone } from "./port.ts";
-import { listSnapshots, SnapshotFolder } from "./snapshots.ts";
+import { SnapshotFolder } from "./snapshots.ts";
 import { Store, type StoredEvent } from "./store.ts";
 import { ServingThreads } from "./threads.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -118,8 +120,14 @@ async function start(
     await writeSample(datasetsDir, settings.stateDir);
   }
   let threads: ServingThreads | undefined;
-  const snapshots = new SnapshotFolder(datasetsDir, log, metrics, async (images) => threads?.publish(images));
-  while ((await snapshots.scan()) && snapshots.images().length === 0) await delay(settleStepMs);
+  const snapshots = new SnapshotFolder(datasetsDir, {
+    log,
+    metrics,
+    registry: store,
+    loads: new Loads(),
+    publish: async (images) => threads?.publish(images),
+  });
+  while ((await snapshots.settle()) && snapshots.images().length === 0) await delay(settleStepMs);
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
 
@@ -193,6 +201,7 @@ async function start(
   const serving = threads;
   return async () => {
     ready = false;
+    snapshots.close();
     await serving.stop();
     for (const timer of timers) clearInterval(timer);
     webhooks.stop();

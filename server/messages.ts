@@ -1,3 +1,5 @@
+import type { BuildLimits } from "../engine/load.ts";
+
 /** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
 
 /** The images to serve, newest version first, and the ISO time at which each was loaded. */
@@ -25,10 +27,16 @@ export type FromServe =
   | { type: "error"; stack: string };
 
 export interface LoadData {
-  file: string;
+  /** What to call the file in errors. */
+  name: string;
+  /** The file, open for reading as long as the thread lives. */
+  fd: number;
+  size: number;
+  limits: BuildLimits;
 }
 
 export type FromLoad =
   | { type: "progress"; rows: number }
   | { type: "loaded"; image: SharedArrayBuffer }
-  | { type: "refused"; reason: string };
+  /** By what the file holds, by memory that its image would need, or by the system; for a DataError its three parts. */
+  | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

@@ -9,6 +9,11 @@ export class Metrics {
     help: "Snapshot files that were refused, a file once per content",
     registers: [this.registry],
   });
+  readonly snapshotsUnreadable = new Gauge({
+    name: "hcqs_snapshots_unreadable",
+    help: "Snapshot files that the system doesn't let the server read or load now; they are tried again",
+    registers: [this.registry],
+  });
   readonly snapshotChanges = new Counter({
     name: "hcqs_snapshot_changes_total",
     help: "Data versions published or retired since the start",

@@ -1,61 +1,30 @@
-import { readdirSync, statSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import type { Logger } from "pino";
+import type { SnapshotHead } from "../engine/load.ts";
 import { attachImage, DataError, type Image, versionName } from "../engine/query.ts";
-import type { FromLoad, LoadData, Published } from "./messages.ts";
+import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./files.ts";
+import type { Loads } from "./loads.ts";
+import type { Published } from "./messages.ts";
 import type { Metrics } from "./metrics.ts";
 import { collectGarbage } from "./runtime.ts";
+import type { Store } from "./store.ts";
 
-/** JavaScript heap of a loader thread; a file that needs more is refused. */
-const maxLoaderHeapMb = 2048;
 /** A file that changed less than this ago may still be written: what is wrong with it is not yet held against it. */
 const settleMs = 1500;
 /** A load that takes longer than this says in the log how far it is. */
 const progressMs = 2000;
 
-/**
- * The snapshot files in a folder; none where there is no such folder.
- *
- * @throws DataError when the folder can't be read
- */
-export function listSnapshots(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => name.endsWith(".parquet") && !name.startsWith("."))
-      .sort();
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
-    throw new DataError(`DATASETS_DIR ${folder}`, String(error), "a folder that can be read");
-  }
-}
+/** Where it is kept what each version's number stands for. */
+export type Registry = Pick<Store, "version" | "serveVersion" | "servedVersions" | "retireVersion">;
 
-/**
- * Loads a snapshot file in a thread of its own, which ends afterwards.
- *
- * @throws DataError when the file is refused, whatever the reason
- */
-export async function loadSnapshot(
-  file: string,
-  onRows: (rows: number) => void = () => {},
-  heapMb = maxLoaderHeapMb,
-): Promise<SharedArrayBuffer> {
-  const workerData: LoadData = { file };
-  const thread = new Worker(new URL("./load.ts", import.meta.url), {
-    workerData,
-    resourceLimits: { maxOldGenerationSizeMb: heapMb },
-  });
-  return new Promise((resolve, reject) => {
-    const refuse = (reason: string) => reject(new DataError(file, reason, "a snapshot that can be loaded"));
-    thread.on("message", (message: FromLoad) => {
-      if (message.type === "progress") onRows(message.rows);
-      else if (message.type === "loaded") resolve(message.image);
-      else reject(new Error(message.reason));
-    });
-    thread.once("error", (error) => refuse(error.message));
-    thread.once("exit", () => refuse("an end of its thread without a result"));
-  });
+/** What a snapshot folder works with. */
+export interface Surroundings {
+  log: Logger;
+  metrics: Metrics;
+  registry: Registry;
+  loads: Pick<Loads, "load">;
+  /** Serves these images, newest version first; done when no answer comes from others any more. */
+  publish: (images: Published) => Promise<void>;
 }
 
 function newestFirst(a: Image, b: Image): number {
@@ -63,27 +32,47 @@ function newestFirst(a: Image, b: Image): number {
   return y.dataYear - x.dataYear || y.revision - x.revision;
 }
 
-/** Keeps what is served in step with a folder: a new file is loaded and published, a deleted one retired. */
+interface Served {
+  image: Image;
+  loadedAt: string;
+}
+
+/** An image that the registry can't be told of yet. */
+interface Loaded {
+  signature: string;
+  image: Image;
+}
+
+/**
+ * Keeps what is served in step with a folder: a new file is loaded and published, a deleted one retired, each as soon
+ * as it itself is done.
+ */
 export class SnapshotFolder {
   readonly #folder: string;
-  readonly #log: Logger;
-  readonly #metrics: Metrics;
-  readonly #publish: (images: Published) => Promise<void>;
-  /** The state of each file that was loaded or refused; a file is looked at again when it changes. */
+  readonly #with: Surroundings;
+  /** The signature of each file that was served or refused; a file is looked at again when it changes. */
   readonly #seen = new Map<string, string>();
-  readonly #served = new Map<string, { image: Image; loadedAt: string }>();
+  /** What the system said last of each file that it doesn't let us read or load, or enter into the registry. */
+  readonly #troubles = new Map<string, string>();
+  /** Files that are being looked at or loaded. */
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #loaded = new Map<string, Loaded>();
+  readonly #served = new Map<string, Served>();
   /** The file of the last version, which stays when it is deleted. */
   #kept: string | undefined;
   #unreadable = false;
-  #scanning: Promise<boolean> | undefined;
-  #settling = false;
+  #scanning: Promise<void> | undefined;
+  /** Publications come one after the other. */
+  #publishing: Promise<void> = Promise.resolve();
+  #isSettling = false;
+  /** Whether the registry may have versions as served that aren't. */
+  #isRegistryDue = true;
+  #registryTrouble: string | undefined;
+  #isClosed = false;
 
-  /** @param publish serves these images, newest version first; done when no answer comes from others any more */
-  constructor(folder: string, log: Logger, metrics: Metrics, publish: (images: Published) => Promise<void>) {
+  constructor(folder: string, surroundings: Surroundings) {
     this.#folder = folder;
-    this.#log = log;
-    this.#metrics = metrics;
-    this.#publish = publish;
+    this.#with = surroundings;
   }
 
   /** What is served, newest version first. */
@@ -98,141 +87,257 @@ export class SnapshotFolder {
   }
 
   /**
-   * Looks at the folder once. A call during another one is that one.
-   *
-   * @returns whether a file may still be being written, so that another look is due
+   * Looks at the folder once: retires what is gone, and starts to load what is new. A call during another one is that
+   * one.
    */
-  scan(): Promise<boolean> {
+  scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
     });
     return this.#scanning;
   }
 
-  async #scan(): Promise<boolean> {
-    this.#settling = false;
-    const states = this.#list();
-    if (states === undefined) return false;
-    const loaded = await this.#loadChanged(states);
-    const retired = this.#retire(states);
-    for (const name of this.#seen.keys()) if (!states.has(name)) this.#seen.delete(name);
-    if (loaded.length === 0 && retired.length === 0) return this.#settling;
+  /**
+   * Looks at the folder, and waits until everything in it is published or refused.
+   *
+   * @returns whether a file may still be being written, so that another look is due
+   */
+  async settle(): Promise<boolean> {
+    this.#isSettling = false;
+    await this.scan();
+    while (this.#working.size > 0) await Promise.all(this.#working.values());
+    return this.#isSettling;
+  }
 
-    const images = this.images();
-    await this.#publish(this.published());
-    const current = versionName(images[0].describe.provenance);
-    for (const [change, versions] of [
-      ["published", loaded],
-      ["retired", retired],
-    ] as const)
-      for (const version of versions) {
-        this.#metrics.snapshotChanges.inc({ change });
-        this.#log.info({ version, current }, `data version ${change}`);
-      }
-    this.#metrics.snapshotRows.reset();
-    for (const { describe } of images)
-      this.#metrics.snapshotRows.set({ version: versionName(describe.provenance) }, describe.counts.rows);
-    if (retired.length > 0) collectGarbage();
-    return this.#settling;
+  /** From now on nothing is published and nothing written. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #scan(): Promise<void> {
+    if (this.#isClosed) return;
+    const states = await this.#list();
+    if (states === undefined) return;
+    for (const names of [this.#seen, this.#troubles, this.#loaded])
+      for (const name of names.keys()) if (!states.has(name)) names.delete(name);
+    await this.#retire(states);
+    const due = [...states].filter(([name, state]) => this.#isDue(name, state));
+    // What came last first: it isn't to wait for what may have lain there for long.
+    const changedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.changedMs);
+    due.sort(([, a], [, b]) => changedMs(b) - changedMs(a));
+    for (const [name, state] of states)
+      if (!(state instanceof Error) && this.#seen.get(name) === state.signature) this.#troubles.delete(name);
+    for (const [name, state] of due) {
+      if (this.#isClosed) return;
+      if (state instanceof Error) this.#report(name, state);
+      else await this.#take(name, state);
+    }
+    this.#with.metrics.snapshotsUnreadable.set(this.#troubles.size);
+    if (this.#isRegistryDue) this.#writeRetired();
+  }
+
+  #isDue(name: string, state: FileState | Error): boolean {
+    return !this.#working.has(name) && (state instanceof Error || this.#seen.get(name) !== state.signature);
   }
 
   /** Each snapshot file with its state; undefined when the folder can't be read: then nothing changes. */
-  #list(): Map<string, FileState> | undefined {
+  async #list(): Promise<Map<string, FileState | Error> | undefined> {
     try {
-      const states = new Map<string, FileState>();
-      // Without a folder nothing is known of the files: that's not the same as none being there.
-      statSync(this.#folder);
-      for (const name of listSnapshots(this.#folder)) {
-        const state = stateOf(join(this.#folder, name));
-        if (state !== undefined) states.set(name, state);
-      }
+      const states = await listStates(this.#folder);
       this.#unreadable = false;
       return states;
     } catch (error) {
-      if (!this.#unreadable) this.#log.error({ reason: reasonOf(error) }, "snapshots can't be listed");
+      if (!this.#unreadable) this.#with.log.error({ reason: reasonOf(error) }, "snapshots can't be listed");
       this.#unreadable = true;
       return undefined;
     }
   }
 
-  /** Loads new and changed files, as many at a time as there are cores. @returns the versions that came */
-  async #loadChanged(states: Map<string, FileState>): Promise<string[]> {
-    const versions: string[] = [];
-    const changed = [...states].filter(([name, state]) => this.#seen.get(name) !== state.signature).values();
-    const work = async () => {
-      for (const [name, state] of changed) {
-        const version = await this.#load(name, state);
-        if (version !== undefined) versions.push(version);
-      }
-    };
-    await Promise.all(Array.from({ length: availableParallelism() }, work));
-    return versions;
+  /** Looks at what a file says of itself, and starts its load when that is what a snapshot says. */
+  async #take(name: string, state: FileState): Promise<void> {
+    try {
+      const image = this.#loaded.get(name);
+      if (image?.signature === state.signature) return await this.#serve(name, state, image.image);
+      const head = await this.#readHead(name, state);
+      if (head === undefined) return this.#lookAgain();
+      const work = this.#load(name, state, head).finally(() => this.#working.delete(name));
+      this.#working.set(name, work);
+    } catch (error) {
+      await this.#fail(name, state, error);
+    }
   }
 
-  async #load(name: string, state: FileState): Promise<string | undefined> {
-    const file = join(this.#folder, name);
+  async #readHead(name: string, { signature, otherThanFile }: FileState): Promise<SnapshotHead | undefined> {
+    if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
+    const file = await openFile(join(this.#folder, name), signature);
+    if (file === undefined) return undefined;
+    try {
+      const head = await readHead(file, name);
+      const { data_year, revision, sha256 } = head.metadata;
+      this.#checkPromise(name, `${data_year}.${revision}`, sha256);
+      return head;
+    } finally {
+      await file.handle.close();
+    }
+  }
+
+  /** @throws DataError when a file isn't named by its version, or its number has been given to other content */
+  #checkPromise(name: string, version: string, sha256: string): void {
+    if (name !== `${version}.parquet`)
+      throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
+    const loaded = this.#served.get(name)?.image.describe.sha256;
+    if (loaded !== undefined && loaded !== sha256)
+      throw new DataError(`${name}: content of a version that is loaded`, sha256, loaded);
+    const known = consulted(() => this.#with.registry.version(version));
+    if (known !== undefined && known.sha256 !== sha256)
+      throw new DataError(
+        `${name}: content of a version that was served since ${known.first_served}`,
+        sha256,
+        known.sha256,
+      );
+  }
+
+  async #load(name: string, state: FileState, head: SnapshotHead): Promise<void> {
+    const { log, loads } = this.#with;
     const started = performance.now();
     let reported = started;
     const onRows = (rows: number) => {
       if (performance.now() - reported < progressMs) return;
       reported = performance.now();
-      this.#log.info({ file: name, rows }, "loading snapshot");
+      log.info({ file: name, rows }, "loading snapshot");
     };
     try {
-      const image = attachImage(await loadSnapshot(file, onRows));
-      const { counts, provenance, sha256 } = image.describe;
-      const known = this.#served.get(name)?.image;
-      if (known !== undefined && known.describe.sha256 !== sha256)
-        throw new DataError(`${name}: content of a version that is loaded`, sha256, known.describe.sha256);
-      this.#seen.set(name, state.signature);
-      if (known !== undefined) return undefined;
-      this.#served.set(name, { image, loadedAt: new Date().toISOString() });
-      this.#log.info(
-        { file: name, ms: Math.round(performance.now() - started), ...counts },
-        "snapshot loaded",
-      );
-      return versionName(provenance);
+      const { signature, changedMs } = state;
+      const path = join(this.#folder, name);
+      const buffer = await loads.load({ name, path, signature, changedMs, head, onRows });
+      if (buffer === undefined) return this.#lookAgain();
+      const image = attachImage(buffer);
+      const ms = Math.round(performance.now() - started);
+      if (!this.#served.has(name)) log.info({ file: name, ms, ...image.describe.counts }, "snapshot loaded");
+      await this.#serve(name, state, image);
     } catch (error) {
-      // Perhaps it is still being written: then it is tried again, until it rests.
-      const now = stateOf(file);
-      if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs) {
-        this.#settling = true;
-        return undefined;
-      }
-      this.#seen.set(name, state.signature);
-      this.#metrics.snapshotsRefused.inc();
-      const serving = this.images().map((image) => versionName(image.describe.provenance));
-      this.#log.error({ file: name, reason: reasonOf(error), serving }, "snapshot refused");
-      return undefined;
+      await this.#fail(name, state, error);
     }
   }
 
-  /** Takes out the versions whose files are gone. @returns those versions */
-  #retire(states: Map<string, FileState>): string[] {
-    const gone = [...this.#served.keys()].filter((name) => !states.has(name));
+  /** Enters a version into the registry, and then publishes it. */
+  async #serve(name: string, { signature }: FileState, image: Image): Promise<void> {
+    if (this.#isClosed) return;
+    const { provenance, sha256, contentSha256 } = image.describe;
+    const version = versionName(provenance);
+    this.#checkPromise(name, version, sha256);
+    this.#loaded.set(name, { signature, image });
+    consulted(() => this.#with.registry.serveVersion(version, sha256, contentSha256, new Date()));
+    this.#loaded.delete(name);
+    this.#troubles.delete(name);
+    this.#seen.set(name, signature);
+    if (this.#served.has(name)) return;
+    this.#served.set(name, { image, loadedAt: new Date().toISOString() });
+    await this.#publish("published", [version]);
+  }
+
+  #publish(change: "published" | "retired", versions: string[]): Promise<void> {
+    const { log, metrics, publish } = this.#with;
+    this.#publishing = this.#publishing
+      .catch(() => {})
+      .then(async () => {
+        const images = this.images();
+        await publish(this.published());
+        const current = versionName(images[0].describe.provenance);
+        for (const version of versions) {
+          metrics.snapshotChanges.inc({ change });
+          log.info({ version, current }, `data version ${change}`);
+        }
+        metrics.snapshotRows.reset();
+        for (const { describe } of images)
+          metrics.snapshotRows.set({ version: versionName(describe.provenance) }, describe.counts.rows);
+      });
+    return this.#publishing;
+  }
+
+  /** Refuses a file for what it holds; what the system refused is tried again with the next look. */
+  async #fail(name: string, state: FileState, error: unknown): Promise<void> {
+    if (this.#isClosed) return;
+    if (!(error instanceof DataError)) return this.#report(name, error);
+    // Perhaps it is still being written: then it is tried again, until it rests.
+    const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
+    if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
+      return this.#lookAgain();
+    this.#troubles.delete(name);
+    this.#seen.set(name, state.signature);
+    this.#isRegistryDue = true;
+    this.#with.metrics.snapshotsRefused.inc();
+    const serving = this.images().map((image) => versionName(image.describe.provenance));
+    this.#with.log.error({ file: name, reason: error.message, serving }, "snapshot refused");
+  }
+
+  #report(name: string, error: unknown): void {
+    const reason = reasonOf(error);
+    if (this.#troubles.get(name) === reason) return;
+    this.#troubles.set(name, reason);
+    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet: it is tried again");
+  }
+
+  #lookAgain(): void {
+    this.#isSettling = true;
+  }
+
+  /** Takes out the versions whose files are gone. */
+  async #retire(states: Map<string, FileState | Error>): Promise<void> {
+    const gone = [...this.#served.keys()].filter((name) => isGone(states.get(name)));
     if (gone.length > 0 && gone.length === this.#served.size) {
       const [current] = this.images();
       const kept = `${versionName(current.describe.provenance)}.parquet`;
       gone.splice(gone.indexOf(kept), 1);
       if (this.#kept !== kept)
-        this.#log.error({ file: kept }, "the last data version stays, though its file is gone");
+        this.#with.log.error({ file: kept }, "the last data version stays, though its file is gone");
       this.#kept = kept;
     } else this.#kept = undefined;
-    for (const name of gone) this.#served.delete(name);
-    return gone.map((name) => name.replace(/\.parquet$/, ""));
+    if (gone.length === 0) return;
+    for (const name of gone) {
+      this.#served.delete(name);
+      this.#seen.delete(name);
+    }
+    await this.#publish("retired", gone.map(versionOf));
+    this.#isRegistryDue = true;
+    collectGarbage();
+  }
+
+  /** Tells the registry which versions are served no more: those that were retired, now or while no server ran. */
+  #writeRetired(): void {
+    const { log, registry } = this.#with;
+    try {
+      for (const version of registry.servedVersions()) {
+        const name = `${version}.parquet`;
+        if (!this.#served.has(name) && !this.#working.has(name)) registry.retireVersion(version, new Date());
+      }
+      this.#isRegistryDue = this.#working.size > 0;
+      this.#registryTrouble = undefined;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (this.#registryTrouble !== reason)
+        log.error({ reason }, "retired data versions can't be registered yet");
+      this.#registryTrouble = reason;
+    }
   }
 }
 
-interface FileState {
-  /** Changes whenever the file does. */
-  signature: string;
-  changedMs: number;
+/** A link that leads nowhere is as good as gone. */
+function isGone(state: FileState | Error | undefined): boolean {
+  return state === undefined || isMissing(state);
 }
 
-function stateOf(file: string): FileState | undefined {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined) return undefined;
-  return { signature: `${stat.ino} ${stat.size} ${stat.mtimeMs}`, changedMs: stat.mtimeMs };
+function versionOf(name: string): string {
+  return name.replace(/\.parquet$/, "");
+}
+
+/** What is wrong with the registry is held against no file. */
+function consulted<Result>(ask: () => Result): Result {
+  try {
+    return ask();
+  } catch (error) {
+    throw new Error(`the registry of data versions: ${reasonOf(error)}`);
+  }
 }
 
 function reasonOf(error: unknown): string {

@@ -39,6 +39,15 @@ export interface Changes {
   keys: number;
 }
 
+export interface StoredVersion {
+  version: string;
+  sha256: string;
+  content_sha256: string;
+  first_served: string;
+  /** Null while it is served. */
+  retired: string | null;
+}
+
 export type Delivery = "none" | "pending" | "delivered" | "failed";
 
 export interface StoredEvent {
@@ -285,6 +294,30 @@ export class Store {
   updateDelivery({ id, state, tries, next_try_at, last_answer }: StoredEvent): void {
     const sql = "UPDATE events SET state = ?, tries = ?, next_try_at = ?, last_answer = ? WHERE id = ?";
     this.#run(sql, state, tries, next_try_at, last_answer, id);
+  }
+
+  /** What a version's number stands for; undefined when it was never served. */
+  version(version: string): StoredVersion | undefined {
+    return this.#all<StoredVersion>("SELECT * FROM versions WHERE version = ?", version)[0];
+  }
+
+  /** Enters that a version is served; when it was served before, its number stands for the same content as then. */
+  serveVersion(version: string, sha256: string, contentSha256: string, now: Date): void {
+    // What is served all the time isn't written with each start.
+    if (this.version(version)?.retired === null) return;
+    const sql = `INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)
+      ON CONFLICT (version) DO UPDATE SET retired = NULL`;
+    this.#run(sql, version, sha256, contentSha256, now.toISOString());
+  }
+
+  /** Versions that were served when they were last heard of. */
+  servedVersions(): string[] {
+    const rows = this.#all<StoredVersion>("SELECT * FROM versions WHERE retired IS NULL");
+    return rows.map(({ version }) => version);
+  }
+
+  retireVersion(version: string, now: Date): void {
+    this.#run("UPDATE versions SET retired = ? WHERE version = ?", now.toISOString(), version);
   }
 
   #prepare(sql: string): Database.Statement<unknown[], unknown> {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
-import { readParquetFooter } from "../engine/footer.ts";
+import { parseFooter } from "../engine/footer.ts";
 import {
   arrange,
   blank,
@@ -265,7 +265,8 @@ export function columnsOf({ facilities, procedures, rows }: Snapshot): Column[] 
 
 /** What a snapshot file says of itself, without what its writer adds. */
 export function metadataOf(file: Uint8Array): Map<string, string> {
-  const { metadata } = readParquetFooter(file);
+  const start = footerStart(file);
+  const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);
   metadata.delete("ARROW:schema");
   return metadata;
 }

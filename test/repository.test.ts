@@ -43,7 +43,7 @@ test("the top level has the given entries and dotfiles only", () => {
 });
 
 test("the engine imports nothing of the server, the datasets or the world outside", () => {
-  const allowed = ["apache-arrow", "node:crypto", "parquet-wasm", "valibot"];
+  const allowed = ["apache-arrow", "node:crypto", "node:zlib", "parquet-wasm", "valibot"];
   assert.deepEqual(
     importing("engine", (specifier) => !specifier.startsWith("engine/") && !allowed.includes(specifier)),
     [],

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
-import { attachImage, encodeSnapshot, sealSnapshot } from "../engine/index.ts";
+import { encodeSnapshot } from "../engine/index.ts";
 import { monthName, monthOf } from "../server/limits.ts";
-import { loadSnapshot } from "../server/snapshots.ts";
 import { Store } from "../server/store.ts";
 import { damages, seededRandom, snapshotOf, testProvenance } from "./fixtures.ts";
 import {
@@ -272,13 +271,27 @@ describe("a running server", { concurrency: 4 }, () => {
     assert.equal(await answering(server, "/versions/2023"), "2023.1");
   });
 
-  test("a loader that runs out of memory refuses its file and nothing else", async () => {
-    const folder = temporaryFolder();
-    const file = path.join(folder, "2024.1.parquet");
-    const options = { dataYear: 2024, revision: 1, rows: 100_000, seed: defaultSampleSeed };
-    writeFileSync(file, encodeSnapshot(sealSnapshot(syntheticContent(options))));
-    await assert.rejects(loadSnapshot(file, undefined, 8), { name: "DataError", message: /memory/ });
-    assert.equal(attachImage(await loadSnapshot(file)).describe.counts.rows, options.rows);
+  test("a number keeps its meaning over a restart, and nothing in the folder keeps a server from ending", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    execFileSync("mkfifo", [path.join(folder, "2025.1.parquet")]);
+    symlinkSync("/dev/zero", path.join(folder, "2025.2.parquet"));
+    unlinkSync(path.join(folder, "2023.1.parquet"));
+    await change(server, "retired", "2023.1");
+    await until("what is no file to be refused", () => logged(server, "snapshot refused").length === 2);
+    assert.equal(await server.stop(), 0);
+
+    put(folder, "2023.1.parquet", fileOf("2023.1", 7), longAgo);
+    const next = await startServer({ datasetsDir: folder, stateDir: server.stateDir });
+    assert.match(
+      String(logged(next, "snapshot refused").find(({ file }) => file === "2023.1.parquet")?.reason),
+      /^2023\.1\.parquet: content of a version that was served since /,
+    );
+    assert.equal(await metric(next, "hcqs_snapshots_refused_total"), 3);
+    put(folder, "2023.1.parquet", fileOf("2023.1"));
+    await change(next, "published", "2023.1");
+    assert.equal(await answering(next, "/versions/2023.1"), "2023.1");
+    assert.equal(await next.stop(), 0);
   });
 
   test("a second server on the same STATE_DIR is refused", async () => {

@@ -1,0 +1,235 @@
+import { constants, zstdDecompressSync } from "node:zlib";
+import { type ByteSource, type ColumnChunk, readableCodecs } from "./footer.ts";
+import { countOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
+
+/*
+ * The pages of a column chunk. A page says itself how many bytes it decompresses to and how many values it has, and
+ * may lie. So nothing is taken at its word: a page gets no more bytes than its header says, a chunk no more than the
+ * footer says, and every value is backed by bytes or by the row count. What a reader like this one doesn't do can't be
+ * used against it: it knows the encodings that writers use for snapshots, and refuses every other one.
+ */
+
+const encodings =
+  "PLAIN GROUP_VAR_INT PLAIN_DICTIONARY RLE BIT_PACKED DELTA_BINARY_PACKED DELTA_LENGTH_BYTE_ARRAY DELTA_BYTE_ARRAY RLE_DICTIONARY BYTE_STREAM_SPLIT".split(
+    " ",
+  );
+const pageTypes = "DATA_PAGE INDEX_PAGE DICTIONARY_PAGE DATA_PAGE_V2".split(" ");
+/** What a decompressor may keep behind it, as a power of two: 8 MiB is what every one must support (RFC 8878). */
+const maxWindowLog = 23;
+/** Of positions in a dictionary: 16 million values. */
+const maxBitWidth = 24;
+/** Of a run's last digit to the base of 128: five make 32 bits. */
+const maxRunScale = 128 ** 4;
+
+/** A page's values, still encoded. */
+interface Page {
+  isDictionary: boolean;
+  values: number;
+  encoding: string;
+  bytes: Uint8Array;
+}
+
+/** The pages of a chunk, one after the other. @throws Error, in its own few words */
+function* pagesOf(file: ByteSource, chunk: ColumnChunk): Generator<Page> {
+  if (!readableCodecs.includes(chunk.codec)) throw new Error(`codec ${chunk.codec}`);
+  const bytes = file.read(chunk.start, chunk.length);
+  let decodedLeft = chunk.decodedLength;
+  let at = 0;
+  while (at < bytes.length) {
+    const reader = new ThriftReader(bytes, at);
+    const header = reader.struct();
+    const [decodedLength, length] = [countOf(header.get(2)), countOf(header.get(3))];
+    decodedLeft -= reader.at - at + decodedLength;
+    at = reader.at + length;
+    if (at > bytes.length || decodedLeft < 0) throw new Error("a page larger than its chunk");
+    const compressed = bytes.subarray(reader.at, at);
+    const page = chunk.codec === "ZSTD" ? decompressed(compressed, decodedLength) : compressed;
+    if (page.length !== decodedLength)
+      throw new Error(`a page of ${page.length} bytes, not ${decodedLength}`);
+    yield { ...valuesOf(header), bytes: page };
+  }
+}
+
+function decompressed(bytes: Uint8Array, length: number): Uint8Array {
+  return zstdDecompressSync(bytes, {
+    // One byte more would be an error, not memory.
+    maxOutputLength: Math.max(1, length),
+    chunkSize: Math.max(64, length),
+    params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog },
+  });
+}
+
+function valuesOf(header: Struct): Omit<Page, "bytes"> {
+  const type = pageTypes[countOf(header.get(1))];
+  if (type !== "DATA_PAGE" && type !== "DICTIONARY_PAGE") throw new Error(`a page of type ${type}`);
+  const isDictionary = type === "DICTIONARY_PAGE";
+  const values = structOf(header.get(isDictionary ? 7 : 5));
+  const encoding = encodings[countOf(values.get(2))] ?? "unknown";
+  if (!isDictionary && encodings[countOf(values.get(3))] !== "RLE") throw new Error("levels that aren't RLE");
+  return { isDictionary, values: countOf(values.get(1)), encoding };
+}
+
+/** How the values of a type lie in a page, plainly encoded. */
+export interface PlainType<Value> {
+  /** Of one value at least. */
+  minBytes: number;
+  /** @returns the position after `count` values from `at` on, each given to `take` */
+  read(bytes: Uint8Array, at: number, count: number, take: (value: Value) => void): number;
+}
+
+export const plainInt32: PlainType<number> = {
+  minBytes: 4,
+  read(bytes, at, count, take) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let i = 0; i < count; i++) take(view.getInt32(at + 4 * i, true));
+    return at + 4 * count;
+  },
+};
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export const plainText: PlainType<string> = {
+  minBytes: 4,
+  read(bytes, at, count, take) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    let start = at;
+    for (let i = 0; i < count; i++) {
+      const end = start + 4 + view.getUint32(start, true);
+      if (end > bytes.length) throw new Error("a text beyond its page");
+      take(decoder.decode(bytes.subarray(start + 4, end)));
+      start = end;
+    }
+    return start;
+  },
+};
+
+/** A column of a row group: for each row the position of its value, −1 where there is none. */
+export interface ColumnValues<Value> {
+  codes: Int32Array;
+  /** Distinct as far as the file's own dictionary is. */
+  values: Value[];
+}
+
+/**
+ * Reads a column of a row group.
+ *
+ * @param rows of the row group
+ * @throws Error, in its own few words, when its pages don't hold what the footer says
+ */
+export function readColumn<Value>(
+  file: ByteSource,
+  chunk: ColumnChunk,
+  rows: number,
+  isOptional: boolean,
+  type: PlainType<Value>,
+): ColumnValues<Value> {
+  if (chunk.values !== rows) throw new Error(`${chunk.values} values in ${rows} rows`);
+  const codes = new Int32Array(rows);
+  const values: Value[] = [];
+  let dictionary = 0;
+  let filled = 0;
+  for (const page of pagesOf(file, chunk)) {
+    const { bytes } = page;
+    if (page.isDictionary) {
+      if (filled > 0 || dictionary > 0) throw new Error("a second dictionary");
+      plainly(page, 0, page.values, type, (value) => values.push(value));
+      dictionary = values.length;
+      continue;
+    }
+    if (page.values > rows - filled) throw new Error(`more than ${rows} values`);
+    const into = codes.subarray(filled, filled + page.values);
+    filled += page.values;
+    let at = 0;
+    let present = into.length;
+    if (isOptional) {
+      at = 4 + lengthAt(bytes);
+      if (at > bytes.length) throw new Error("levels beyond their page");
+      readHybrid(bytes.subarray(4, at), 1, into, into.length);
+      present = into.reduce((sum, level) => sum + level, 0);
+    }
+    // Present values first, side by side; then each to its row.
+    const dense = present === into.length ? into : new Int32Array(present);
+    if (page.encoding === "RLE_DICTIONARY" || page.encoding === "PLAIN_DICTIONARY") {
+      if (present > 0) readHybrid(bytes.subarray(at + 1), bytes[at], dense, present);
+      if (dense.some((code) => code >= dictionary)) throw new Error("a value beyond the dictionary");
+    } else {
+      let next = 0;
+      plainly(page, at, present, type, (value) => {
+        // Rows come by CCN, so that what is said of a facility repeats.
+        if (values.length === dictionary || value !== values[values.length - 1]) values.push(value);
+        dense[next++] = values.length - 1;
+      });
+    }
+    if (dense !== into) spread(dense, into);
+  }
+  if (filled !== rows) throw new Error(`${filled} values in ${rows} rows`);
+  return { codes, values };
+}
+
+/** Levels become codes: the next one where the level is 1, −1 where it is 0. */
+function spread(dense: Int32Array, levels: Int32Array): void {
+  let next = 0;
+  for (let i = 0; i < levels.length; i++) levels[i] = levels[i] === 1 ? dense[next++] : -1;
+}
+
+function plainly<Value>(
+  { encoding, bytes }: Page,
+  at: number,
+  count: number,
+  type: PlainType<Value>,
+  take: (value: Value) => void,
+): void {
+  if (encoding !== "PLAIN" && encoding !== "PLAIN_DICTIONARY") throw new Error(`encoding ${encoding}`);
+  if (count * type.minBytes > bytes.length - at) throw new Error(`${count} values in ${bytes.length} bytes`);
+  type.read(bytes, at, count, take);
+}
+
+function lengthAt(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true);
+}
+
+/**
+ * Reads whole numbers that are written in runs of equal ones and in groups of eight packed ones.
+ *
+ * @param width bits of a number
+ * @param count how many numbers are wanted; what the last group has beyond them is nothing
+ */
+function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: number): void {
+  if (width > maxBitWidth) throw new Error(`numbers of ${width} bits`);
+  const mask = 2 ** width - 1;
+  let at = 0;
+  let filled = 0;
+  const byte = () => {
+    if (at >= bytes.length) throw new Error("an early end of a page");
+    return bytes[at++];
+  };
+  while (filled < count) {
+    let header = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const next = byte();
+      header += (next & 127) * scale;
+      if (next < 128) break;
+      if (scale === maxRunScale) throw new Error("a run that doesn't end");
+    }
+    if (header % 2 === 0) {
+      let value = 0;
+      for (let shift = 0; shift < width; shift += 8) value |= byte() << shift;
+      if (value > mask) throw new Error(`a number of more than ${width} bits`);
+      const end = Math.min(count, filled + header / 2);
+      into.fill(value, filled, end);
+      filled = end;
+      continue;
+    }
+    const packed = Math.min(count - filled, 8 * ((header - 1) / 2));
+    const start = at;
+    if (Math.ceil((packed * width) / 8) > bytes.length - start) throw new Error("an early end of a page");
+    for (let i = 0; i < packed; i++) {
+      const bit = i * width;
+      const from = start + (bit >>> 3);
+      // Four bytes hold any number of 24 bits, wherever it starts; beyond the end they are none of it.
+      const word = bytes[from] | (bytes[from + 1] << 8) | (bytes[from + 2] << 16) | (bytes[from + 3] << 24);
+      into[filled++] = (word >>> (bit & 7)) & mask;
+    }
+    at = start + (8 * ((header - 1) / 2) * width) / 8;
+  }
+}

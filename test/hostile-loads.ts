@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import pino from "pino";
+import { versionName } from "../engine/index.ts";
+import { Loads } from "../server/loads.ts";
+import { Metrics } from "../server/metrics.ts";
+import { SnapshotFolder } from "../server/snapshots.ts";
+import { Store } from "../server/store.ts";
+
+/** Loads a folder's snapshots as a server does, in a process whose memory is measured; started by the tests. */
+
+export interface LoadsReport {
+  served: string[];
+  /** File and reason. */
+  refused: [string, string][];
+  /** The most that the process ever had beyond what it began with. */
+  takenBytes: number;
+}
+
+function memoryBytes(field: "VmRSS" | "VmHWM"): number {
+  const status = readFileSync("/proc/self/status", "utf8");
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
+}
+
+const [folder, stateDir, ceilingBytes] = process.argv.slice(2);
+const refused: LoadsReport["refused"] = [];
+const write = (line: string) => {
+  const { file, reason } = JSON.parse(line);
+  refused.push([file, reason]);
+};
+const snapshots = new SnapshotFolder(folder, {
+  log: pino({ level: "error" }, { write }),
+  metrics: new Metrics(),
+  registry: Store.open(stateDir),
+  loads: new Loads(Number(ceilingBytes)),
+  publish: async () => {},
+});
+const before = memoryBytes("VmRSS");
+await snapshots.settle();
+const report: LoadsReport = {
+  served: snapshots.images().map(({ describe }) => versionName(describe.provenance)),
+  refused,
+  takenBytes: memoryBytes("VmHWM") - before,
+};
+process.stdout.write(JSON.stringify(report));

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { decodeSnapshot, versionName } from "../engine/index.ts";
+import { honestSpec, hostileFiles } from "./hostile-files.ts";
+import type { LoadsReport } from "./hostile-loads.ts";
+import { fileOfSpec } from "./parquet-file.ts";
+import { Running, temporaryFolder } from "./server.ts";
+
+/** Files that lie about their sizes: what they cost before they are refused. */
+
+/** What loads have on a machine of 1 GiB. */
+const ceilingBytes = 2 ** 29;
+/** Far below what a lie would cost; two loads of a few rows have room in it. */
+const fewBytes = 2 ** 27;
+const files = hostileFiles(2024, 2);
+const honest = { name: "2024.1.parquet", bytes: fileOfSpec(honestSpec(1)) };
+
+async function loaded(some: { name: string; bytes: Uint8Array }[], maxBytes: number): Promise<LoadsReport> {
+  const folder = temporaryFolder();
+  const longAgo = new Date(0);
+  for (const { name, bytes } of some) {
+    writeFileSync(path.join(folder, name), bytes);
+    utimesSync(path.join(folder, name), longAgo, longAgo);
+  }
+  const args = [folder, temporaryFolder(), String(maxBytes)];
+  const { code, stdout, stderr } = await new Running("test/hostile-loads.ts", args, {}).finished();
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+test("the file that the hostile ones are made of is a snapshot", () => {
+  const { provenance, counts } = decodeSnapshot(honest.bytes, honest.name);
+  assert.equal(versionName(provenance), "2024.1");
+  assert.equal(counts.rows, 3);
+});
+
+test("pages, dictionaries, texts and runs that lie are refused before they cost anything", async () => {
+  const lying = files.filter(({ lie }) => !lie.includes("million rows"));
+  const { refused, takenBytes } = await loaded(lying, fewBytes);
+  assert.equal(refused.length, lying.length, JSON.stringify(refused));
+  assert.ok(takenBytes < fewBytes, `${takenBytes} bytes`);
+});
+
+test("hostile files of all kinds at once are refused within the ceiling of all loads, and a good one is served", async () => {
+  const { served, refused, takenBytes } = await loaded([...files, honest], ceilingBytes);
+  assert.deepEqual(served, ["2024.1"]);
+  const names = refused.map(([name]) => name);
+  assert.deepEqual(names.sort(), files.map(({ name }) => name).sort());
+  assert.ok(takenBytes < ceilingBytes, `${takenBytes} bytes`);
+});
