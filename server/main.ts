@@ -175,7 +175,10 @@ async function start(
   const scan = () => void snapshots.scan().catch(reportScan);
   onHangup = scan;
   const timers = [
-    repeat("reading accounts and keys", refreshMs, () => accounts.refresh()),
+    repeat("reading accounts and keys", refreshMs, () => {
+      accounts.enterMonths(Date.now());
+      accounts.refresh();
+    }),
     repeat("saving usage", saveMs, () => {
       saved = false;
       logEvents(accounts.save(Date.now()));

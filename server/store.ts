@@ -269,6 +269,12 @@ export class Store {
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
+  /** Requests counted for one account in a month, `YYYY-MM`. */
+  used(account: number, month: string): number {
+    const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
+    return this.#all<{ used: number }>(sql, account, month)[0]?.used ?? 0;
+  }
+
   /** Writes absolute counts, so that writing them twice does no harm. */
   saveUsage(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)

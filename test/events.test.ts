@@ -87,6 +87,7 @@ class World {
 
   /** Counts requests of the first account, and saves. @returns thresholds of the events that are new */
   use(count: number, at = now): number[] {
+    this.accounts.enterMonths(at.getTime());
     for (let i = 0; i < count; i++) {
       this.#steadyMs += 1000;
       this.limits.admit(0, monthOf(at.getTime()), this.#steadyMs);
