@@ -10,3 +10,8 @@ export class DataError extends Error {
 export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
+
+/** What was thrown, in words. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,6 +1,6 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
 export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
-export { DataError, shown } from "./errors.ts";
+export { DataError, reasonOf, shown } from "./errors.ts";
 export {
   describeFacility,
   type FacilityPrice,

@@ -1,11 +1,18 @@
 import * as uws from "uWebSockets.js";
 import { headerNames, type Reply, type RequestHead } from "./answer.ts";
+import type { Connections } from "./connections.ts";
+import { RecentAnswers } from "./corked.ts";
+
+declare module "uWebSockets.js" {
+  /** Sets what no call of its own is there for. `silent` leaves out the header that names the library. */
+  export function _cfg(option: "silent"): void;
+}
 
 const empty = new Uint8Array(0);
-/** Longer answers are only sent as far as the socket takes them. */
-const maxUncheckedAnswer = 8 * 2 ** 10;
-/** What a connection is sent, on average, without a look at whether it is read. */
-const uncheckedBytes = 64 * 2 ** 10;
+/** Answers up to this length may wait in the library's memory for a client that is behind with reading. */
+const maxBufferedAnswer = 8 * 2 ** 10;
+/** What waits there for one connection, on average, until it is closed. */
+const bufferedBytes = 256 * 2 ** 10;
 
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
@@ -28,6 +35,7 @@ export interface HttpServer {
 export function serveHttp(
   host: string,
   port: number,
+  connections: Connections,
   answer: (request: RequestHead, method: string, hasBody: boolean) => Reply,
 ): HttpServer {
   let draining = false;
@@ -37,11 +45,12 @@ export function serveHttp(
   let response: uws.HttpResponse;
   let reply: Reply;
   let isHead = false;
+  let isStuck = false;
+  const recent = new RecentAnswers();
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest, method: string): void {
     handled++;
-    const hasBody =
-      req.getHeader(headerNames.contentLength) !== "" || req.getHeader(headerNames.transferEncoding) !== "";
+    const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
     response = res;
     isHead = method === "HEAD";
@@ -51,11 +60,16 @@ export function serveHttp(
     // Behind an answer without a body the HTTP server closes by itself.
     if (body !== undefined && (hasBody || (closes && !isHead))) respondLast(res, head, isHead ? empty : body);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
-    else res.cork(respond);
+    else {
+      isStuck = false;
+      res.cork(respond);
+      if (isStuck) res.close();
+    }
   }
 
   function respond(): void {
     const { head, body } = reply;
+    recent.add(head.length, isHead ? undefined : body?.length);
     // The status takes the headers along: a call for each costs more. It has to come first in any case.
     response.writeStatus(head);
     if (draining) response.writeHeader("Connection", "close");
@@ -72,18 +86,13 @@ export function serveHttp(
    * parser closes the connection when it finds another behind it.
    */
   function respondLast(res: uws.HttpResponse, head: string | Uint8Array, body: Uint8Array): void {
-    let aborted = false;
     // Both are valid until the next answer only.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = new Uint8Array(body);
-    pending++;
-    res.onAborted(() => {
-      aborted = true;
-      pending--;
-    });
+    const wait = waitFor(res);
     setImmediate(() => {
-      if (aborted) return;
-      pending--;
+      if (wait.isOver) return;
+      wait.end();
       res.cork(() => {
         res.writeStatus(keptHead);
         res.end(keptBody, true);
@@ -91,35 +100,56 @@ export function serveHttp(
     });
   }
 
+  /** Counts an answer as pending until it is sent or its connection is gone. */
+  function waitFor(res: uws.HttpResponse) {
+    pending++;
+    const wait = {
+      isOver: false,
+      end() {
+        if (!wait.isOver) pending--;
+        wait.isOver = true;
+      },
+    };
+    res.onAborted(wait.end);
+    return wait;
+  }
+
   /**
-   * Sends what the socket takes now and the rest as it drains. `end()` costs less, but buffers what the socket doesn't
-   * take, for any number of requests from a client that doesn't read. So it sends small answers only, which any socket
-   * takes that is read from; and at random, each is tried instead as likely as it is long: whatever connections do,
-   * one that isn't read from is found after `uncheckedBytes` on average. Answers without a body need no such look: the
-   * HTTP server itself closes a connection that doesn't take them.
+   * Sends what the socket takes now. `end()` won't do, though it costs a little less: a body that the library drops is
+   * neither sent nor marked as done then, and because nobody would be told of an abort either, the library ends the
+   * process after the handler. Answers without a body are marked as done in any case.
    */
-  function send(res: uws.HttpResponse, body: Uint8Array, headLength: number): void {
-    const bytes = headLength + body.length;
-    if (bytes <= maxUncheckedAnswer && Math.random() * uncheckedBytes >= bytes && !draining) {
-      res.end(body);
-      return;
-    }
+  function send(res: uws.HttpResponse, body: Uint8Array, headBytes: number): void {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
-    // What is left has to outlast the next answer.
+    if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) sendRest(res, body);
+    // Its client pipelines and is behind. There is no way to know how far behind, so it is closed at random, as likely
+    // as the answer is long: whatever connections do, one that isn't read from at all is found.
+    else if (recent.mayHaveCutHead(headBytes) || Math.random() * bufferedBytes < body.length) isStuck = true;
+    else res.end(body);
+  }
+
+  /** Sends what is left of an answer as the socket drains. */
+  function sendRest(res: uws.HttpResponse, body: Uint8Array): void {
+    // It has to outlast the next answer.
     const kept = new Uint8Array(body);
-    pending++;
-    res.onAborted(() => {
-      pending--;
-    });
+    const wait = waitFor(res);
     res.onWritable((offset) => {
       const [ok, finished] = res.tryEnd(kept.subarray(offset), kept.length);
-      if (finished) pending--;
+      if (finished) wait.end();
       return ok;
     });
   }
 
+  uws._cfg("silent");
   const app = uws.App();
+  // A connection beyond the limit is closed at once: waiting in the queue of the system, it would keep the thread busy
+  // accepting it in vain.
+  const onChange = (res: uws.HttpResponse, change: number) => {
+    if (change < 0) connections.leave();
+    else if (!connections.enter()) res.close();
+  };
+  app.filter(onChange);
   // An exception that left a handler would end the process.
   const guarded = (res: uws.HttpResponse, req: uws.HttpRequest, method: string) => {
     try {
@@ -152,4 +182,16 @@ export function serveHttp(
       app.close();
     },
   };
+}
+
+/** Whether a request may have a body. Its lengths are all looked at: the parser goes by the first one alone. */
+function announcesBody(req: uws.HttpRequest): boolean {
+  const length = req.getHeader(headerNames.contentLength);
+  if (req.getHeader(headerNames.transferEncoding) !== "") return true;
+  if (length === "") return false;
+  let isNone = true;
+  req.forEach((name, value) => {
+    if (name === "transfer-encoding" || (name === "content-length" && !/^0+$/.test(value))) isNone = false;
+  });
+  return !isNone;
 }

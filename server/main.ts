@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pino, { type Logger } from "pino";
 import { DataError } from "../engine/query.ts";
 import { Accounts } from "./accounts.ts";
 import { readSettings, type Settings } from "./config.ts";
+import { Connections, maxConnections } from "./connections.ts";
 import { Directory } from "./directory.ts";
 import { generateKey, hashKey, KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
@@ -12,6 +12,7 @@ import { lockFolder } from "./lock.ts";
 import { Metrics } from "./metrics.ts";
 import { opsServer } from "./ops.ts";
 import { plans } from "./plans.ts";
+import { listenAlone } from "./port.ts";
 import { listSnapshots, SnapshotFolder } from "./snapshots.ts";
 import { Store, type StoredEvent } from "./store.ts";
 import { ServingThreads } from "./threads.ts";
@@ -70,23 +71,6 @@ function createDemo(settings: Settings, store: Store): string | undefined {
   return key;
 }
 
-/** The port to listen on, free at this moment: serving threads share theirs, so they wouldn't notice another process. */
-async function freePort(host: string, port: number): Promise<number> {
-  const probe = createServer();
-  probe.listen({ host, port, exclusive: true });
-  try {
-    await once(probe, "listening");
-  } catch (error) {
-    throw new Error(
-      `can't listen on ${host} port ${port}: ${error instanceof Error ? error.message : error}`,
-    );
-  }
-  const address = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return typeof address === "object" && address !== null ? address.port : port;
-}
-
 async function listenOps(settings: Settings, isReady: () => boolean, metrics: Metrics) {
   const server = opsServer(isReady, metrics);
   server.listen(settings.opsPort, settings.opsHost);
@@ -140,23 +124,30 @@ async function start(
   const limits = new Limits();
   const directory = new Directory();
   const accounts = new Accounts(store, keys, limits, directory, Date.now());
-  const port = await freePort(settings.host, settings.port);
-  threads = await ServingThreads.start(
-    settings.threads,
-    {
-      host: settings.host,
-      port,
-      keys: keys.buffer,
-      limits: limits.buffer,
-      directory: directory.buffer,
-    },
-    snapshots.published(),
-    onFailure,
-    (stack) => {
-      metrics.requestsFailed.inc();
-      log.error({ stack }, "request failed");
-    },
-  );
+  const connections = new Connections(maxConnections(settings.threads));
+  metrics.watch(connections);
+  let port = settings.port;
+  threads = await listenAlone(settings.host, settings.port, (free) => {
+    port = free;
+    return ServingThreads.start(
+      settings.threads,
+      {
+        host: settings.host,
+        port,
+        connections: connections.buffer,
+        maxConnections: connections.max,
+        keys: keys.buffer,
+        limits: limits.buffer,
+        directory: directory.buffer,
+      },
+      snapshots.published(),
+      onFailure,
+      (stack) => {
+        metrics.requestsFailed.inc();
+        log.error({ stack }, "request failed");
+      },
+    );
+  });
 
   const repeat = (what: string, everyMs: number, work: () => void) =>
     setInterval(() => {

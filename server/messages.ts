@@ -6,6 +6,8 @@ export type Published = { image: SharedArrayBuffer; loadedAt: string }[];
 export interface ServeData {
   host: string;
   port: number;
+  connections: SharedArrayBuffer;
+  maxConnections: number;
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
   directory: SharedArrayBuffer;

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Connections } from "./connections.ts";
 
 /** What the operator's `/metrics` shows, in Prometheus' text format. */
 export class Metrics {
@@ -28,5 +29,33 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** Shows clients' connections from now on. */
+  watch(connections: Connections): void {
+    const gauge = (name: string, help: string, value: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers: [this.registry],
+        collect() {
+          this.set(value());
+        },
+      });
+    gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
+    gauge(
+      "hcqs_max_connections",
+      "Clients' connections that may be open, by the files that the process may open",
+      () => connections.max,
+    );
+    new Counter({
+      name: "hcqs_connections_refused_total",
+      help: "Connections closed at once because too many were open",
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(connections.refused);
+      },
+    });
   }
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, versionName } from "../engine/query.ts";
+import { Connections } from "./connections.ts";
 import { Directory } from "./directory.ts";
 import type { Versions } from "./endpoint.ts";
 import { type HttpServer, serveHttp } from "./http.ts";
@@ -61,7 +62,8 @@ function start(images: Published): { service: Service; server: HttpServer } {
     report: (error) =>
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
-  const server = serveHttp(data.host, data.port, (request, method, hasBody) =>
+  const connections = new Connections(data.maxConnections, data.connections);
+  const server = serveHttp(data.host, data.port, connections, (request, method, hasBody) =>
     service.answer(request, method, hasBody),
   );
   return { service, server };

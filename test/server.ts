@@ -76,16 +76,32 @@ export interface Finished {
   stderr: string;
 }
 
+export interface RunOptions {
+  cwd?: string | undefined;
+  /** How many files the process may open. */
+  maxDescriptors?: number | undefined;
+}
+
 /** A script of the repository as a process; `env` is all the environment it has, beside PATH. */
 export class Running {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #closed: Promise<unknown>;
+  /** Whether the test knows that the process ends. */
+  #mayEnd = false;
   stdout = "";
   stderr = "";
 
-  constructor(script: string, args: string[], env: Record<string, string>, cwd = repository) {
-    const file = path.join(repository, script);
-    this.#child = spawn(process.execPath, [file, ...args], {
+  constructor(
+    script: string,
+    args: string[],
+    env: Record<string, string>,
+    { cwd = repository, maxDescriptors }: RunOptions = {},
+  ) {
+    const command = [process.execPath, path.join(repository, script), ...args];
+    // The shell sets the limit for what it becomes.
+    const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
+    const [program, ...words] = maxDescriptors === undefined ? command : limited;
+    this.#child = spawn(program, words, {
       cwd,
       env: { PATH: process.env.PATH, ...env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -97,6 +113,11 @@ export class Running {
       this.stderr += text;
     });
     this.#closed = once(this.#child, "close");
+    this.#child.once("close", (code, signal) => {
+      if (this.#mayEnd) return;
+      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+      process.stderr.write(`${script} ended unasked, ${how}; it said: ${this.stderr.slice(-2000)}\n`);
+    });
     // A server that a failed test leaves behind must not keep the tests from ending.
     this.#child.unref();
     for (const stream of [this.#child.stdout, this.#child.stderr])
@@ -113,12 +134,20 @@ export class Running {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  /** Says that the process may end by itself, which is reported otherwise. */
+  mayEnd(): this {
+    this.#mayEnd = true;
+    return this;
+  }
+
   signal(signal: NodeJS.Signals): void {
+    this.mayEnd();
     this.#child.kill(signal);
   }
 
   /** Waits for the end; a process that doesn't come to one is killed and fails the test. */
   async finished(): Promise<Finished> {
+    this.mayEnd();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
     await this.#closed;
     clearTimeout(timer);
@@ -151,10 +180,12 @@ export interface ServerOptions {
   datasetsDir?: string;
   stateDir?: string;
   env?: Record<string, string>;
+  maxDescriptors?: number;
 }
 
 /** A server process that was told to listen on free ports; it may not come to that. */
-export function spawnServer({ datasetsDir, stateDir, env = {} }: ServerOptions, cwd?: string): Running {
+export function spawnServer(options: ServerOptions, cwd?: string): Running {
+  const { datasetsDir, stateDir, env = {}, maxDescriptors } = options;
   const folders: Record<string, string> = {};
   if (datasetsDir !== undefined) folders.DATASETS_DIR = datasetsDir;
   if (stateDir !== undefined) folders.STATE_DIR = stateDir;
@@ -162,7 +193,7 @@ export function spawnServer({ datasetsDir, stateDir, env = {} }: ServerOptions, 
     "server/main.ts",
     [],
     { PORT: "0", OPS_PORT: "0", THREADS: "1", ...folders, ...env },
-    cwd,
+    { cwd, maxDescriptors },
   );
 }
 

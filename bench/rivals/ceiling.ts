@@ -12,20 +12,28 @@ const body = readFileSync(bodyFile);
 const lines = headers.map(([name, value]) => `${name}: ${value}`);
 const head = Buffer.from([status, ...lines].join("\r\n"));
 let response: uws.HttpResponse;
+let isStuck = false;
 
 // As cheap as it can be: the status and all headers in one call, as bytes, which are not encoded again; corked, without
 // which all but the first request of a pipeline is answered with a system call for every piece; and no closure made.
 function send(): void {
   response.writeStatus(head);
   if (body.length === 0) response.endWithoutBody();
-  else response.end(body);
+  else {
+    // With `end()` a client that doesn't read, or resets its connection, would end the process.
+    const [, done] = response.tryEnd(body, body.length);
+    isStuck = !done;
+  }
 }
 
 function listen(port: number): void {
+  uws._cfg("silent");
   const app = uws.App();
   app.any("/*", (res) => {
     response = res;
+    isStuck = false;
     res.cork(send);
+    if (isStuck) res.close();
   });
   app.listen("127.0.0.1", port, (socket) => {
     if (!socket) throw new Error(`can't listen on port ${port}`);

@@ -4,7 +4,7 @@ import { type Random, seededRandom } from "../fixtures.ts";
 
 /** Sizes of long trials, from the environment: they run for minutes at night and for seconds with every change. */
 
-function sizeFrom(name: string, otherwise: number): number {
+export function sizeFrom(name: string, otherwise: number): number {
   const value = Number(process.env[name] || otherwise);
   if (!Number.isInteger(value) || value < 1)
     throw new RangeError(`${name} is ${process.env[name]}, expected a whole number from 1`);

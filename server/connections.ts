@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+
+/** Descriptors for all but clients: the state, snapshots that are loaded, webhooks, the operator, the log. */
+const reservedDescriptors = 256;
+const descriptorsPerThread = 16;
+/** Where the system doesn't say how many files a process may open. */
+const defaultMaxDescriptors = 1024;
+const [openWord, refusedWord] = [0, 1];
+
+/** How many connections the serving threads have open together, in shared memory; no more than there are descriptors for. */
+export class Connections {
+  readonly buffer: SharedArrayBuffer;
+  readonly max: number;
+  readonly #words: Int32Array;
+
+  /** @param max open at a time */
+  constructor(max: number, buffer = new SharedArrayBuffer(8)) {
+    this.max = max;
+    this.buffer = buffer;
+    this.#words = new Int32Array(buffer);
+  }
+
+  get open(): number {
+    return Atomics.load(this.#words, openWord);
+  }
+
+  /** Refused since the start because there were too many. */
+  get refused(): number {
+    return Atomics.load(this.#words, refusedWord) >>> 0;
+  }
+
+  /** Counts a new connection in. @returns false when there are too many; it counts until it leaves all the same */
+  enter(): boolean {
+    if (Atomics.add(this.#words, openWord, 1) < this.max) return true;
+    Atomics.add(this.#words, refusedWord, 1);
+    return false;
+  }
+
+  leave(): void {
+    Atomics.sub(this.#words, openWord, 1);
+  }
+}
+
+/** How many clients may be connected to so many threads, by what the system lets this process open (getrlimit(2)). */
+export function maxConnections(threads: number): number {
+  const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
+  const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);
+  const reserved = Math.min(reservedDescriptors, descriptors >> 2) + threads * descriptorsPerThread;
+  return Math.max(1, Math.min(2 ** 30, descriptors - reserved));
+}
+
+function readLimits(): string {
+  try {
+    return readFileSync("/proc/self/limits", "utf8");
+  } catch {
+    return "";
+  }
+}

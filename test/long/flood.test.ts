@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Random } from "../fixtures.ts";
+import { call, pricesPath, requestText, startServer, type TestServer, until } from "../server.ts";
+import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
+
+/** Floods of requests by clients that reset, stall or end their connections at any moment leave the server as it was. */
+
+const connections = sizeFrom("FLOOD_CONNECTIONS", 20_000);
+const atOnce = 8;
+const maxRequests = 5000;
+/** The library's parser takes no more from one read. */
+const maxBytes = 500_000;
+const maxPauseMs = 5;
+const maxGrowthMb = 48;
+/** A stalled client gives up then; the server may cut it off before. */
+const maxStallMs = 60;
+
+const known = `GET ${pricesPath}?procedure=5072&state=al&limit=50`;
+
+/** Every way of answering, by a request each. */
+async function requestsOf(server: TestServer): Promise<string[]> {
+  const key = { Authorization: `Bearer ${server.key}` };
+  const first = await call(server, `GET ${pricesPath}?procedure=5072&limit=10`);
+  const { next } = first.json() as { next: string };
+  const etag = first.header("ETag");
+  return [
+    requestText("GET /"),
+    requestText("GET /", { Authorization: "Bearer hcq_nobody" }),
+    requestText("GET /nowhere", key),
+    requestText(known, key),
+    requestText(known, { ...key, "Accept-Encoding": "gzip" }),
+    requestText(known, { ...key, "Accept-Encoding": "br" }),
+    requestText(`GET ${pricesPath}?procedure=5361&limit=50`, key),
+    requestText(`GET ${pricesPath}?procedure=5072&limit=10`, { ...key, "If-None-Match": etag }),
+    requestText(`HEAD ${pricesPath}?procedure=5072`, key),
+    requestText(`GET ${next}`, key),
+    requestText("GET /api/v1/search?q=hospital", key),
+    requestText("GET /api/v1/healthcare/procedures?limit=0", key),
+    requestText(`POST ${pricesPath}`, { ...key, "Content-Length": "5" }).concat("hello"),
+    requestText(`POST ${pricesPath}`, { ...key, "Content-Length": "0" }),
+    requestText(known, { ...key, Connection: "close" }),
+    requestText(known, { ...key, Connection: "TE, close" }),
+  ];
+}
+
+/** A client's requests: many of one kind or mixed, with one that ends a connection as the last where it is there. */
+function draw(random: Random, kinds: readonly string[]): string {
+  const ends = (text: string) => /\r\nConnection:|hello$/.test(text);
+  const lasting = kinds.filter((text) => !ends(text));
+  const count = Math.round(50 * (maxRequests / 50) ** random.next());
+  const one = random.pick(lasting);
+  const isMixed = random.int(3) === 0;
+  let text = "";
+  for (let i = 0; i < count && text.length < maxBytes; i++) text += isMixed ? random.pick(lasting) : one;
+  return text + (random.int(4) === 0 ? random.pick(kinds.filter(ends)) : "");
+}
+
+/** Plays one client to its end. */
+async function flood(random: Random, api: string, text: string): Promise<void> {
+  const { hostname, port } = new URL(api);
+  const end = random.pick(["reset", "reset", "reset in the middle", "half-close", "stall", "read"] as const);
+  const pauseMs = random.next() * maxPauseMs;
+  const sent = end === "reset in the middle" ? text.slice(0, random.int(text.length)) : text;
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  if (end === "read" || end === "half-close") socket.resume();
+  else socket.pause();
+  socket.once("end", () => socket.destroy());
+  socket.write(sent);
+  if (end === "half-close") socket.end();
+  await Promise.race([
+    closed,
+    delay(end === "reset" || end === "reset in the middle" ? pauseMs : maxStallMs),
+  ]);
+  socket.resetAndDestroy();
+  await closed;
+}
+
+const descriptors = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
+
+async function openConnections(server: TestServer): Promise<number> {
+  const metrics = await (await fetch(`${server.ops}/metrics`)).text();
+  return Number(/^hcqs_open_connections (\d+)$/m.exec(metrics)?.[1]);
+}
+
+for (const threads of [1, 2, 4])
+  test(`floods of requests that end in any way leave ${threads} serving threads as they were`, async (t) => {
+    const random = trialRandom(t);
+    const server = await startServer({ env: { THREADS: String(threads) } });
+    t.after(() => server.process.signal("SIGKILL"));
+    const { pid } = server.process;
+    const kinds = await requestsOf(server);
+    const before = await call(server, known);
+    await until("no connection to be open", async () => (await openConnections(server)) === 0);
+    const descriptorsBefore = descriptors(pid);
+
+    const share = Math.ceil(connections / 3);
+    const memory: number[] = [];
+    for (const part of [1, 2, 3, 4]) {
+      let left = Math.round((share * part) / 4) - Math.round((share * (part - 1)) / 4);
+      const client = async () => {
+        while (left-- > 0) {
+          await flood(random, server.api, draw(random, kinds));
+          assert.ok(!server.process.hasEnded, "the server is there");
+        }
+      };
+      await Promise.all(Array.from({ length: atOnce }, client));
+      memory.push(residentMb(pid));
+    }
+    t.diagnostic(`${share} connections; resident MB after each quarter: ${memory.map(Math.round).join(" ")}`);
+
+    await until("all connections to be gone", async () => (await openConnections(server)) === 0);
+    // Those of the requests to the operator's port come and go.
+    await until("the descriptors of before", () => descriptors(pid) <= descriptorsBefore + 2);
+    const after = await call(server, known);
+    assert.deepEqual([after.status, after.body], [200, before.body]);
+    const growth = memory[3] - memory[1];
+    assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB in the second half`);
+    assert.equal(await server.stop(), 0);
+    assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+  });

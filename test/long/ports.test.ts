@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { listenAlone } from "../../server/port.ts";
+import { datasetsFolder, spawnServer, temporaryFolder, until } from "../server.ts";
+import { sizeFrom } from "./trial.ts";
+
+/** Servers share a port among their threads, and with nobody else. */
+
+const races = sizeFrom("PORT_RACES", 200);
+
+/** A process that listens as a server's threads do, sharing the port, and says how that went. */
+async function contender(host: string, port: number): Promise<{ won: boolean; stop(): void }> {
+  const script = `
+    import * as uws from "uWebSockets.js";
+    import { listenAlone } from "${new URL("../../server/port.ts", import.meta.url).href}";
+    try {
+      await listenAlone("${host}", ${port}, (free) => new Promise((resolve, reject) => {
+        uws.App().any("/*", (res) => void res.end()).listen("${host}", free, (socket) => (socket ? resolve() : reject()));
+      }));
+      process.stdout.write("won");
+    } catch (error) {
+      process.stdout.write("lost: " + error.message);
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd: new URL("../..", import.meta.url),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [said] = await once(child.stdout, "data");
+  const text = String(said);
+  assert.match(text, new RegExp(`^(won|lost: can't listen on ${host} port ${port}: .*EADDRINUSE.*)$`));
+  return { won: text === "won", stop: () => child.kill("SIGKILL") };
+}
+
+async function freePort(): Promise<number> {
+  return listenAlone("127.0.0.1", 0, async (port) => port);
+}
+
+for (const hosts of [
+  ["127.0.0.1", "127.0.0.1", "127.0.0.1"],
+  ["127.0.0.1", "0.0.0.0"],
+])
+  test(`of servers that start together on one port, at ${hosts.join(" and ")}, exactly one wins`, async () => {
+    for (let race = 0; race < races / 2; race++) {
+      const port = await freePort();
+      const contenders = await Promise.all(hosts.map((host) => contender(host, port)));
+      for (const { stop } of contenders) stop();
+      assert.equal(contenders.filter(({ won }) => won).length, 1, `race ${race}`);
+    }
+  });
+
+test("of two servers with states of their own on one port, one gets ready and the other says why not", async () => {
+  const datasetsDir = datasetsFolder();
+  const port = await freePort();
+  const servers = [0, 1].map(() =>
+    spawnServer({ datasetsDir, stateDir: temporaryFolder(), env: { PORT: String(port) } }).mayEnd(),
+  );
+  await until("one to have ended", () => servers.some((server) => server.hasEnded));
+  await until("the other to be ready", () => servers.some((server) => server.stdout.includes("ready ")));
+  const [winner, loser] = servers[0].hasEnded ? [servers[1], servers[0]] : servers;
+  const { code, stderr } = await loser.finished();
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`can't listen on 127\\.0\\.0\\.1 port ${port}: `));
+  winner.signal("SIGTERM");
+  assert.equal((await winner.finished()).code, 0);
+});
