@@ -1,4 +1,5 @@
 import { readSettings, type Settings } from "./config.ts";
+import { checkServed } from "./state-files.ts";
 import { Store } from "./store.ts";
 
 /**
@@ -9,6 +10,7 @@ export function runCommand(run: (words: string[], store: Store, settings: Settin
   try {
     const settings = readSettings(process.env);
     if (Array.isArray(settings)) throw new Error(settings.join("\n"));
+    checkServed(settings.stateDir);
     const store = Store.open(settings.stateDir);
     try {
       process.stdout.write(store.atomically(() => run(process.argv.slice(2), store, settings)));

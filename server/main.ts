@@ -98,7 +98,7 @@ async function start(
   onFailure: (reason: string) => void,
 ): Promise<() => Promise<void>> {
   let ready = false;
-  const store = Store.open(settings.stateDir, maxStateWaitMs);
+  const store = Store.open(settings.stateDir, { maxWaitMs: maxStateWaitMs });
   const unlock = lockFolder(settings.stateDir);
   const metrics = new Metrics();
   let saved = true;

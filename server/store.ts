@@ -1,10 +1,10 @@
 import { existsSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
 import Database from "better-sqlite3";
-import { makeFolder } from "../datasets/folder.ts";
 import { versionsTable } from "../datasets/registry.ts";
 import { DataError } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
+import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
+import { walFault } from "./wal.ts";
 
 const schemaVersion = 2;
 
@@ -125,17 +125,21 @@ export class Store {
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
   /**
-   * Opens the database in a folder, and makes both where they are missing.
+   * Opens the database in a folder.
    *
-   * @param maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
+   * @param options.mayCreate whether both are made where they are missing, for their owner only
+   * @param options.maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
    * @throws DataError when the folder or the database can't be used; nothing of it is changed then
    */
-  static open(folder: string, maxWaitMs = 5000): Store {
-    const file = join(folder, "state.sqlite");
+  static open(folder: string, { mayCreate = true, maxWaitMs = 5000 } = {}): Store {
+    const file = databaseFile(folder);
     let database: Database.Database | undefined;
     try {
-      makeFolder(folder);
+      if (mayCreate) makeStateFolder(folder);
+      else if (!existsSync(file))
+        throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
       checkSound(file);
+      makePrivateFile(file);
       database = new Database(file, { timeout: maxWaitMs });
       return new Store(database, file);
     } catch (error) {
@@ -331,12 +335,17 @@ export class Store {
   }
 }
 
+const walLooks = 5;
+const walLookMs = 20;
+
 /** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
 function checkSound(file: string): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const logSize = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0 && logSize > 0) throw damaged(file, "an empty file beside a write-ahead log");
   if (size === 0) return;
+  const fault = lastingWalFault(`${file}-wal`);
+  if (fault !== undefined) throw damaged(file, fault);
   const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
   const database = new Database(file, { readonly: true, timeout: 5000 });
   try {
@@ -348,6 +357,15 @@ function checkSound(file: string): void {
     // What looking has left. Where the database is sound they stay: another process may use them by now.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
+  }
+}
+
+/** A log that another process writes just now may look damaged, but not for long. */
+function lastingWalFault(file: string): string | undefined {
+  for (let look = 1; ; look++) {
+    const fault = walFault(file);
+    if (fault === undefined || look === walLooks) return fault;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walLookMs);
   }
 }
 

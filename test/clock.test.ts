@@ -44,7 +44,7 @@ class World {
 
   constructor(t: TestContext, quota: number) {
     this.quota = quota;
-    this.#store = Store.open(this.folder, 1);
+    this.#store = Store.open(this.folder, { maxWaitMs: 1 });
     t.after(() => this.#store.close());
     const ceilings = { plan: "enterprise", burst: maxBurst, quota } as const;
     const now = new Date(january);
@@ -79,7 +79,7 @@ class World {
   /** The process ends as it is, and starts again. */
   restart(): void {
     this.#store.close();
-    this.#store = Store.open(this.folder, 1);
+    this.#store = Store.open(this.folder, { maxWaitMs: 1 });
     this.#parts = this.#start();
   }
 
