@@ -53,7 +53,10 @@ function admitAll(limits: Limits, slot: number, words: Int32Array): number {
 async function admitInThreads(threads: number, sameAccount: boolean): Promise<number> {
   const limits = new Limits();
   const slots = Array.from({ length: threads }, (_, i) => (sameAccount ? 0 : i * 8));
-  for (const slot of slots) limits.configure(slot, maxBurst, maxQuota);
+  for (const slot of slots) {
+    limits.configure(slot, maxBurst, maxQuota);
+    limits.enter(slot, month, 0);
+  }
   const shared = new SharedArrayBuffer(8);
   const times = slots.map(async (slot): Promise<number> => {
     const task: Task = { buffer: limits.buffer, shared, threads, slot };

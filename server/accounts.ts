@@ -4,20 +4,33 @@ import type { KeyTable } from "./keys.ts";
 import { type Limits, monthName, monthOf } from "./limits.ts";
 import type { Account, Changes, Store, StoredEvent } from "./store.ts";
 
-/** What the database holds of a month; and the threshold that a quota's events are recorded up to. */
-interface Saved {
+/** Requests of an account in a month. */
+interface Count {
   month: number;
+  /** What was seen last; where serving threads count, there may be more by now. */
   used: number;
+  /** What the database holds. */
+  saved: number;
+  /** The account's quota then; of a month that is over, another says nothing any more. */
   quota: number;
+  /** The threshold that this quota's events are recorded up to. */
   recorded: number;
 }
 
 interface Known {
   account: Account;
   slot: number;
-  /** For an even and an odd month. */
-  saved: Saved[];
+  /** Of the even and the odd month that its counters have. */
+  counts: Count[];
 }
+
+/**
+ * Serving threads hold the counts of two months, that of so long ago and the one after: the month around its start,
+ * and before its end the next one. So a clock that jumps by less finds its month at hand.
+ */
+const lookBackMs = 14 * 86_400_000;
+/** Counts that can't be saved wait for a disk or a database that fails; for so many months beside those that are served. */
+const maxUnsavedMonths = 24;
 
 /** Keeps the shared tables of keys and limits in step with the database, in the control thread. */
 export class Accounts {
@@ -26,6 +39,10 @@ export class Accounts {
   readonly #limits: Limits;
   readonly #directory: Directory;
   readonly #known = new Map<number, Known>();
+  /** The earlier one of the two months that are served. */
+  #month: number;
+  /** Counts of months that aren't served any more, and not saved yet. */
+  readonly #unsaved = new Map<number, Map<Known, Count>>();
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether the database has this server's word on what it has taken over. */
@@ -36,38 +53,41 @@ export class Accounts {
     this.#keys = keys;
     this.#limits = limits;
     this.#directory = directory;
-    this.refresh();
-    const thisMonth = monthOf(nowMs);
-    for (const month of [thisMonth - 1, thisMonth])
-      for (const [id, used] of store.usage(monthName(month))) {
-        const known = this.#known.get(id);
-        if (known === undefined) continue;
-        limits.restore(known.slot, month, used);
-        known.saved[month & 1] = { month, used, quota: known.account.quota, recorded: 0 };
-      }
+    this.#month = firstMonth(nowMs);
+    const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
+    this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
   }
 
-  /** Takes over what other processes have written since the last call, and gives them the word that it has. */
+  /** Takes over what other processes have written since the last call. */
   refresh(): void {
-    const changes = this.#store.changes();
-    if (changes !== this.#changes) {
-      this.#store.consistently(() => this.#read());
-      this.#changes = changes;
-      this.#gaveWord = false;
-    }
+    this.#refresh((account, month) => this.#store.used(account, monthName(month)));
+  }
+
+  /** Gives the commands that wait for it the word that what they have written is taken over. */
+  giveWord(): void {
     if (this.#gaveWord) return;
     this.#store.obey(this.#taken);
     this.#gaveWord = true;
   }
 
-  #read(): void {
+  #refresh(savedUse: (account: number, month: number) => number): void {
+    const changes = this.#store.changes();
+    if (changes === this.#changes) return;
+    this.#store.consistently(() => this.#read(savedUse));
+    this.#changes = changes;
+    this.#gaveWord = false;
+  }
+
+  #read(savedUse: (account: number, month: number) => number): void {
     for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
-      const known = this.#known.get(account.id);
-      const slot = known?.slot ?? this.#known.size;
-      const saved = known?.saved ?? [0, 1].map(() => ({ month: 0, used: 0, quota: 0, recorded: 0 }));
-      this.#known.set(account.id, { account, slot, saved });
-      this.#limits.configure(slot, account.burst, account.quota);
-      this.#directory.put(slot, account.name, account.plan);
+      const known = this.#known.get(account.id) ?? { account, slot: this.#known.size, counts: [] };
+      known.account = account;
+      this.#limits.configure(known.slot, account.burst, account.quota);
+      this.#directory.put(known.slot, account.name, account.plan);
+      if (!this.#known.has(account.id))
+        for (const month of [this.#month, this.#month + 1])
+          this.#enter(known, month, savedUse(account.id, month));
+      this.#known.set(account.id, known);
       this.#taken.accounts = changed;
     }
     for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
@@ -78,49 +98,92 @@ export class Accounts {
   }
 
   /**
-   * Writes the counts that changed since the last call, of this month and the one before, and the events they bring.
-   * When it fails, nothing is taken for written, and the next call does it all.
+   * Follows the clock: serves the counts of the months around it, whichever way it went. A month that comes back goes
+   * on with what was used in it.
+   *
+   * @throws Error when what was saved can't be read; the months that were served are served on then
+   */
+  enterMonths(nowMs: number): void {
+    const first = firstMonth(nowMs);
+    const isServed = (month: number) => month === this.#month || month === this.#month + 1;
+    const coming = [first, first + 1].filter((month) => !isServed(month));
+    if (coming.length === 0) return;
+    if (this.#unsaved.size > maxUnsavedMonths - coming.length)
+      throw new Error(
+        `counts of ${this.#unsaved.size} months wait to be saved: no other month's requests are admitted`,
+      );
+    const saved = coming.map((month) => this.#store.usage(monthName(month)));
+    for (const [i, month] of coming.entries())
+      for (const known of this.#known.values())
+        this.#enter(known, month, saved[i].get(known.account.id) ?? 0);
+    this.#month = first;
+  }
+
+  #enter(known: Known, month: number, saved: number): void {
+    const unsaved = this.#unsaved.get(month);
+    const count = unsaved?.get(known) ?? {
+      month,
+      used: saved,
+      saved,
+      quota: known.account.quota,
+      recorded: 0,
+    };
+    unsaved?.delete(known);
+    if (unsaved?.size === 0) this.#unsaved.delete(month);
+    const { used } = this.#limits.enter(known.slot, month, count.used);
+    const before: Count | undefined = known.counts[month & 1];
+    known.counts[month & 1] = count;
+    if (before === undefined || used === before.saved) return;
+    before.used = used;
+    const others = this.#unsaved.get(before.month) ?? new Map();
+    this.#unsaved.set(before.month, others.set(known, before));
+  }
+
+  /**
+   * Writes the counts that changed since the last call, of whatever month, and the events they bring. When it fails,
+   * nothing is taken for written, and the next call does it all.
    *
    * @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
-    return [thisMonth - 1, thisMonth].flatMap((month) =>
-      this.#saveMonth(month, new Date(nowMs), month < thisMonth),
-    );
-  }
-
-  #saveMonth(month: number, now: Date, isOver: boolean): StoredEvent[] {
-    const due: { known: Known; before: Saved; after: Saved; isReached: boolean }[] = [];
-    for (const known of this.#known.values()) {
-      const used = this.#limits.used(known.slot, month);
-      if (used === undefined) continue;
-      const last = known.saved[month & 1];
-      const before =
-        last.month === month ? last : { month, used: 0, quota: known.account.quota, recorded: 0 };
-      // Of a month that is over, another quota says nothing any more.
-      const quota = isOver ? before.quota : known.account.quota;
-      const recorded = quota === before.quota ? before.recorded : 0;
+    const due: { known: Known; count: Count; after: Count; isReached: boolean }[] = [];
+    const look = (known: Known, count: Count, used: number) => {
+      const quota = count.month < thisMonth ? count.quota : known.account.quota;
+      const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
-      const after = { month, used, quota, recorded: Math.max(recorded, highest) };
       const isReached = highest > recorded;
-      if (used !== before.used || isReached) due.push({ known, before, after, isReached });
-    }
+      const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
+      if (used !== count.saved || isReached) due.push({ known, count, after, isReached });
+    };
+    for (const known of this.#known.values())
+      for (const count of known.counts)
+        look(known, count, this.#limits.used(known.slot, count.month) ?? count.used);
+    for (const others of this.#unsaved.values())
+      for (const [known, count] of others) look(known, count, count.used);
     if (due.length === 0) return [];
-    const name = monthName(month);
-    const events = this.#store.atomically(() => {
-      const changed = due.filter(({ before, after }) => after.used !== before.used);
-      this.#store.saveUsage(
-        name,
-        changed.map(({ known, after }) => [known.account.id, after.used]),
-      );
-      return due
-        .filter(({ isReached }) => isReached)
-        .flatMap(({ known, after }) =>
-          recordEvents(this.#store, { ...known.account, quota: after.quota }, name, after.used, now),
+    const now = new Date(nowMs);
+    const events = this.#store.atomically(() =>
+      [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
+        const changed = counted.filter(({ count, after }) => after.used !== count.saved);
+        this.#store.saveUsage(
+          month,
+          changed.map(({ known, after }) => [known.account.id, after.used]),
         );
-    });
-    for (const { known, after } of due) known.saved[month & 1] = after;
+        return counted
+          .filter(({ isReached }) => isReached)
+          .flatMap(({ known, after }) =>
+            recordEvents(this.#store, { ...known.account, quota: after.quota }, month, after.used, now),
+          );
+      }),
+    );
+    for (const { count, after } of due) Object.assign(count, after);
+    this.#unsaved.clear();
     return events;
   }
+}
+
+/** The earlier one of the two months to serve at a time. */
+function firstMonth(nowMs: number): number {
+  return monthOf(nowMs - lookBackMs);
 }

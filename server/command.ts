@@ -8,6 +8,7 @@ import { DataError, shown } from "../engine/query.ts";
 import { asksForHelp, readSettings, type Settings } from "./config.ts";
 import { isServed } from "./lock.ts";
 import { wholeNumber } from "./query.ts";
+import { checkServed } from "./state-files.ts";
 import { type Changes, Store } from "./store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
@@ -97,6 +98,7 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   const settings = readSettings(process.env);
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   const { stateDir } = settings;
+  checkServed(stateDir);
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(join(stateDir, "state.sqlite"));

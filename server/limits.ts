@@ -6,7 +6,7 @@ const slotWords = 8;
 const quotaWord = 0;
 /** Requests per second. */
 const burstWord = 1;
-/** Two counters, for even and odd months, each a month and what was used in it; so a month's last requests and the next one's first don't meet. */
+/** Two counters, for an even and an odd month, each a month and what was used in it. */
 const monthWords = 2;
 /** When the bucket is full again, on a clock that runs `burst` ticks per millisecond, modulo 2^32. */
 const fullAtWord = 6;
@@ -16,12 +16,17 @@ const usedAtWord = 7;
 export const maxAccounts = 1_000_000;
 const longIdleSeconds = 10;
 
+/** In place of a counter's month while it is given from one month to another. */
+const noMonth = 0;
+
 /** A request takes this many ticks, a full bucket holds `burst` requests: one second. */
 const ticksPerRequest = 1000;
 
 /** What `admit` returns in place of the requests left. */
 export const burstExceeded = -1;
 export const quotaExceeded = -2;
+/** What was used in the month isn't known here: see `Limits.enter`. */
+export const monthUnknown = -3;
 
 /** UTC calendar months since year 0. */
 export function monthOf(wallMs: number): number {
@@ -58,9 +63,21 @@ export class Limits {
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
   }
 
-  /** Sets what an account has used in a month, as it was saved. Before its first request only. */
-  restore(slot: number, month: number, used: number): void {
-    Atomics.store(this.#words, this.#counter(slot, month), used);
+  /**
+   * Gives one of an account's two counters to a month, with what was used in that month before; the other counter
+   * stays as it is. The control thread alone does this, because it knows what was saved, and serving threads admit
+   * requests of the two months that are there and of no others. So a clock may jump as it likes: a month's count goes
+   * on where it ended, whenever the month comes back, and a counter never goes above the quota.
+   *
+   * @returns the month that had the counter, and what was used in it up to its end here
+   */
+  enter(slot: number, month: number, used: number): { month: number; used: number } {
+    const at = this.#monthOf(slot, month);
+    const before = Atomics.exchange(this.#words, at, noMonth);
+    // In one step, so that no request is lost: one whose thread has found the counter just before counts here or there.
+    const counted = Atomics.exchange(this.#words, at + 1, used);
+    Atomics.store(this.#words, at, month);
+    return { month: before, used: counted };
   }
 
   /**
@@ -69,13 +86,17 @@ export class Limits {
    *
    * @param month from `monthOf` the wall clock
    * @param steadyMs milliseconds of a clock that never steps, the same in all threads
-   * @returns requests left in the month, or which ceiling refused it
+   * @returns requests left in the month, or why it is refused
    */
   admit(slot: number, month: number, steadyMs: number): number {
     const words = this.#words;
     const base = slot * slotWords;
     if (!this.#takeFromBucket(base, steadyMs)) return burstExceeded;
-    const counter = this.#counter(slot, month);
+    const counter = this.#monthOf(slot, month) + 1;
+    if (Atomics.load(words, counter - 1) !== month) {
+      Atomics.sub(words, base + fullAtWord, ticksPerRequest);
+      return monthUnknown;
+    }
     const quota = Atomics.load(words, base + quotaWord);
     for (let used = Atomics.load(words, counter); used < quota; ) {
       const found = Atomics.compareExchange(words, counter, used, used + 1);
@@ -88,7 +109,8 @@ export class Limits {
 
   /** Gives back a request that failed by our fault. */
   giveBack(slot: number, month: number): void {
-    const counter = this.#counter(slot, month);
+    const counter = this.#monthOf(slot, month) + 1;
+    if (Atomics.load(this.#words, counter - 1) !== month) return;
     for (let used = Atomics.load(this.#words, counter); used > 0; ) {
       const found = Atomics.compareExchange(this.#words, counter, used, used - 1);
       if (found === used) return;
@@ -96,9 +118,9 @@ export class Limits {
     }
   }
 
-  /** Requests counted in a month; undefined when the account has no counter for it any more, or not yet. */
+  /** Requests counted in a month; undefined when the account has no counter for it. */
   used(slot: number, month: number): number | undefined {
-    const at = slot * slotWords + monthWords + (month & 1) * 2;
+    const at = this.#monthOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + 1) : undefined;
   }
 
@@ -154,17 +176,8 @@ export class Limits {
     }
   }
 
-  /** Where a month's count is. The first to ask in a new month sets it to zero; the others wait for those two stores. */
-  #counter(slot: number, month: number): number {
-    const words = this.#words;
-    const at = slot * slotWords + monthWords + (month & 1) * 2;
-    for (;;) {
-      const found = Atomics.load(words, at);
-      // A later month is there when the clock was set back by months: its count goes on.
-      if (found >= month) return at + 1;
-      if (found === -month || Atomics.compareExchange(words, at, found, -month) !== found) continue;
-      Atomics.store(words, at + 1, 0);
-      Atomics.store(words, at, month);
-    }
+  /** Where the counter for a month says which month it has; what was used in it comes next. */
+  #monthOf(slot: number, month: number): number {
+    return slot * slotWords + monthWords + (month & 1) * 2;
   }
 }

@@ -5,7 +5,7 @@ import { DataError } from "../engine/query.ts";
 
 /** A server that starts waits so long for commands that are looking at its lock, each of which takes microseconds. */
 const maxLookersMs = 1000;
-const lockFile = (folder: string) => join(folder, "server.lock");
+export const lockFile = (folder: string) => join(folder, "server.lock");
 
 /** Whether a server has a state folder; one that is just starting counts. */
 export function isServed(folder: string): boolean {
@@ -29,8 +29,8 @@ export function isServed(folder: string): boolean {
  * @returns what gives the folder free
  * @throws DataError when another server has it
  */
-export function lockFolder(folder: string): () => void {
-  const database = new Database(lockFile(folder), { timeout: maxLookersMs });
+export function lockFolder(folder: string, maxWaitMs = maxLookersMs): () => void {
+  const database = new Database(lockFile(folder), { timeout: maxWaitMs });
   try {
     database.exec("BEGIN EXCLUSIVE");
   } catch (error) {

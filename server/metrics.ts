@@ -37,6 +37,11 @@ export class Metrics {
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
+  readonly logLinesDropped = new Counter({
+    name: "hcqs_log_lines_dropped_total",
+    help: "Lines of the log or of stdout that were lost: nobody read them, or the disk was full",
+    registers: [this.registry],
+  });
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });

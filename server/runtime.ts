@@ -1,6 +1,10 @@
 import { performance } from "node:perf_hooks";
-import { setFlagsFromString } from "node:v8";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+
+const heapWatchMs = 250;
+/** A thread whose heap is as full as this ends; at its limit the system would end the process, without a word. */
+const maxHeapShare = 0.8;
 
 /** Milliseconds of a clock that never steps, the same in every thread: each thread's own `performance.now()` starts at zero. */
 export function steadyClock(): () => number {
@@ -12,4 +16,20 @@ export function steadyClock(): () => number {
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
+}
+
+/** Throws, as an error that nobody catches, when this thread's heap comes to its limit, whatever is collected. */
+export function watchHeap(): void {
+  const isFull = () => {
+    const { used_heap_size, heap_size_limit } = getHeapStatistics();
+    return used_heap_size > maxHeapShare * heap_size_limit;
+  };
+  const look = () => {
+    if (!isFull()) return;
+    collectGarbage();
+    const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
+    if (isFull())
+      throw new Error(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
+  };
+  setInterval(look, heapWatchMs).unref();
 }

@@ -7,7 +7,7 @@ import { type HttpServer, serveHttp } from "./http.ts";
 import { KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
 import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
-import { collectGarbage, steadyClock } from "./runtime.ts";
+import { collectGarbage, steadyClock, watchHeap } from "./runtime.ts";
 import { Service } from "./service.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
@@ -91,3 +91,11 @@ control.on("message", (message: ToServe) => {
     control.close();
   }
 });
+
+// A thread that ended with its app open would abort the process, and nobody would learn why.
+process.on("exit", () => started?.server.close());
+process.on("uncaughtException", (error) => {
+  send({ type: "failed", reason: String(error.stack) });
+  process.exit();
+});
+watchHeap();

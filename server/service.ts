@@ -16,7 +16,7 @@ import { encodeUsual, prices } from "./endpoints.ts";
 import { ApiError, errorBody, errorTypes } from "./errors.ts";
 import { hashOf } from "./hash.ts";
 import { bearerKey, hashKey, isWellFormed, type KeyTable } from "./keys.ts";
-import { burstExceeded, type Limits, monthOf, quotaExceeded, startOfMonth } from "./limits.ts";
+import { burstExceeded, type Limits, monthOf, monthUnknown, quotaExceeded, startOfMonth } from "./limits.ts";
 import { Prepared } from "./prepared.ts";
 import { readUsual } from "./prices.ts";
 import { decodeTarget, findVersion, resolve, type Target } from "./routes.ts";
@@ -162,8 +162,9 @@ export class Service {
       if (slot < 0) return slot === noKey ? this.#missingKey : this.#invalidKey;
       const admission = this.#limits.admit(slot, month, steadyMs);
       if (admission === burstExceeded)
-        return refusal("requests per second", now, now + this.#limits.burstWaitMs(slot, steadyMs));
-      if (admission === quotaExceeded) return refusal("requests per month", now, this.#monthEnd);
+        return refusal(secondUsedUp, now, now + this.#limits.burstWaitMs(slot, steadyMs));
+      if (admission === quotaExceeded) return refusal(monthUsedUp, now, this.#monthEnd);
+      if (admission === monthUnknown) return refusal(clockWasSet, now, now + 1000);
       remaining = admission;
       return this.#content(request, method, hasBody, slot, remaining);
     } catch (error) {
@@ -325,12 +326,15 @@ function tagStart(image: Image): string {
   return `${image.describe.sha256.slice(0, 16)}-${imageFormatVersion}-`;
 }
 
-function refusal(ceiling: string, nowMs: number, nextMs: number): Reply {
+const secondUsedUp = "the account's requests per second are used up";
+const monthUsedUp = "the account's requests per month are used up";
+/** For the moments until the control thread has read what was used in another month. */
+const clockWasSet =
+  "this server's clock was set, and the account's requests of the month are being looked up";
+
+function refusal(reason: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
-  const error = new ApiError(
-    "rate_limit_exceeded",
-    `the account's ${ceiling} are used up; retry in ${seconds} s`,
-  );
+  const error = new ApiError("rate_limit_exceeded", `${reason}; retry in ${seconds} s`);
   return replyOf(errorContent(error, `Retry-After: ${seconds}`), resetLines(nextMs), 0);
 }
 

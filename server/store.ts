@@ -1,10 +1,10 @@
 import { existsSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
 import Database from "better-sqlite3";
-import { makeFolder } from "../datasets/folder.ts";
 import { DataError } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
 import { migration, schema, schemaVersion } from "./schema.ts";
+import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
+import { walFault } from "./wal.ts";
 
 export interface Account {
   id: number;
@@ -74,18 +74,19 @@ export class Store {
   /**
    * Opens the database in a folder.
    *
-   * @param options.mayCreate whether both are made where they are missing
+   * @param options.mayCreate whether both are made where they are missing, for their owner only
    * @param options.maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
    * @throws DataError when the folder or the database can't be used; nothing of it is changed then
    */
   static open(folder: string, { mayCreate = true, maxWaitMs = 5000 } = {}): Store {
-    const file = join(folder, "state.sqlite");
+    const file = databaseFile(folder);
     let database: Database.Database | undefined;
     try {
-      if (mayCreate) makeFolder(folder);
+      if (mayCreate) makeStateFolder(folder);
       else if (!existsSync(file))
         throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
       checkSound(file);
+      makePrivateFile(file);
       database = new Database(file, { timeout: maxWaitMs });
       return new Store(database, file);
     } catch (error) {
@@ -247,6 +248,12 @@ export class Store {
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
+  /** Requests counted for one account in a month, `YYYY-MM`. */
+  used(account: number, month: string): number {
+    const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
+    return this.#all<{ used: number }>(sql, account, month)[0]?.used ?? 0;
+  }
+
   /** Writes absolute counts, so that writing them twice does no harm. */
   saveUsage(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)
@@ -348,12 +355,17 @@ export class Store {
   }
 }
 
+const walLooks = 5;
+const walLookMs = 20;
+
 /** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
 function checkSound(file: string): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const logSize = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0 && logSize > 0) throw damaged(file, "an empty file beside a write-ahead log");
   if (size === 0) return;
+  const fault = lastingWalFault(`${file}-wal`);
+  if (fault !== undefined) throw damaged(file, fault);
   const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
   const database = new Database(file, { readonly: true, timeout: 5000 });
   try {
@@ -365,6 +377,15 @@ function checkSound(file: string): void {
     // What looking has left. Where the database is sound they stay: another process may use them by now.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
+  }
+}
+
+/** A log that another process writes just now may look damaged, but not for long. */
+function lastingWalFault(file: string): string | undefined {
+  for (let look = 1; ; look++) {
+    const fault = walFault(file);
+    if (fault === undefined || look === walLooks) return fault;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walLookMs);
   }
 }
 

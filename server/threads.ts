@@ -7,20 +7,31 @@ const maxYoungGenerationSizeMb = 8;
 class ServingThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<FromServe["type"], () => void>();
+  #mayEnd = false;
   readonly ended: Promise<void>;
 
+  /** @param onFailure told once, when it ends without being asked */
   constructor(data: ServeData, onFailure: (reason: string) => void, onError: (stack: string) => void) {
     this.#worker = new Worker(new URL("./serve.ts", import.meta.url), {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb },
     });
-    this.#worker.on("error", (error) => onFailure(error.message));
+    const fail = (reason: string) => {
+      if (!this.#mayEnd) onFailure(reason);
+      this.#mayEnd = true;
+    };
+    this.#worker.on("error", (error) => fail(error.message));
     this.#worker.on("message", (message: FromServe) => {
-      if (message.type === "failed") onFailure(message.reason);
+      if (message.type === "failed") fail(message.reason);
       else if (message.type === "error") onError(message.stack);
       else this.#waiting.get(message.type)?.();
     });
-    this.ended = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
+    this.ended = new Promise((resolve) =>
+      this.#worker.once("exit", (code) => {
+        fail(`it ended with exit code ${code}`);
+        resolve();
+      }),
+    );
   }
 
   /** When the thread says so. */
@@ -29,53 +40,45 @@ class ServingThread {
   }
 
   send(message: ToServe): void {
+    if (message.type === "close") this.#mayEnd = true;
     this.#worker.postMessage(message);
   }
 }
 
-/** All serving threads, as the control thread sees them. */
+/** All serving threads, as the control thread sees them. They share a port. */
 export class ServingThreads {
   readonly #threads: ServingThread[];
+  readonly #listening: Promise<unknown>;
+  #isListening = false;
 
   /**
-   * Starts threads that share a port.
-   *
    * @param images what they serve at first
    * @param onFailure told when a thread ends that should not
    * @param onError told of each request that failed by our fault
-   * @throws Error when one of them can't be started
    */
-  static async start(
+  constructor(
     count: number,
     data: ServeData,
     images: Published,
     onFailure: (reason: string) => void,
     onError: (stack: string) => void,
-  ): Promise<ServingThreads> {
-    let fail = (_reason: string) => {};
+  ) {
+    let failStart = (_reason: string) => {};
     const failed = new Promise<never>((_, reject) => {
-      fail = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
+      failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
     });
-    let started = false;
-    const threads = Array.from(
-      { length: count },
-      () => new ServingThread(data, (reason) => (started ? onFailure(reason) : fail(reason)), onError),
-    );
-    try {
-      // By message: what a thread is started with stays in memory as long as the thread.
-      for (const thread of threads) thread.send({ type: "publish", images });
-      await Promise.race([failed, Promise.all(threads.map((thread) => thread.hears("listening")))]);
-    } catch (error) {
-      for (const thread of threads) thread.send({ type: "close" });
-      await Promise.all(threads.map((thread) => thread.ended));
-      throw error;
-    }
-    started = true;
-    return new ServingThreads(threads);
+    const fail = (reason: string) => (this.#isListening ? onFailure(reason) : failStart(reason));
+    this.#threads = Array.from({ length: count }, () => new ServingThread(data, fail, onError));
+    const listening = this.#threads.map((thread) => thread.hears("listening"));
+    this.#listening = Promise.race([failed, Promise.all(listening)]);
+    // By message: what a thread is started with stays in memory as long as the thread.
+    for (const thread of this.#threads) thread.send({ type: "publish", images });
   }
 
-  private constructor(threads: ServingThread[]) {
-    this.#threads = threads;
+  /** When all of them do. @throws Error when one of them can't be started */
+  async listening(): Promise<void> {
+    await this.#listening;
+    this.#isListening = true;
   }
 
   /** Serves these images in every thread; done when no thread answers from another any more. */
@@ -83,7 +86,7 @@ export class ServingThreads {
     await this.#ask({ type: "publish", images }, "published");
   }
 
-  /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends. */
+  /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */
   async stop(): Promise<void> {
     await this.#ask({ type: "drain" }, "drained");
     for (const thread of this.#threads) thread.send({ type: "close" });

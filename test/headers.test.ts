@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { attachImage, buildImage } from "../engine/index.ts";
 import { Directory } from "../server/directory.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
-import { Limits } from "../server/limits.ts";
+import { Limits, monthOf } from "../server/limits.ts";
 import { Service } from "../server/service.ts";
 import { ask, type Told } from "./asking.ts";
 import { seededRandom, snapshotOf } from "./fixtures.ts";
@@ -54,11 +54,18 @@ class Thread {
 const writer = new KeyTable(buffers.keys);
 let slots = 0;
 
+/** Lets an account count in the month of a time, as the control thread does, and in the next one. */
+function serve(limits: Limits, slot: number, wallMs: number): void {
+  for (const month of [monthOf(wallMs), monthOf(wallMs) + 1]) limits.enter(slot, month, 0);
+}
+
 /** A key of an account of its own. */
 function account(burst: number, quota: number): string {
   const key = generateKey();
   const slot = slots++;
-  new Limits(buffers.limits).configure(slot, burst, quota);
+  const limits = new Limits(buffers.limits);
+  limits.configure(slot, burst, quota);
+  serve(limits, slot, new Thread().wallMs);
   new Directory(buffers.directory).put(slot, `account ${slot}`, "enterprise");
   writer.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, slot);
   return key;
@@ -149,6 +156,7 @@ for (const [last, first, next] of [
     const thread = new Thread();
     const key = account(100, 2);
     thread.wallMs = Date.parse(last);
+    serve(thread.limits, slots - 1, thread.wallMs);
     const replies = [thread.ask(key), thread.ask(key), thread.ask(key)];
     assert.deepEqual(replies.map(facts), [
       [200, 1, seconds(first)],

@@ -14,6 +14,7 @@ test("a million accounts fit in 64 MB, and one more is refused", () => {
   assert.ok(limits.buffer.byteLength <= 64 * 2 ** 20);
   const last = maxAccounts - 1;
   limits.configure(last, 1, 2);
+  limits.enter(last, month, 0);
   assert.deepEqual([limits.admit(last, month, 5000), limits.remaining(last, month)], [1, 1]);
   assert.throws(
     () => limits.configure(maxAccounts, 1, 1),
@@ -27,6 +28,7 @@ test("an admitted request allocates nothing", () => {
     import { Limits } from ${JSON.stringify(new URL("../server/limits.ts", import.meta.url).href)};
     const limits = new Limits();
     limits.configure(0, ${maxBurst}, ${maxQuota});
+    limits.enter(0, ${month}, 0);
     const run = (start) => {
       let admitted = 0;
       for (let i = 0; i < 1e6; i++) if (limits.admit(0, ${month}, start + (i >> 2)) >= 0) admitted++;

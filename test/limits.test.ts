@@ -3,7 +3,15 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { burstExceeded, Limits, monthName, monthOf, quotaExceeded, startOfMonth } from "../server/limits.ts";
+import {
+  burstExceeded,
+  Limits,
+  monthName,
+  monthOf,
+  monthUnknown,
+  quotaExceeded,
+  startOfMonth,
+} from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import type { Hammered, Hammering } from "./limits-worker.ts";
 
@@ -17,6 +25,7 @@ let slots = 0;
 function account(burst: number, quota = 1_000_000): number {
   const slot = slots++;
   limits.configure(slot, burst, quota);
+  for (const counted of [month, month + 1]) limits.enter(slot, counted, 0);
   return slot;
 }
 
@@ -87,7 +96,7 @@ test("a month's requests are counted down to none", () => {
 
 test("the largest quota is counted to its end", () => {
   const slot = account(10, maxQuota);
-  limits.restore(slot, month, maxQuota - 2);
+  limits.enter(slot, month, maxQuota - 2);
   const answers = [0, 0, 0].map(() => limits.admit(slot, month, 5000));
   assert.deepEqual(answers, [1, 0, quotaExceeded]);
 });
@@ -102,17 +111,30 @@ test("the old month's last requests and the new month's first are counted apart,
   assert.equal(limits.used(slot, month + 2), undefined);
 });
 
-test("a clock that is set back by months starts no quota anew", () => {
+test("a month that isn't here is refused, and costs neither burst nor another month's quota", () => {
+  const slot = account(2, 4);
+  for (const asked of [month - 1, month + 2, month - 24, month + 120])
+    for (let i = 0; i < 3; i++) {
+      assert.equal(limits.admit(slot, asked, 5000), monthUnknown);
+      limits.giveBack(slot, asked);
+    }
+  assert.deepEqual([limits.used(slot, month), limits.used(slot, month + 1)], [0, 0]);
+  assert.equal(admittedAt(slot, 5000), 2);
+});
+
+test("a month that comes back goes on with what was used in it", () => {
   const slot = account(10, 4);
-  for (const asked of [month, month + 1, month + 2]) limits.admit(slot, asked, 5000);
-  assert.equal(limits.admit(slot, month + 1, 5000), 2, "one month back: that month's count goes on");
-  assert.equal(limits.admit(slot, month, 5000), 2, "two months back: the later month's count goes on");
-  assert.equal(limits.admit(slot, month + 2, 5000), 1);
+  for (let i = 0; i < 3; i++) limits.admit(slot, month, 5000);
+  assert.deepEqual(limits.enter(slot, month + 2, 0), { month, used: 3 });
+  assert.equal(limits.admit(slot, month, 5000), monthUnknown);
+  assert.equal(limits.admit(slot, month + 2, 5000), 3);
+  assert.deepEqual(limits.enter(slot, month, 3), { month: month + 2, used: 1 });
+  assert.deepEqual([limits.admit(slot, month, 5000), limits.admit(slot, month, 5000)], [0, quotaExceeded]);
 });
 
 test("a count that was saved goes on", () => {
   const slot = account(10, 5);
-  limits.restore(slot, month, 4);
+  limits.enter(slot, month, 4);
   const answers = [0, 0].map(() => limits.admit(slot, month, 5000));
   assert.deepEqual(answers, [0, quotaExceeded]);
 });
@@ -279,10 +301,12 @@ test("the counts of months are those of a naive limiter, whatever comes in which
     const slot = account(maxBurst, 5);
     const used = new Map<number, number>();
     let quota = 5;
-    let latest = month;
+    let latest = month + 1;
     for (const action of actions) {
-      if (action.do === "pass") latest += action.months;
-      else if (action.do === "quota") {
+      if (action.do === "pass") {
+        latest += action.months;
+        for (const served of [latest - 1, latest]) limits.enter(slot, served, used.get(served) ?? 0);
+      } else if (action.do === "quota") {
         quota = action.quota;
         limits.configure(slot, maxBurst, quota);
       } else {

@@ -172,6 +172,7 @@ test("a server gives its word on its own changes as on others', and none before 
       change();
       assert.notDeepEqual(other.obeyed(), other.latest());
       accounts.refresh();
+      accounts.giveWord();
       assert.deepEqual(other.obeyed(), other.latest());
     }
   }

@@ -10,7 +10,7 @@ import {
   versionName,
 } from "../engine/index.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
-import { Limits } from "../server/limits.ts";
+import { Limits, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import type { Service } from "../server/service.ts";
 import { ask, serviceOf } from "./asking.ts";
@@ -38,12 +38,14 @@ export class Asked {
     const [keys, limits] = [new KeyTable(), new Limits()];
     keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
     limits.configure(0, maxBurst, maxQuota);
+    const wallMs = Date.UTC(2026, 0, 1);
+    limits.enter(0, monthOf(wallMs), 0);
     let now = 0;
     this.#service = serviceOf({
       keys,
       limits,
       versions: versionsOf(image),
-      now: () => Date.UTC(2026, 0, 1),
+      now: () => wallMs,
       steadyNow: () => now++,
     });
   }

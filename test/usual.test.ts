@@ -7,7 +7,7 @@ import { attachImage, buildImage, sealSnapshot, stateCodes } from "../engine/ind
 import { Answer, type RequestHead } from "../server/answer.ts";
 import { hashOf } from "../server/hash.ts";
 import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
-import { Limits } from "../server/limits.ts";
+import { Limits, monthOf } from "../server/limits.ts";
 import { maxBurst } from "../server/plans.ts";
 import { Prepared } from "../server/prepared.ts";
 import { readUsual } from "../server/prices.ts";
@@ -30,6 +30,7 @@ function start(quota: number) {
   const [keys, limits] = [new KeyTable(), new Limits()];
   keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   limits.configure(0, maxBurst, quota);
+  for (const month of [monthOf(january), monthOf(january) + 1]) limits.enter(0, month, 0);
   const clock = { wallMs: january, steadyMs: 1000 };
   const service = serviceOf({
     keys,
@@ -161,6 +162,7 @@ test("keys that share the letters by which they are remembered are told apart", 
   for (const [slot, of] of pair.entries()) {
     keys.put({ hash: hashKey(of), expires_at, revoked_at: null }, slot);
     limits.configure(slot, maxBurst, 1000 * (slot + 1));
+    limits.enter(slot, monthOf(january), 0);
   }
   const service = serviceOf({
     keys,

@@ -1,0 +1,48 @@
+import type { Socket } from "node:net";
+import { isatty, ReadStream } from "node:tty";
+
+/** Text that waits for a reader who stands still; what comes on top of it is dropped. */
+const maxWaitingBytes = 2 ** 20;
+/** A reader who takes nothing in this time at the end isn't waited for any longer. */
+const maxFlushMs = 500;
+const flushStepMs = 5;
+
+/**
+ * Lines to stdout or stderr, whatever that is: a write never throws and never waits for a reader. A line may be lost:
+ * when the reader has gone or stands still, or the disk is full.
+ *
+ * Node's own streams do that for pipes and sockets, whose writes wait in memory, and for files and devices, whose
+ * errors come as events. A terminal that is held makes them wait; but not a ReadStream, which can write as well.
+ */
+export class Output {
+  readonly #stream: Socket;
+  readonly #onDrop: () => void;
+
+  /** @param onDrop told of each line that is lost */
+  constructor(descriptor: 1 | 2, onDrop: () => void) {
+    const standard = descriptor === 1 ? process.stdout : process.stderr;
+    this.#stream = isatty(descriptor) ? new ReadStream(descriptor) : standard;
+    this.#onDrop = onDrop;
+    // Each write is told of its own; without a listener an error would end the process. Node writes warnings, too.
+    for (const stream of [this.#stream, standard]) stream.on("error", () => {});
+  }
+
+  write(line: string): void {
+    if (this.#stream.writableLength + line.length > maxWaitingBytes) {
+      this.#onDrop();
+      return;
+    }
+    this.#stream.write(line, (error) => {
+      if (error) this.#onDrop();
+    });
+  }
+
+  /** Waits until all is written, as long as the reader reads. */
+  async flush(): Promise<void> {
+    for (let waiting = -1, stillMs = 0; this.#stream.writableLength > 0 && stillMs < maxFlushMs; ) {
+      stillMs = waiting === this.#stream.writableLength ? stillMs + flushStepMs : 0;
+      waiting = this.#stream.writableLength;
+      await new Promise((resolve) => setTimeout(resolve, flushStepMs));
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchmodSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { makeFolder } from "../datasets/folder.ts";
+import { DataError } from "../engine/query.ts";
+import { isServed, lockFile, lockFolder } from "./lock.ts";
+
+/** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted or replaced. */
+
+const folderMode = 0o700;
+const fileMode = 0o600;
+const stickyBit = 0o1000;
+
+/** The database in a state folder. */
+export const databaseFile = (folder: string) => join(folder, "state.sqlite");
+const besideDatabase = ["-wal", "-shm"];
+/** Which database the server has open that holds the lock, for commands. */
+const servedFile = (folder: string) => join(folder, "server.database");
+
+/** Makes a state folder where it is missing, for its owner only, whatever the umask. */
+export function makeStateFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+    chmodSync(folder, folderMode);
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** Makes an empty file where it is missing, for its owner only. SQLite gives a database's mode to the files beside it. */
+export function makePrivateFile(file: string): void {
+  if (existsSync(file)) return;
+  const descriptor = openSync(file, "a", fileMode);
+  fchmodSync(descriptor, fileMode);
+  closeSync(descriptor);
+}
+
+/**
+ * Takes the state from everybody but its owner.
+ *
+ * @returns what others could read or write, and what of that can't be taken from them
+ */
+export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
+  const files = [databaseFile(folder), lockFile(folder), servedFile(folder)];
+  files.push(...besideDatabase.map((end) => databaseFile(folder) + end));
+  const [narrowed, open]: string[][] = [[], []];
+  for (const path of [folder, ...files]) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+    if (mode === undefined || (mode & 0o077) === 0) continue;
+    try {
+      // A folder such as /tmp is everybody's.
+      if ((mode & stickyBit) !== 0) throw new Error("a folder for all");
+      chmodSync(path, path === folder ? folderMode : fileMode);
+      narrowed.push(path);
+    } catch {
+      open.push(path);
+    }
+  }
+  return { narrowed, open };
+}
+
+/** What tells a file from another one that is put in its place; undefined where there is none. */
+function identityOf(file: string): string | undefined {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
+}
+
+/**
+ * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes.
+ *
+ * @throws DataError when another file, or none, is in the place of the server's database
+ */
+export function checkServed(folder: string): void {
+  if (!isServed(folder)) return;
+  const served = readServed(folder);
+  const found = identityOf(databaseFile(folder));
+  // A server that is just starting says nothing yet.
+  if (served === undefined || served === found) return;
+  throw new DataError(
+    `state database ${databaseFile(folder)}`,
+    `${found === undefined ? "none" : "another file"}, while a server runs on the one that was here`,
+    "that one: put it back, or stop the server",
+  );
+}
+
+/** Undefined where no server says. */
+function readServed(folder: string): string | undefined {
+  try {
+    return readFileSync(servedFile(folder), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** A server's hold on its state folder: the lock, and an eye on the files of the database that it has open. */
+export class StateGuard {
+  readonly #folder: string;
+  #unlock: () => void;
+  #lock: string | undefined;
+  #hasMadeFolder = false;
+  /** What each file was when the database was opened, by path. */
+  #files = new Map<string, string | undefined>();
+
+  /** @throws DataError when another server has the folder, or it can't be used */
+  constructor(folder: string) {
+    this.#folder = folder;
+    try {
+      makeStateFolder(folder);
+      this.#unlock = this.#takeLock();
+      rmSync(servedFile(folder), { force: true });
+    } catch (error) {
+      if (error instanceof DataError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new DataError(`STATE_DIR ${folder}`, reason, "a folder that can be read and written");
+    }
+  }
+
+  /** Watches the database, which has been opened and read, and tells commands which one it is. */
+  watch(): void {
+    const file = databaseFile(this.#folder);
+    const paths = [file, ...besideDatabase.map((end) => file + end)];
+    this.#files = new Map(paths.map((path) => [path, identityOf(path)]));
+    this.#publish();
+  }
+
+  /**
+   * What has happened to the files since; undefined when all are in their places. Where the lock is gone, it is taken
+   * anew, in a folder made anew if need be, so that commands still see that a server runs.
+   */
+  fault(): string | undefined {
+    try {
+      if (identityOf(lockFile(this.#folder)) !== this.#lock) this.#takeLockAgain();
+      for (const [path, identity] of this.#files) {
+        const found = identityOf(path);
+        if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
+      }
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** Gives the folder free. */
+  close(): void {
+    rmSync(servedFile(this.#folder), { force: true });
+    if (this.#hasMadeFolder) this.#removeFolder();
+    this.#unlock();
+  }
+
+  #takeLock(maxWaitMs?: number): () => void {
+    makePrivateFile(lockFile(this.#folder));
+    const unlock = lockFolder(this.#folder, maxWaitMs);
+    this.#lock = identityOf(lockFile(this.#folder));
+    return unlock;
+  }
+
+  #takeLockAgain(): void {
+    if (!existsSync(this.#folder)) {
+      mkdirSync(this.#folder, folderMode);
+      this.#hasMadeFolder = true;
+    }
+    const before = this.#unlock;
+    this.#unlock = this.#takeLock(0);
+    before();
+    this.#publish();
+  }
+
+  #publish(): void {
+    makePrivateFile(servedFile(this.#folder));
+    writeFileSync(servedFile(this.#folder), this.#files.get(databaseFile(this.#folder)) ?? "");
+  }
+
+  /** What was made only for commands to see would be in the way of a folder that is put back. */
+  #removeFolder(): void {
+    rmSync(lockFile(this.#folder), { force: true });
+    try {
+      rmdirSync(this.#folder);
+    } catch {
+      // Something else is in it by now.
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type TestContext, test } from "node:test";
+import { seededRandom } from "./fixtures.ts";
+import { datasetsFolder, ready, spawnServer, temporaryFolder, until } from "./server.ts";
+import { preloaded, takesSignals, trialOfStops } from "./stopping.ts";
+
+/** How a server ends: by signals at any moment, as the first process of a container, and when a thread of it dies. */
+
+const datasetsDir = temporaryFolder();
+copyFileSync(path.join(datasetsFolder(), "2023.1.parquet"), path.join(datasetsDir, "2023.1.parquet"));
+
+function start(t: TestContext, env: Record<string, string> = {}) {
+  const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env: { THREADS: "2", ...env } });
+  t.after(() => server.signal("SIGKILL"));
+  return server;
+}
+
+test("SIGTERM while snapshots are loaded ends a server orderly", async (t) => {
+  const server = start(t);
+  await until("a snapshot to be loaded", () => server.stderr.includes("snapshot loaded"));
+  server.signal("SIGTERM");
+  const { code, stderr } = await server.finished();
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /"signal":"SIGTERM","msg":"stopping".*\n.*"msg":"stopped"/);
+});
+
+test("signals at the first instruction and at moments of the start end a server orderly", async (t) => {
+  const seed = 20_261_101;
+  const random = seededRandom(seed);
+  const moments = [0, 0, random.int(500), random.int(1500)];
+  t.diagnostic(`seed ${seed}: ${await trialOfStops(random, moments, datasetsDir)}`);
+});
+
+test("SIGHUP from the first instruction on ends nothing", async (t) => {
+  const server = start(t);
+  await until("the first instruction", () => takesSignals(server.pid));
+  server.signal("SIGHUP");
+  await until("a snapshot to be loaded", () => server.stderr.includes("snapshot loaded"));
+  server.signal("SIGHUP");
+  const { ops } = await ready(server);
+  server.signal("SIGHUP");
+  assert.equal((await fetch(`${ops}/readyz`)).status, 200);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
+});
+
+test("a start that fails late ends with its reason, not in an abort", async (t) => {
+  // Where the demo account would be made, after the threads listen.
+  const home = temporaryFolder();
+  const script = `
+    import crypto from "node:crypto";
+    import { syncBuiltinESMExports } from "node:module";
+    import { isMainThread } from "node:worker_threads";
+    if (isMainThread) {
+      crypto.randomBytes = () => { throw new Error("no randomness"); };
+      syncBuiltinESMExports();
+    }`;
+  const server = spawnServer({ datasetsDir, env: { ...preloaded(script), THREADS: "2" } }, home);
+  t.after(() => server.signal("SIGKILL"));
+  const { code, stderr } = await server.finished();
+  assert.deepEqual([code, stderr.trim().split("\n").at(-1)], [1, "no randomness"]);
+});
+
+const canUnshare = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
+
+/** A server that is process 1 of a namespace of its own. */
+function startAsFirst(t: TestContext) {
+  const env = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", THREADS: "1" };
+  const folders = { DATASETS_DIR: datasetsDir, STATE_DIR: temporaryFolder() };
+  const words = ["--pid", "--fork", "--mount-proc", "--kill-child", process.execPath, "server/main.ts"];
+  const outer = spawn("unshare", words, {
+    cwd: path.resolve(import.meta.dirname, ".."),
+    env: { ...env, ...folders },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => outer.kill("SIGKILL"));
+  let stdout = "";
+  outer.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  return {
+    pid: () =>
+      until("process 1", () => {
+        const children = readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, "utf8");
+        return Number(children.trim()) || undefined;
+      }),
+    isReady: () => stdout.startsWith("ready "),
+    async ended() {
+      await until("the end", () => outer.exitCode !== null || outer.signalCode !== null);
+      return [outer.exitCode, outer.signalCode];
+    },
+  };
+}
+
+for (const isEarly of [true, false])
+  test(`as process 1, SIGHUP ends nothing and SIGTERM ends a server orderly ${isEarly ? "at its first instruction" : "when it is ready"}`, {
+    skip: canUnshare ? false : "no right to make a process namespace",
+  }, async (t) => {
+    const server = startAsFirst(t);
+    const pid = await server.pid();
+    await until("it to be so far", () => (isEarly ? takesSignals(pid) : server.isReady()));
+    process.kill(pid, "SIGHUP");
+    process.kill(pid, "SIGTERM");
+    assert.deepEqual(await server.ended(), [0, null]);
+  });
+
+/** What a thread does once a file is there: a serving one, or the control thread. */
+function dying(thread: "serving" | "control", does: string) {
+  const cue = path.join(temporaryFolder(), "cue");
+  const script = `
+    import { existsSync } from "node:fs";
+    import { getHeapStatistics } from "node:v8";
+    import { isMainThread, workerData } from "node:worker_threads";
+    const hoard = [];
+    if (${thread === "control" ? "isMainThread" : "workerData?.limits"}) {
+      const timer = setInterval(() => {
+        if (!existsSync(${JSON.stringify(cue)})) return;
+        clearInterval(timer);
+        ${does}
+      }, 5);
+    }`;
+  return { script, die: () => writeFileSync(cue, "") };
+}
+
+const fillHeap = `
+  const { heap_size_limit } = getHeapStatistics();
+  while (getHeapStatistics().used_heap_size < 0.85 * heap_size_limit)
+    hoard.push(Array.from({ length: 1000 }, (_, i) => ({ i })));`;
+
+for (const [what, thread, does, reason] of [
+  [
+    "a serving thread that throws",
+    "serving",
+    'throw new Error("boom");',
+    /"reason":"Error: boom.*a serving thread failed/,
+  ],
+  ["a serving thread that exits", "serving", "process.exit(7);", /"reason":"it ended with exit code 7"/],
+  [
+    "a serving thread whose memory runs out",
+    "serving",
+    fillHeap,
+    /"reason":"Error: out of memory: 80 % of a heap of \d+ MB/,
+  ],
+  [
+    "a control thread that throws",
+    "control",
+    'throw new Error("boom");',
+    /"stack":"Error: boom.*the control thread failed/,
+  ],
+] as const)
+  test(`${what} ends the process with exit code 1 and its reason`, async (t) => {
+    const { script, die } = dying(thread, does);
+    const server = start(t, preloaded(script, "--max-old-space-size=80"));
+    await ready(server);
+    die();
+    const { code, stderr } = await server.finished();
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, reason);
+    assert.match(stderr, /"level":60/);
+  });
