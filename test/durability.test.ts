@@ -14,6 +14,7 @@ import { trialRandom } from "./long/trial.ts";
 import {
   Connection,
   call,
+  currentOnly,
   datasetsFolder,
   pricesPath,
   Running,
@@ -29,7 +30,7 @@ import {
 
 const rounds = Number(process.env.KILL_ROUNDS || 2);
 assert.ok(Number.isInteger(rounds) && rounds > 0, `KILL_ROUNDS is ${process.env.KILL_ROUNDS}`);
-const datasetsDir = datasetsFolder();
+const datasetsDir = datasetsFolder(currentOnly);
 const request = `GET ${pricesPath}?procedure=5073`;
 const month = monthName(monthOf(Date.now()));
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -5,8 +5,7 @@ import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import * as v from "valibot";
 import { importFile } from "../datasets/import.ts";
-import { syntheticContent } from "../datasets/synthetic.ts";
-import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot, stateCodes } from "../engine/index.ts";
+import { decodeSnapshot, encodeSnapshot, type Snapshot, stateCodes } from "../engine/index.ts";
 import { plainImport } from "./cms-files.ts";
 import {
   ask,
@@ -26,8 +25,8 @@ import { call, runKeys, startServer, type TestServer, temporaryFolder } from "./
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
 
 describe("what DuckDB computes", () => {
-  test("is the answer for every facility, procedure and gap of 40 random snapshots", async () => {
-    for (let seed = 401; seed <= 440; seed++) await compareEverything(randomSnapshot(seed));
+  test("is the answer for every facility, procedure and gap of 10 random snapshots", async () => {
+    for (let seed = 401; seed <= 410; seed++) await compareEverything(randomSnapshot(seed));
   });
 
   const excerpt = "prov_svc_dy23_subset.csv";
@@ -42,11 +41,6 @@ describe("what DuckDB computes", () => {
     } finally {
       rmSync(out, { recursive: true });
     }
-  });
-
-  test("is the answer for every facility, procedure and gap of the synthetic snapshot at full size", async (t) => {
-    const options = { dataYear: 2024, revision: 1, rows: 116_800, seed: 7 };
-    t.diagnostic(await compareEverything(sealSnapshot(syntheticContent(options))));
   });
 });
 

@@ -5,11 +5,20 @@ import { closeSync, constants, openSync, readFileSync, readSync, writeSync } fro
 import { createServer } from "node:net";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { call, createKey, datasetsFolder, pricesPath, runKeys, temporaryFolder, until } from "./server.ts";
+import {
+  call,
+  createKey,
+  currentOnly,
+  datasetsFolder,
+  pricesPath,
+  runKeys,
+  temporaryFolder,
+  until,
+} from "./server.ts";
 
 /** A log that nobody reads, or that can't be written: lines may be lost, the service may not. */
 
-const datasetsDir = datasetsFolder();
+const datasetsDir = datasetsFolder(currentOnly);
 const repository = path.resolve(import.meta.dirname, "..");
 
 /** A pipe with a name, held open by this process. */

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { datasetsFolder, temporaryFolder, until } from "./server.ts";
+import { currentOnly, datasetsFolder, temporaryFolder, until } from "./server.ts";
 
 /** The commands that operators type. */
 
@@ -27,7 +27,7 @@ test("what npm calls a command explains itself on stdout, and exits with 0", asy
 test("a SIGTERM to npm start reaches the server, which ends in order", async () => {
   const env = {
     ...process.env,
-    DATASETS_DIR: datasetsFolder(),
+    DATASETS_DIR: datasetsFolder(currentOnly),
     STATE_DIR: temporaryFolder(),
     PORT: "0",
     OPS_PORT: "0",

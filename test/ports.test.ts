@@ -1,3 +1,3 @@
 // The long trial in short.
-process.env.PORT_RACES ||= "8";
+process.env.PORT_RACES ||= "4";
 await import("./long/ports.test.ts");

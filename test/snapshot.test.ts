@@ -27,6 +27,8 @@ import {
 } from "./fixtures.ts";
 
 const subject = "2024.3.parquet";
+const damagedFiles = Number(process.env.DAMAGED_FILES || 1000);
+
 /** What is damaged below: a few hundred rows of all kinds. */
 const sample = randomSnapshot(1, { facilities: 60, procedures: 6, density: 0.8, states: 4 });
 const sampleFile = encodeSnapshot(sample);
@@ -350,27 +352,27 @@ function refusedOrIntact(file: Uint8Array, described: string): boolean {
   }
 }
 
-test("3,500 damaged files are each refused, or hold the same content", (t) => {
+test(`${damagedFiles} damaged files are each refused, or hold the same content`, (t) => {
   const kinds = Object.keys(damages);
   const none = parquet.Compression.UNCOMPRESSED;
   const plain = (builder: Builder) =>
     builder.setCompression(none).setDictionaryEnabled(false).setMaxRowGroupSize(100);
   const files = [sampleFile, reencoded(plain)];
   let refused = 0;
-  for (let seed = 1; seed <= 3500; seed++) {
+  for (let seed = 1; seed <= damagedFiles; seed++) {
     const kind = kinds[seed % kinds.length];
     const damaged = damages[kind](files[seed % files.length], seededRandom(seed));
     if (refusedOrIntact(damaged, `seed ${seed}, ${kind}`)) refused++;
   }
   t.diagnostic(`${refused} refused`);
-  assert.ok(refused > 3000, `only ${refused} refused`);
+  assert.ok(refused > 0.85 * damagedFiles, `only ${refused} refused`);
   for (const file of files)
     assert.deepEqual(decodeSnapshot(file, subject), sample, "the file itself reads on");
 });
 
 test("a footer whose fields change their type, wherever they stand, lets no other error out", () => {
   const start = footerStart(sampleFile);
-  for (const bits of [1, 3]) {
+  for (const bits of damagedFiles > 1000 ? [1, 3] : [3]) {
     for (let at = start; at < sampleFile.length - 8; at++) {
       const copy = sampleFile.slice();
       copy[at] ^= bits;

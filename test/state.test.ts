@@ -19,6 +19,7 @@ import { Store } from "../server/store.ts";
 import {
   call,
   createKey,
+  currentOnly,
   datasetsFolder,
   pricesPath,
   ready,
@@ -138,7 +139,7 @@ test("a folder that is deleted is made again for commands to be refused, and gon
   rmSync(`${folder}.away`, { recursive: true });
 });
 
-const datasetsDir = datasetsFolder();
+const datasetsDir = datasetsFolder(currentOnly);
 const request = `GET ${pricesPath}?procedure=5073`;
 
 test("a server whose database is gone, replaced and back says so, and counts in memory meanwhile", async (t) => {

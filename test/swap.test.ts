@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { appendFileSync, renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
@@ -301,30 +299,6 @@ describe("a running server", { concurrency: 4 }, () => {
     assert.deepEqual(complaints(second), [
       `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
     ]);
-    assert.equal(await answering(server), "2024.1");
-  });
-
-  test("a port that another process has is refused", async () => {
-    const server = await serving(["2024.1"]);
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const address = taken.address();
-    assert.ok(address !== null && typeof address === "object");
-    after(() => taken.close());
-    const refused = async (name: string, port: string, where: string) => {
-      const env = { THREADS: "2", [name]: port };
-      const stateDir = temporaryFolder();
-      const finished = await spawnServer({ datasetsDir: server.datasetsDir, stateDir, env }).finished();
-      assert.equal(finished.code, 1);
-      const [line, ...others] = complaints(finished);
-      assert.ok(line.startsWith(`can't listen on 127.0.0.1 port ${port}${where}: `), line);
-      assert.match(line, /EADDRINUSE/);
-      assert.deepEqual(others, []);
-    };
-    await refused("PORT", String(address.port), "");
-    await refused("OPS_PORT", String(address.port), " (ops)");
-    // A server's threads share its port, so the system would let others of its kind join.
-    await refused("PORT", new URL(server.api).port, "");
     assert.equal(await answering(server), "2024.1");
   });
 

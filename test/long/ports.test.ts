@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { listenAlone } from "../../server/port.ts";
-import { datasetsFolder, spawnServer, temporaryFolder, until } from "../server.ts";
+import { currentOnly, datasetsFolder, spawnServer, temporaryFolder, until } from "../server.ts";
 import { sizeFrom } from "./trial.ts";
 
 /** Servers share a port among their threads, and with nobody else. */
@@ -51,7 +51,7 @@ for (const hosts of [
   });
 
 test("of two servers with states of their own on one port, one gets ready and the other says why not", async () => {
-  const datasetsDir = datasetsFolder();
+  const datasetsDir = datasetsFolder(currentOnly);
   const port = await freePort();
   const servers = [0, 1].map(() =>
     spawnServer({ datasetsDir, stateDir: temporaryFolder(), env: { PORT: String(port) } }).mayEnd(),

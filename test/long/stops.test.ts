@@ -4,6 +4,7 @@ import { Store } from "../../server/store.ts";
 import {
   call,
   createKey,
+  currentOnly,
   datasetsFolder,
   pricesPath,
   ready,
@@ -15,7 +16,7 @@ import { killRounds, trialRandom } from "./trial.ts";
 
 /** Signals at many moments. Rounds: KILL_ROUNDS. */
 
-const datasetsDir = datasetsFolder();
+const datasetsDir = datasetsFolder(currentOnly);
 
 test("SIGTERM and SIGINT at any moment of a start end a server orderly", async (t) => {
   const random = trialRandom(t);
