@@ -244,14 +244,14 @@ function withLines({ bytes, ...message }: Message, kind: Kind, lines: string, bo
 function withBody(random: Random, keys: FuzzKeys, methods: string[]): Message {
   const message = plain(random, keys, random.pick(methods));
   const smuggled = plain(random, keys, "GET").bytes.toString(latin1);
-  const body = random.pick(["", "{}", octets(random, random.int(300)), smuggled, smuggled + smuggled]);
+  const body = random.pick(["x", "{}", octets(random, 1 + random.int(300)), smuggled, smuggled + smuggled]);
   const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
   const length = `Content-Length: ${body.length}`;
   const [lines, sent] = random.pick([
     [length, body],
     [length, body.slice(0, body.length >> 1)],
     [`Content-Length: 0\r\nContent-Length: ${smuggled.length}`, smuggled],
-    [`${length}\r\nContent-Length: ${random.int(50)}`, body],
+    [`${length}\r\nContent-Length: ${1 + random.int(50)}`, body],
     [`Content-Length: ${random.pick(["-1", "x", "1e3", "0x10", "9".repeat(30), "1, 2", "+5"])}`, body],
     ["Transfer-Encoding: chunked", `${chunk}0\r\n\r\n`],
     ["Transfer-Encoding: chunked", chunk],

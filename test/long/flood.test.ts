@@ -77,7 +77,9 @@ async function flood(random: Random, api: string, text: string): Promise<void> {
     closed,
     delay(end === "reset" || end === "reset in the middle" ? pauseMs : maxStallMs),
   ]);
-  socket.resetAndDestroy();
+  // One that is shutting down, because the server has, can't be reset, and would never close.
+  if (socket.writable) socket.resetAndDestroy();
+  else socket.destroy();
   await closed;
 }
 
