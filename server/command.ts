@@ -13,7 +13,7 @@ import { type Changes, Store } from "./store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
 
-/** So long a command waits for a running server; a server looks twenty times a second. */
+/** So long a command waits for a running server; a server looks ten times a second. */
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
 

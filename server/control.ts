@@ -28,7 +28,7 @@ import { Webhooks } from "./webhooks.ts";
 /** The control thread: starts and stops everything, and owns what changes. */
 
 /** A command waits for this to come round. */
-const refreshMs = 50;
+const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
 const scanMs = 500;
