@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import {
@@ -178,6 +179,12 @@ async function run(args: string[]): Promise<void> {
   const { counts, stray, severalNames } = imported;
   process.stdout.write(`${imported.path}\n`);
   if (notice !== undefined) say(notice);
+  const gone = known.filter(
+    ({ version }) =>
+      version.startsWith(`${options.year}.`) && !existsSync(path.join(options.out, `${version}.parquet`)),
+  );
+  if (imported.isNew && gone.length > 0)
+    say(`served before, so not given out again: ${gone.map(({ version }) => version).join(", ")}`);
   if (stray !== undefined)
     say(
       `read as Windows-1252, as it is not UTF-8: ${hexadecimal(stray)} in line ${stray.line}, byte ${stray.byte}`,

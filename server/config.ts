@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
@@ -83,6 +83,12 @@ const machine = v.objectAsync({
   HOST: v.pipeAsync(entries.HOST, listenable),
   OPS_HOST: v.pipeAsync(entries.OPS_HOST, listenable),
   DATASETS_DIR: v.optional(v.pipe(folder, v.check(isFolder, "a folder that is there and can be read"))),
+  STATE_DIR: v.optional(
+    v.pipe(
+      folder,
+      v.check((path) => !existsSync(path) || isFolder(path), "a folder, or nothing yet"),
+    ),
+  ),
 });
 
 async function canListen(host: string): Promise<boolean> {

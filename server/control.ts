@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import pino from "pino";
 import { knownVersions } from "../datasets/registry.ts";
@@ -20,7 +21,7 @@ import { listenAlone } from "./port.ts";
 import { watchHeap } from "./runtime.ts";
 import { onSignal } from "./signals.ts";
 import { SnapshotFolder } from "./snapshots.ts";
-import { narrowAccess, StateGuard } from "./state-files.ts";
+import { databaseFile, narrowAccess, StateGuard } from "./state-files.ts";
 import { Store, type StoredEvent } from "./store.ts";
 import { ServingThreads } from "./threads.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -149,7 +150,8 @@ function url(host: string, port: number): string {
 }
 
 /** Locks and opens the state. */
-function openState({ stateDir }: Settings): { store: Store; guard: StateGuard } {
+function openState({ stateDir }: Settings): { store: Store; guard: StateGuard; isNew: boolean } {
+  const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
   const { narrowed, open } = narrowAccess(stateDir);
@@ -158,7 +160,7 @@ function openState({ stateDir }: Settings): { store: Store; guard: StateGuard } 
   const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
   closers.push(() => store.close());
   guard.watch();
-  return { store, guard };
+  return { store, guard, isNew };
 }
 
 /** Loads what is in the folder, or a sample. */
@@ -251,7 +253,7 @@ async function start(settings: Settings): Promise<void> {
   const opsPort = await unlessStopping(
     listenOps(settings, () => isReady && isSaved && fault === undefined && !stopping.signal.aborted),
   );
-  const { store, guard } = openState(settings);
+  const { store, guard, isNew } = openState(settings);
   let threads: ServingThreads | undefined;
   const snapshots = await loadData(settings, store, async (images) => threads?.publish(images));
 
@@ -312,6 +314,12 @@ async function start(settings: Settings): Promise<void> {
   if (demoKey !== undefined)
     stdout.write(
       `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}/api/v1/healthcare/prices?procedure=5072&limit=3"\n`,
+    );
+  // A mistyped STATE_DIR would look like this.
+  if (isNew && !settings.isDefaultStateDir)
+    log.warn(
+      { stateDir: settings.stateDir },
+      "made a new state: without accounts, and without a registry of data versions",
     );
   stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
 }

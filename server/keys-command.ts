@@ -231,7 +231,8 @@ await runCommand("keys", {
   },
   rotate: {
     usage: "ID --overlap HOURS",
-    about: "Makes a new key, as create does, and ends the old one when the hours are over.",
+    about:
+      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over.",
     run: rotate,
   },
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
@@ -55,6 +56,34 @@ test("the command says what it had to decide: the encoding, the names, and the n
     "2 rows: 2 priced, 0 suppressed, 0 incomplete; 1 facilities, 2 procedures, 1 states",
     "",
   ]);
+});
+
+test("the command says which numbers it left out because they were served before", async () => {
+  const { file, out } = optionsFor(csv(row));
+  const served = emptyState();
+  const store = Store.open(served);
+  for (const version of ["2022.1", "2023.1"])
+    store.serveVersion(version, "0".repeat(64), "1".repeat(64), new Date());
+  store.close();
+  const finished = await command([file, "--year", "2023", "--out", out], { STATE_DIR: served });
+  assert.equal(finished.stdout, `${path.join(out, "2023.2.parquet")}\n`);
+  assert.match(finished.stderr, /^served before, so not given out again: 2023\.1\n/);
+});
+
+test("a result that can't be written is one line, and exit code 1", async () => {
+  const { file, out } = optionsFor(csv(row));
+  const script = path.resolve(import.meta.dirname, "../datasets/import.ts");
+  const child = spawnSync(
+    "sh",
+    ["-c", '"$0" "$@" > /dev/full', process.execPath, script, file, "--year", "2023", "--out", out],
+    {
+      env: { PATH: process.env.PATH, STATE_DIR: state },
+      encoding: "utf8",
+    },
+  );
+  assert.equal(child.status, 1);
+  assert.match(child.stderr, /^what the command says can't be written: .*ENOSPC/m);
+  assert.doesNotMatch(child.stderr, /at .*\.ts:\d+/);
 });
 
 test("the command says one line and exits with 1 when it refuses", async () => {

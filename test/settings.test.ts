@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { shown } from "../engine/query.ts";
 import { readServerSettings, readSettings } from "../server/config.ts";
 import { run } from "./commands.ts";
 import { Running, temporaryFolder } from "./server.ts";
@@ -21,7 +22,7 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     OPS_HOST: "192.0.2.1",
     OPS_PORT: "-1",
     DATASETS_DIR: missing,
-    STATE_DIR: path.join(home, "state"),
+    STATE_DIR: import.meta.filename,
     THREADS: "0",
     REDIS_URL: "redis://:secret@localhost",
   });
@@ -32,6 +33,7 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     'OPS_HOST is "192.0.2.1", expected a name or an address of this machine, to listen on',
     'OPS_PORT is "-1", expected a whole number from 0 to 65535',
     `DATASETS_DIR is "${missing}", expected a folder that is there and can be read`,
+    `STATE_DIR is ${shown(import.meta.filename)}, expected a folder, or nothing yet`,
     'THREADS is "0", expected a whole number from 1 to 256',
     "REDIS_URL is set, expected nothing: sharing ceilings between machines isn't supported yet",
     "",

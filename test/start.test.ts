@@ -142,6 +142,8 @@ test("no account is made and no key is shown where STATE_DIR is set", async () =
   const { code, stdout, stderr } = await server.finished();
   assert.equal(code, 0);
   assert.doesNotMatch(stdout + stderr, /hcq_|demo/);
+  // As it may be mistyped.
+  assert.match(stderr, /"msg":"made a new state: without accounts, and without a registry of data versions"/);
 });
 
 test("a first start without settings makes a sample and an account that work, and a second one nothing", async () => {
