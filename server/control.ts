@@ -191,7 +191,7 @@ async function loadData(
 async function startServing(
   settings: Settings,
   tables: Pick<ServeData, "keys" | "limits" | "directory">,
-  images: Published,
+  published: () => Published,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
   metrics.watch(connections);
@@ -207,7 +207,8 @@ async function startServing(
           connections: connections.buffer,
           maxConnections: connections.max,
         },
-        images,
+        // Asked for here: what the functions below can see stays in memory as long as they do.
+        published(),
         (reason) => {
           log.fatal({ reason }, "a serving thread failed");
           void end(1);
@@ -300,7 +301,7 @@ async function start(settings: Settings): Promise<void> {
     if (fault === undefined) await webhooks.deliverDue(new Date());
   });
   const tables = { keys: keys.buffer, limits: limits.buffer, directory: directory.buffer };
-  const serving = await startServing(settings, tables, snapshots.published());
+  const serving = await startServing(settings, tables, () => snapshots.published());
   threads = serving.threads;
   repeat("looking for snapshots", scanMs, scan);
   onSignal.hangUp = () =>
