@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { decodeSnapshot, versionName } from "../engine/index.ts";
-import { honestSpec, hostileFiles } from "./hostile-files.ts";
-import type { LoadsReport } from "./hostile-loads.ts";
-import { fileOfSpec } from "./parquet-file.ts";
-import { Running, temporaryFolder } from "./server.ts";
+import { decodeSnapshot, versionName } from "../../engine/index.ts";
+import { honestSpec, hostileFiles } from "../hostile-files.ts";
+import type { LoadsReport } from "../hostile-loads.ts";
+import { fileOfSpec } from "../parquet-file.ts";
+import { Running, temporaryFolder } from "../server.ts";
 
 /** Files that lie about their sizes: what they cost before they are refused. */
 
