@@ -55,7 +55,8 @@ export function serveHttp(
     response = res;
     isHead = method === "HEAD";
     reply = answer(req, method, hasBody);
-    const closes = connection !== "" && /\bclose\b/i.test(connection);
+    // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
+    const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { head, body } = reply;
     // Behind an answer without a body the HTTP server closes by itself.
     if (body !== undefined && (hasBody || (closes && !isHead))) respondLast(res, head, isHead ? empty : body);

@@ -1,12 +1,14 @@
 import { createServer, type Server } from "node:http";
 import type { Metrics } from "./metrics.ts";
 
+const maxConnections = 64;
+
 /**
  * The operator's listener: `/livez` while the process runs, `/readyz` while it serves, `/metrics` for Prometheus.
  * No keys; not for the public.
  */
 export function opsServer(isReady: () => boolean, metrics: Metrics): Server {
-  return createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     const reply = (status: number, text: string, type = "text/plain; charset=utf-8") => {
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
       response.end(text);
@@ -22,4 +24,7 @@ export function opsServer(isReady: () => boolean, metrics: Metrics): Server {
         return reply(404, "not found: there are /livez, /readyz and /metrics\n");
     }
   });
+  // Of the descriptors that are kept back from clients.
+  server.maxConnections = maxConnections;
+  return server;
 }

@@ -79,6 +79,16 @@ function identityOf(file: string): string | undefined {
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }
 
+/** The database and what SQLite has beside it. */
+function filesOf(folder: string): string[] {
+  const file = databaseFile(folder);
+  return [file, ...besideDatabase.map((end) => file + end)];
+}
+
+function identitiesOf(files: Iterable<string>): string {
+  return [...files].map((file) => `${identityOf(file) ?? ""}\n`).join("");
+}
+
 /**
  * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes.
  *
@@ -87,12 +97,14 @@ function identityOf(file: string): string | undefined {
 export function checkServed(folder: string): void {
   if (!isServed(folder)) return;
   const served = readServed(folder);
-  const found = identityOf(databaseFile(folder));
   // A server that is just starting says nothing yet.
-  if (served === undefined || served === found) return;
+  if (served === undefined || served === identitiesOf(filesOf(folder))) return;
+  const found = identityOf(databaseFile(folder));
+  const isThere = found !== undefined && served.startsWith(`${found}\n`);
+  const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
   throw new DataError(
     `state database ${databaseFile(folder)}`,
-    `${found === undefined ? "none" : "another file"}, while a server runs on the one that was here`,
+    `${what}, while a server runs on the one that was here`,
     "that one: put it back, or stop the server",
   );
 }
@@ -132,9 +144,7 @@ export class StateGuard {
 
   /** Watches the database, which has been opened and read, and tells commands which one it is. */
   watch(): void {
-    const file = databaseFile(this.#folder);
-    const paths = [file, ...besideDatabase.map((end) => file + end)];
-    this.#files = new Map(paths.map((path) => [path, identityOf(path)]));
+    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
     this.#publish();
   }
 
@@ -182,7 +192,8 @@ export class StateGuard {
 
   #publish(): void {
     makePrivateFile(servedFile(this.#folder));
-    writeFileSync(servedFile(this.#folder), this.#files.get(databaseFile(this.#folder)) ?? "");
+    const identities = [...this.#files.values()].map((identity) => `${identity ?? ""}\n`);
+    writeFileSync(servedFile(this.#folder), identities.join(""));
   }
 
   /** What was made only for commands to see would be in the way of a folder that is put back. */

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
 /*
  * SQLite's write-ahead log, by https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a header, and frames of one
@@ -37,6 +37,8 @@ const isChecksum = ([a, b]: readonly [number, number], bytes: DataView, at: numb
  * @returns what is wrong; undefined when nothing is, or there is no log
  */
 export function walFault(file: string): string | undefined {
+  // A FIFO would keep whoever opens it.
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) return "no regular file";
   let descriptor: number;
   try {
     descriptor = openSync(file, "r");

@@ -120,6 +120,10 @@ export class Connection {
     return queues(this.#socket).answers + this.#socket.readableLength + this.#received.length;
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   pause(): void {
     this.#socket.pause();
   }

@@ -135,6 +135,13 @@ test("Connection: close ends the connection after the answer, whatever it is", a
   }
 });
 
+test("Connection: close on the last of several requests in one segment drops none of their answers", async () => {
+  const connection = await Connection.open(server.api);
+  const closing = text(`GET ${prices}`, { Connection: "close" });
+  await connection.send(text(`GET ${prices}`).repeat(2) + closing);
+  assert.equal(answersIn((await connection.rest()).toString("latin1")), 3);
+});
+
 test("a slow reader gets its complete answers", async () => {
   const connection = await Connection.open(server.api);
   const sent = await getStuck(server, connection);

@@ -129,6 +129,19 @@ test("commands that see another database than the server, or none, are refused u
   checkServed(folder);
 });
 
+test("commands are refused, too, when what SQLite has beside the database is another or gone", () => {
+  const { folder, guard, file } = guarded();
+  checkServed(folder);
+  for (const beside of [`${file}-shm`, `${file}-wal`]) {
+    renameSync(beside, `${beside}.away`);
+    assert.match(guard.fault() ?? "", /was deleted$/);
+    assert.throws(() => checkServed(folder), /found other files beside it, while a server runs/);
+    renameSync(`${beside}.away`, beside);
+    checkServed(folder);
+  }
+  guard.close();
+});
+
 test("a folder that is deleted is made again for commands to be refused, and gone when the server ends", () => {
   const { folder, guard } = guarded();
   renameSync(folder, `${folder}.away`);
