@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { DataError, shown } from "./errors.ts";
+import { DataError, reasonOf, shown } from "./errors.ts";
 import { footerRange, type ParquetFooter, parseFooter, readableCodecs } from "./footer.ts";
 import {
   amountColumns,
@@ -84,7 +84,7 @@ export function guarded<T>(subject: string, part: string, read: () => T): T {
     return read();
   } catch (error) {
     if (error instanceof DataError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new DataError(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable snapshot");
   }
 }

@@ -3,9 +3,9 @@ import * as v from "valibot";
 import { DataError, shown } from "../engine/query.ts";
 import { maxNameLength } from "./directory.ts";
 import { maxBurst, maxQuota, planNames, plans } from "./plans.ts";
+import { webhookFault } from "./post.ts";
 import { wholeNumber } from "./query.ts";
 import type { Account, NewAccount } from "./store.ts";
-import { webhookFault } from "./webhooks.ts";
 
 /** What an operator says of an account, and what the account is by that. */
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import Database from "better-sqlite3";
 import * as v from "valibot";
-import { DataError, shown } from "../engine/query.ts";
+import { DataError, reasonOf, shown } from "../engine/query.ts";
 import { asksForHelp, readSettings, type Settings } from "./config.ts";
 import { isServed } from "./lock.ts";
 import { wholeNumber } from "./query.ts";
@@ -90,7 +90,7 @@ export async function runCommand(name: string, subcommands: Record<string, Subco
       );
     await run(subcommand, args);
   } catch (error) {
-    fail(error instanceof Error ? error.message : String(error));
+    fail(reasonOf(error));
   }
 }
 
@@ -154,7 +154,7 @@ async function doubtAbout(
     }
     return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;
   } catch (error) {
-    return `${stored} can't be asked whether it has taken it over: ${error instanceof Error ? error.message : error}`;
+    return `${stored} can't be asked whether it has taken it over: ${reasonOf(error)}`;
   }
 }
 
@@ -185,7 +185,7 @@ function parseValues(command: string, args: string[], names: string[]): Record<s
     return { ...parseArgs({ args, options, strict: true }).values };
   } catch (error) {
     // Only the first sentence: the rest is advice on several lines.
-    const [reason] = (error instanceof Error ? error.message : String(error)).split(/\.\s|\.$|\n/);
+    const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     const expected = names.map((name) => `--${name}`).join(", ");
     throw new DataError(command, reason, `${expected}, each with a value`);
   }

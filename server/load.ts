@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { buildImage, decodeSnapshot } from "../engine/load.ts";
-import { attachImage, DataError, encodePrices, SizeError, textOf } from "../engine/query.ts";
+import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../engine/query.ts";
 import type { FromLoad, LoadData } from "./messages.ts";
 
 /** A loader thread: reads one snapshot file, verifies it, builds its image, and ends. */
@@ -43,7 +43,7 @@ function failed(error: unknown): FromLoad {
     const cause = error instanceof SizeError ? "size" : "content";
     return { type: "failed", cause, words: [subject, found, expected] };
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   // Of the system are what its calls return, and memory that it doesn't give.
   if ((error instanceof Error && "syscall" in error) || /allocation failed/.test(reason))
     return { type: "failed", cause: "system", words: [name, reason] };

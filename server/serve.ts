@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { attachImage, versionName } from "../engine/query.ts";
+import { attachImage, reasonOf, versionName } from "../engine/query.ts";
 import { Connections } from "./connections.ts";
 import { Directory } from "./directory.ts";
 import type { Versions } from "./endpoint.ts";
@@ -76,7 +76,7 @@ control.on("message", (message: ToServe) => {
       started = start(message.images);
       send({ type: "listening" });
     } catch (error) {
-      send({ type: "failed", reason: error instanceof Error ? error.message : String(error) });
+      send({ type: "failed", reason: reasonOf(error) });
       control.close();
     }
   } else if (message.type === "publish") {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { SnapshotHead } from "../engine/load.ts";
-import { attachImage, DataError, type Image, versionName } from "../engine/query.ts";
+import { attachImage, DataError, type Image, reasonOf, versionName } from "../engine/query.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./files.ts";
 import type { Loads } from "./loads.ts";
 import type { Published } from "./messages.ts";
@@ -338,8 +338,4 @@ function consulted<Result>(ask: () => Result): Result {
   } catch (error) {
     throw new Error(`the registry of data versions: ${reasonOf(error)}`);
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolder } from "../datasets/folder.ts";
-import { DataError } from "../engine/query.ts";
+import { DataError, reasonOf } from "../engine/query.ts";
 import { isServed, lockFile, lockFolder } from "./lock.ts";
 
 /** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted or replaced. */
@@ -85,8 +85,9 @@ function filesOf(folder: string): string[] {
   return [file, ...besideDatabase.map((end) => file + end)];
 }
 
-function identitiesOf(files: Iterable<string>): string {
-  return [...files].map((file) => `${identityOf(file) ?? ""}\n`).join("");
+/** What `server.database` says: an identity a line, empty where there is no such file. */
+function linesOf(identities: Iterable<string | undefined>): string {
+  return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
 }
 
 /**
@@ -98,7 +99,7 @@ export function checkServed(folder: string): void {
   if (!isServed(folder)) return;
   const served = readServed(folder);
   // A server that is just starting says nothing yet.
-  if (served === undefined || served === identitiesOf(filesOf(folder))) return;
+  if (served === undefined || served === linesOf(filesOf(folder).map(identityOf))) return;
   const found = identityOf(databaseFile(folder));
   const isThere = found !== undefined && served.startsWith(`${found}\n`);
   const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
@@ -137,7 +138,7 @@ export class StateGuard {
       rmSync(servedFile(folder), { force: true });
     } catch (error) {
       if (error instanceof DataError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new DataError(`STATE_DIR ${folder}`, reason, "a folder that can be read and written");
     }
   }
@@ -161,7 +162,7 @@ export class StateGuard {
       }
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return reasonOf(error);
     }
   }
 
@@ -192,8 +193,7 @@ export class StateGuard {
 
   #publish(): void {
     makePrivateFile(servedFile(this.#folder));
-    const identities = [...this.#files.values()].map((identity) => `${identity ?? ""}\n`);
-    writeFileSync(servedFile(this.#folder), identities.join(""));
+    writeFileSync(servedFile(this.#folder), linesOf(this.#files.values()));
   }
 
   /** What was made only for commands to see would be in the way of a folder that is put back. */

@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
-import { DataError } from "../engine/query.ts";
+import { DataError, reasonOf } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
 import { migration, schema, schemaVersion } from "./schema.ts";
 import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
@@ -94,7 +94,7 @@ export class Store {
       if (error instanceof DataError) throw error;
       if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
         throw damaged(file, error.message);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new DataError(`state database ${file}`, reason, "a database that can be read and written");
     }
   }

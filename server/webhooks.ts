@@ -4,8 +4,6 @@ import type { Metrics } from "./metrics.ts";
 import { type PostOptions, post } from "./post.ts";
 import type { Account, Store, StoredEvent } from "./store.ts";
 
-export { webhookFault } from "./post.ts";
-
 /** Delivers events by the Standard Webhooks specification: at least once, with the same id on every try. */
 
 /**

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, isIPv4, isIPv6 } from "node:net";
 import { type TestContext, test } from "node:test";
 import { specialPurposeOf } from "../server/addresses.ts";
-import { webhookFault } from "../server/webhooks.ts";
+import { webhookFault } from "../server/post.ts";
 import { answersOf, Receiver } from "./quota-events.ts";
 
 /** Which addresses events are posted to. */
