@@ -33,7 +33,8 @@ const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
 const scanMs = 500;
-const deliverMs = 1000;
+/** With what a try has at least, well within a second. */
+const deliverMs = 250;
 /** Longer waits for a command that writes would keep the operator's listener waiting. */
 const maxStateWaitMs = 200;
 const settleStepMs = 100;
@@ -191,7 +192,7 @@ async function loadData(
 async function startServing(
   settings: Settings,
   tables: Pick<ServeData, "keys" | "limits" | "directory">,
-  published: () => Published,
+  snapshots: SnapshotFolder,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
   metrics.watch(connections);
@@ -208,7 +209,7 @@ async function startServing(
           maxConnections: connections.max,
         },
         // Asked for here: what the functions below can see stays in memory as long as they do.
-        published(),
+        snapshots.published(),
         (reason) => {
           log.fatal({ reason }, "a serving thread failed");
           void end(1);
@@ -220,6 +221,10 @@ async function startServing(
       );
       closers.push(() => threads.stop());
       await threads.listening();
+      stopping.signal.throwIfAborted();
+      // After all that can fail, and before the first answer.
+      snapshots.beginServing();
+      threads.answer();
       return { threads, port };
     }),
   );
@@ -298,10 +303,10 @@ async function start(settings: Settings): Promise<void> {
     isSaved = true;
   });
   repeat("delivering events", deliverMs, async () => {
-    if (fault === undefined) await webhooks.deliverDue(new Date());
+    if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
   });
   const tables = { keys: keys.buffer, limits: limits.buffer, directory: directory.buffer };
-  const serving = await startServing(settings, tables, () => snapshots.published());
+  const serving = await startServing(settings, tables, snapshots);
   threads = serving.threads;
   repeat("looking for snapshots", scanMs, scan);
   onSignal.hangUp = () =>

@@ -5,7 +5,11 @@ import type { BuildLimits } from "../engine/load.ts";
 /** The images to serve, newest version first, and the ISO time at which each was loaded. */
 export type Published = { image: SharedArrayBuffer; loadedAt: string }[];
 
+/** What a thread that listens waits for, in shared memory: whether it is to answer, or to end unheard. */
+export const gate = { shut: 0, open: 1, ending: 2 } as const;
+
 export interface ServeData {
+  gate: SharedArrayBuffer;
   host: string;
   port: number;
   connections: SharedArrayBuffer;
@@ -15,7 +19,7 @@ export interface ServeData {
   directory: SharedArrayBuffer;
 }
 
-/** The first `publish` makes a thread listen. */
+/** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
 export type ToServe = { type: "publish"; images: Published } | { type: "drain" } | { type: "close" };
 
 export type FromServe =

@@ -63,7 +63,7 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
  * Posts a body. Redirects are answers like others, and so is a switch of protocols; what follows an answer's head is
  * nobody's business.
  *
- * @param signal gives it up
+ * @param signal gives it up, for an error as its reason
  * @returns the status of the answer
  * @throws Error when there is none by the deadline; nothing is left of the try in any case
  */
@@ -99,7 +99,7 @@ export function post(
       else fail(outcome);
     };
     const deadline = setTimeout(() => end(new Error(`no answer in ${maxMs} ms`)), maxMs);
-    const giveUp = () => end(new Error("given up"));
+    const giveUp = () => end(signal.reason);
     signal.addEventListener("abort", giveUp);
 
     let informational = 0;

@@ -6,7 +6,7 @@ import type { Versions } from "./endpoint.ts";
 import { type HttpServer, serveHttp } from "./http.ts";
 import { KeyTable } from "./keys.ts";
 import { Limits } from "./limits.ts";
-import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
+import { type FromServe, gate, type Published, type ServeData, type ToServe } from "./messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "./runtime.ts";
 import { Service } from "./service.ts";
 
@@ -75,6 +75,10 @@ control.on("message", (message: ToServe) => {
     try {
       started = start(message.images);
       send({ type: "listening" });
+      // Connections wait in the system's queue meanwhile.
+      const state = new Int32Array(data.gate);
+      Atomics.wait(state, 0, gate.shut);
+      if (Atomics.load(state, 0) === gate.ending) started.server.close();
     } catch (error) {
       send({ type: "failed", reason: reasonOf(error) });
       control.close();

@@ -15,7 +15,10 @@ const settleMs = 1500;
 const progressMs = 2000;
 
 /** Where it is kept what each version's number stands for. */
-export type Registry = Pick<Store, "version" | "serveVersion" | "servedVersions" | "retireVersion">;
+export type Registry = Pick<
+  Store,
+  "atomically" | "version" | "serveVersion" | "servedVersions" | "retireVersion"
+>;
 
 /** What a snapshot folder works with. */
 export interface Surroundings {
@@ -68,6 +71,8 @@ export class SnapshotFolder {
   /** Whether the registry may have versions as served that aren't. */
   #isRegistryDue = true;
   #registryTrouble: string | undefined;
+  /** Whether what is published is answered from, and so has to be in the registry. */
+  #isServing = false;
   #isClosed = false;
 
   constructor(folder: string, surroundings: Surroundings) {
@@ -109,6 +114,21 @@ export class SnapshotFolder {
     return this.#isSettling;
   }
 
+  /**
+   * Enters what is published so far into the registry; from now on, each version before it is published. Before that
+   * nothing is written, so that a start that fails leaves no trace of versions that it never served.
+   *
+   * @throws Error when the registry can't be written; it is as before then
+   */
+  beginServing(): void {
+    const { registry } = this.#with;
+    const enter = () => {
+      for (const { describe } of this.images()) this.#register(describe);
+    };
+    consulted(() => registry.atomically(enter));
+    this.#isServing = true;
+  }
+
   /** From now on nothing is published and nothing written. */
   close(): void {
     this.#isClosed = true;
@@ -133,7 +153,7 @@ export class SnapshotFolder {
       else await this.#take(name, state);
     }
     this.#with.metrics.snapshotsUnreadable.set(this.#troubles.size);
-    if (this.#isRegistryDue) this.#writeRetired();
+    if (this.#isServing && this.#isRegistryDue) this.#writeRetired();
   }
 
   #isDue(name: string, state: FileState | Error): boolean {
@@ -220,14 +240,18 @@ export class SnapshotFolder {
     }
   }
 
+  #register({ provenance, sha256, contentSha256 }: Image["describe"]): void {
+    this.#with.registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
+  }
+
   /** Enters a version into the registry, and then publishes it. */
   async #serve(name: string, { signature }: FileState, image: Image): Promise<void> {
     if (this.#isClosed) return;
-    const { provenance, sha256, contentSha256 } = image.describe;
+    const { provenance, sha256 } = image.describe;
     const version = versionName(provenance);
     this.#checkPromise(name, version, sha256);
     this.#loaded.set(name, { signature, image });
-    consulted(() => this.#with.registry.serveVersion(version, sha256, contentSha256, new Date()));
+    if (this.#isServing) consulted(() => this.#register(image.describe));
     this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, signature);

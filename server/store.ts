@@ -281,20 +281,35 @@ export class Store {
   }
 
   /**
-   * Events whose next try is due, but for some that are under way: of an account no more than a few, those with the
-   * fewest tries first, so that none hides another's. First tries come before all others, and then every account's
-   * first event before anyone's second.
+   * Events whose next try is due, but for some that are under way: of an account no more than a few with those, the
+   * ones with the fewest tries first, so that none hides another's. A first try is due at once. First tries come before
+   * all others, and then every account's first event before anyone's second; events that are under way or have been
+   * tried in vain count, so that an account whose receiver doesn't answer comes after all whose may.
    */
   dueEvents(now: Date, underWay: readonly string[], perAccount: number, limit: number): StoredEvent[] {
     const sql = `
-      WITH due AS (
-        SELECT id, tries, next_try_at, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
-        FROM events
-        WHERE state = 'pending' AND next_try_at <= ? AND id NOT IN (SELECT value FROM json_each(?))
+      WITH pending AS (
+        SELECT id, account, tries, next_try_at, id IN (SELECT value FROM json_each(?)) AS is_under_way
+        FROM events WHERE state = 'pending'
+      ), busy AS (
+        SELECT account, sum(is_under_way) AS under_way, count(*) AS tried
+        FROM pending WHERE tries > 0 OR is_under_way GROUP BY account
+      ), due AS (
+        SELECT id, account, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
+        FROM pending WHERE NOT is_under_way AND (tries = 0 OR next_try_at <= ?)
       )
-      SELECT events.* FROM due JOIN events USING (id)
-      WHERE place <= ? ORDER BY due.tries > 0, place, due.next_try_at LIMIT ?`;
-    return this.#all(sql, now.toISOString(), JSON.stringify(underWay), perAccount, limit);
+      SELECT events.* FROM due JOIN events USING (id) LEFT JOIN busy ON busy.account = due.account
+      WHERE place + coalesce(under_way, 0) <= ?
+      ORDER BY tries > 0, place + coalesce(tried, 0), next_try_at LIMIT ?`;
+    return this.#all(sql, JSON.stringify(underWay), now.toISOString(), perAccount, limit);
+  }
+
+  /** Moves the times of all tries to come by so much, and to no later than a time. */
+  moveTries(byMs: number, latest: Date): void {
+    const sql = `UPDATE events
+      SET next_try_at = min(strftime('%Y-%m-%dT%H:%M:%fZ', next_try_at, ? || ' seconds'), ?)
+      WHERE state = 'pending'`;
+    this.#run(sql, byMs / 1000, latest.toISOString());
   }
 
   /** Writes how an event's delivery stands. */

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { FromServe, Published, ServeData, ToServe } from "./messages.ts";
+import { type FromServe, gate, type Published, type ServeData, type ToServe } from "./messages.ts";
 
 /** Requests leave little behind: a larger young generation would only be memory that each thread takes. */
 const maxYoungGenerationSizeMb = 8;
@@ -50,6 +50,7 @@ export class ServingThreads {
   readonly #threads: ServingThread[];
   readonly #listening: Promise<unknown>;
   #isListening = false;
+  readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
   /**
    * @param images what they serve at first
@@ -58,7 +59,7 @@ export class ServingThreads {
    */
   constructor(
     count: number,
-    data: ServeData,
+    data: Omit<ServeData, "gate">,
     images: Published,
     onFailure: (reason: string) => void,
     onError: (stack: string) => void,
@@ -68,7 +69,8 @@ export class ServingThreads {
       failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
     });
     const fail = (reason: string) => (this.#isListening ? onFailure(reason) : failStart(reason));
-    this.#threads = Array.from({ length: count }, () => new ServingThread(data, fail, onError));
+    const gated = { ...data, gate: this.#gate.buffer };
+    this.#threads = Array.from({ length: count }, () => new ServingThread(gated, fail, onError));
     const listening = this.#threads.map((thread) => thread.hears("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);
     // By message: what a thread is started with stays in memory as long as the thread.
@@ -81,6 +83,18 @@ export class ServingThreads {
     this.#isListening = true;
   }
 
+  /** Lets all of them answer, which they don't before, though they listen. */
+  answer(): void {
+    this.#leaveGate(gate.open);
+  }
+
+  /** @returns whether the threads waited there */
+  #leaveGate(state: number): boolean {
+    const waited = Atomics.compareExchange(this.#gate, 0, gate.shut, state) === gate.shut;
+    Atomics.notify(this.#gate, 0);
+    return waited;
+  }
+
   /** Serves these images in every thread; done when no thread answers from another any more. */
   async publish(images: Published): Promise<void> {
     await this.#ask({ type: "publish", images }, "published");
@@ -88,7 +102,7 @@ export class ServingThreads {
 
   /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */
   async stop(): Promise<void> {
-    await this.#ask({ type: "drain" }, "drained");
+    if (!this.#leaveGate(gate.ending)) await this.#ask({ type: "drain" }, "drained");
     for (const thread of this.#threads) thread.send({ type: "close" });
     await Promise.all(this.#threads.map((thread) => thread.ended));
   }

@@ -9,11 +9,13 @@ import type { Account, Store, StoredEvent } from "./store.ts";
 /**
  * Slots for tries under way, so that a slow receiver is in nobody's way: an account has no more of them than a month
  * has thresholds, and tries after the first, which a receiver that doesn't answer makes many of, leave half of all
- * slots to first ones.
+ * slots to first ones. For a first try that finds none free, the try that has been running longest is cut off.
  */
 export const maxTriesUnderWay = 200;
 export const maxRetriesUnderWay = 100;
 export const maxTriesPerAccount = 3;
+/** What every try has, before it can be cut off. */
+export const minTryMs = 500;
 const maxAnswerLength = 200;
 const second = 1;
 const minute = 60 * second;
@@ -31,6 +33,9 @@ const pausesSeconds = [
   27 * hour,
 ];
 export const maxTries = pausesSeconds.length + 1;
+const longestPauseMs = Math.max(...pausesSeconds) * 1000;
+/** By less than this the wall clock may differ from the steady one without having been set. */
+const minStepMs = 100;
 
 /** @param now also the time of the signatures */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
@@ -66,15 +71,25 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
+interface Try {
+  event: StoredEvent;
+  /** By the steady clock. */
+  startedMs: number;
+  cutOff: AbortController;
+}
+
 export class Webhooks {
   readonly #store: Store;
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #options: PostOptions;
-  readonly #underWay = new Map<string, StoredEvent>();
+  /** By event; the one that has been running longest comes first. */
+  readonly #underWay = new Map<string, Try>();
   /** Outcomes that couldn't be written: they are written first, and what was delivered isn't posted again. */
   readonly #unrecorded = new Map<string, () => void>();
-  readonly #stopping = new AbortController();
+  /** How far the wall clock is ahead of the steady one. */
+  #aheadMs: number | undefined;
+  #isStopped = false;
 
   constructor(store: Store, log: Logger, metrics: Metrics, options: PostOptions) {
     this.#store = store;
@@ -83,44 +98,74 @@ export class Webhooks {
     this.#options = options;
   }
 
-  /** Starts the tries that are due, as far as there are slots. @returns when those are done */
-  async deliverDue(now: Date): Promise<void> {
+  /**
+   * Starts the tries that are due, as far as there are slots.
+   *
+   * @param now also the time of the signatures
+   * @param steadyMs the same moment by a clock that never steps
+   * @returns when those are done
+   */
+  async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded) {
       record();
       this.#unrecorded.delete(id);
     }
-    // No more than so many of them find their account's slots taken, so that the rest fills what is free.
+    this.#followClock(now, steadyMs);
     const due = this.#store.dueEvents(now, [...this.#underWay.keys()], maxTriesPerAccount, maxTriesUnderWay);
-    await Promise.all(due.filter((event) => this.#take(event)).map((event) => this.#deliver(event, now)));
+    const tries: Promise<void>[] = [];
+    for (const event of due)
+      if (this.#findSlot(event, steadyMs)) tries.push(this.#deliver(event, now, steadyMs));
+    await Promise.all(tries);
   }
 
   /** Gives up the tries under way, without a word of them in the store: the next start makes them again. */
   stop(): void {
-    this.#stopping.abort();
+    this.#isStopped = true;
+    for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
-  /** @returns whether there was a slot */
-  #take(event: StoredEvent): boolean {
+  /**
+   * Moves the times of the tries to come along with a wall clock that is set, so that every pause is as long as
+   * planned. How it was set while no process ran, nobody knows: no pause is longer than the longest then.
+   */
+  #followClock(now: Date, steadyMs: number): void {
+    const aheadMs = now.getTime() - steadyMs;
+    const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
+    if (this.#aheadMs !== undefined && Math.abs(stepMs) < minStepMs) return;
+    this.#store.moveTries(stepMs, new Date(now.getTime() + longestPauseMs));
+    this.#aheadMs = aheadMs;
+  }
+
+  /** @returns whether there is a slot, after a try was cut off where that is needed */
+  #findSlot(event: StoredEvent, steadyMs: number): boolean {
     const others = [...this.#underWay.values()];
-    if (others.length >= maxTriesUnderWay) return false;
-    if (event.tries > 0 && others.filter(({ tries }) => tries > 0).length >= maxRetriesUnderWay) return false;
-    if (others.filter(({ account }) => account === event.account).length >= maxTriesPerAccount) return false;
-    this.#underWay.set(event.id, event);
+    const isFull = others.length >= maxTriesUnderWay;
+    if (event.tries > 0)
+      return !isFull && others.filter(({ event: { tries } }) => tries > 0).length < maxRetriesUnderWay;
+    if (!isFull) return true;
+    const [longest] = others;
+    const ranMs = Math.round(steadyMs - longest.startedMs);
+    if (ranMs < minTryMs) return false;
+    longest.cutOff.abort(new Error(`cut off after ${ranMs} ms without an answer: others were waiting`));
+    // Its failure is recorded before anything else happens, so that its event isn't due meanwhile.
+    this.#underWay.delete(longest.event.id);
     return true;
   }
 
-  async #deliver(event: StoredEvent, now: Date): Promise<void> {
+  async #deliver(event: StoredEvent, now: Date, startedMs: number): Promise<void> {
+    const cutOff = new AbortController();
+    this.#underWay.set(event.id, { event, startedMs, cutOff });
     try {
-      await this.#tryAndRecord(event, now);
+      await this.#tryAndRecord(event, now, startedMs, cutOff.signal);
     } finally {
       this.#underWay.delete(event.id);
     }
   }
 
-  async #tryAndRecord(event: StoredEvent, now: Date): Promise<void> {
+  async #tryAndRecord(event: StoredEvent, now: Date, startedMs: number, signal: AbortSignal): Promise<void> {
     const account = this.#store.accountOf(event.account);
-    const outcome = await this.#try(event, account, now);
-    if (this.#stopping.signal.aborted) return;
+    const outcome = await this.#try(event, account, now, startedMs, signal);
+    if (this.#isStopped) return;
     const { id, state, tries, last_answer } = outcome;
     this.#log.info({ event: id, state, tries, answer: last_answer }, "event delivery");
     this.#metrics.webhookTries.inc({ outcome: state === "pending" ? "retry" : state });
@@ -141,7 +186,13 @@ export class Webhooks {
   }
 
   /** Tries once. @returns how the delivery stands then */
-  async #try(event: StoredEvent, account: Account | undefined, now: Date): Promise<StoredEvent> {
+  async #try(
+    event: StoredEvent,
+    account: Account | undefined,
+    now: Date,
+    startedMs: number,
+    signal: AbortSignal,
+  ): Promise<StoredEvent> {
     const tries = event.tries + 1;
     const url = account?.webhook ?? null;
     const secrets = account === undefined ? [] : secretsOf(account, now);
@@ -152,14 +203,16 @@ export class Webhooks {
     try {
       const headers = signedHeaders(event, secrets, now);
       const body = Buffer.from(event.payload);
-      const status = await post(url, body, headers, this.#options, this.#stopping.signal);
+      const status = await post(url, body, headers, this.#options, signal);
       if (status >= 200 && status < 300) return { ...over, state: "delivered", last_answer: String(status) };
       answer = String(status);
     } catch (error) {
       answer = reasonOf(error);
     }
     if (answer === "410" || tries >= maxTries) return { ...over, last_answer: answer };
-    const next = new Date(now.getTime() + pausesSeconds[tries - 1] * 1000);
+    // The wall clock may have been set meanwhile.
+    const startedAt = Math.round(startedMs + (this.#aheadMs ?? 0));
+    const next = new Date(startedAt + pausesSeconds[tries - 1] * 1000);
     return { ...over, state: "pending", next_try_at: next.toISOString(), last_answer: answer };
   }
 }

@@ -62,8 +62,8 @@ export class World {
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
-  readonly webhooks = new Webhooks(this.store, silent, this.metrics, { allowLoopback: true });
   accounts = new Accounts(this.store, new KeyTable(), this.limits, new Directory(), now.getTime());
+  webhooks = this.#newWebhooks();
   #steadyMs = 0;
 
   constructor(t: TestContext) {
@@ -96,6 +96,20 @@ export class World {
 
   save(at = now): number[] {
     return this.accounts.save(at.getTime()).map(({ threshold }) => threshold);
+  }
+
+  #newWebhooks(): Webhooks {
+    return new Webhooks(this.store, silent, this.metrics, { allowLoopback: true });
+  }
+
+  /** Delivers as a process does that has just started. */
+  restart(): void {
+    this.webhooks = this.#newWebhooks();
+  }
+
+  /** Delivers what is due, by a wall clock that isn't set unless the steady one is given. */
+  deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
+    return this.webhooks.deliverDue(at, steadyMs);
   }
 
   /** One event that is due, for an account with a webhook. */
@@ -150,6 +164,6 @@ export async function dueEvent(t: TestContext, answer: number | undefined = 200)
 export async function answersOf(t: TestContext, urls: string[], options: PostOptions) {
   const world = new World(t);
   const ids = urls.map((url) => world.due(url, url)[0]);
-  await new Webhooks(world.store, silent, world.metrics, options).deliverDue(now);
+  await new Webhooks(world.store, silent, world.metrics, options).deliverDue(now, 0);
   return ids.map((id) => world.delivery(id).answer);
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
+import { knownVersions } from "../datasets/registry.ts";
 import {
   Connection,
   call,
@@ -17,6 +18,7 @@ import {
   temporaryFolder,
   until,
 } from "./server.ts";
+import { preloaded } from "./stopping.ts";
 
 /** How a server starts: its data, its line when it is ready; and how it ends. */
 
@@ -81,11 +83,25 @@ for (const name of ["PORT", "OPS_PORT"])
     await once(other, "listening");
     const address = other.address();
     const port = typeof address === "object" ? String(address?.port) : "";
-    const lines = await refusal({ DATASETS_DIR: datasetsDir, [name]: port });
+    const stateDir = temporaryFolder();
+    const lines = await refusal({ DATASETS_DIR: datasetsDir, [name]: port }, stateDir);
     other.close();
+    assert.deepEqual(knownVersions(stateDir) ?? [], [], "what was never served isn't registered");
     const last = lines.trim().split("\n").at(-1);
     assert.match(last ?? "", new RegExp(`^can't listen on 127\\.0\\.0\\.1 port ${port}.*EADDRINUSE`));
   });
+
+test("a start of which one thread fails, while the other listens already, registers no version", async () => {
+  // One of two that follow each other.
+  const preload = `
+    import { isMainThread, threadId, workerData } from "node:worker_threads";
+    if (!isMainThread && workerData.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
+  const stateDir = temporaryFolder();
+  const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };
+  const lines = await refusal(env, stateDir);
+  assert.equal(lines.trim().split("\n").at(-1), "a serving thread can't start: no memory");
+  assert.deepEqual(knownVersions(stateDir), []);
+});
 
 test("a server says when and where it is ready, and nothing else on stdout", async () => {
   const server = await startServer({ datasetsDir });

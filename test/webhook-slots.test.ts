@@ -6,8 +6,9 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { resolve } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { maxRetriesUnderWay, maxTriesPerAccount, maxTriesUnderWay } from "../server/webhooks.ts";
+import { maxRetriesUnderWay, maxTriesPerAccount, maxTriesUnderWay, minTryMs } from "../server/webhooks.ts";
 import { maxWaitMs, until } from "./connection.ts";
 import { answersOf, later, now, Receiver, World } from "./quota-events.ts";
 
@@ -142,11 +143,11 @@ test("10,000 due events of an account with a slow receiver keep nobody else's wa
   const others = ["a", "b"].flatMap((name) =>
     world.due(name, receiver.url(), { tries: name === "a" ? 1 : 0 }),
   );
-  const delivering = [world.webhooks.deliverDue(now)];
+  const delivering = [world.deliver(now)];
   await until("the others' posts", () => others.every((id) => posted().includes(id)));
-  delivering.push(world.webhooks.deliverDue(later(1000)));
+  delivering.push(world.deliver(later(1000)));
   const [late] = world.due("late", receiver.url());
-  delivering.push(world.webhooks.deliverDue(later(2000)));
+  delivering.push(world.deliver(later(2000)));
   await until("a later one's post", () => posted().includes(late));
   assert.equal(posted().filter((id) => id.startsWith("slow")).length, maxTriesPerAccount);
   world.webhooks.stop();
@@ -157,7 +158,7 @@ test("an account's next event takes the slot of one that is done", async (t) => 
   const { world, receiver, posted } = await silentReceiver(t);
   world.due("a", receiver.url(), { count: maxTriesPerAccount + 2 });
   for (const total of [maxTriesPerAccount, maxTriesPerAccount + 2]) {
-    const delivering = [now, later(1000)].map((at) => world.webhooks.deliverDue(at));
+    const delivering = [now, later(1000)].map((at) => world.deliver(at));
     await until("the posts", () => receiver.held.length > 0 && posted().length === total);
     for (const response of receiver.held.splice(0)) response.end();
     await Promise.all(delivering);
@@ -171,7 +172,7 @@ test("an account's first tries come before its others", async (t) => {
   const ids = world.due("a", receiver.url(), { count: 10, tries: 1 });
   const event = world.store.event(ids[9]) ?? assert.fail();
   world.store.updateDelivery({ ...event, tries: 0 });
-  const delivering = world.webhooks.deliverDue(now);
+  const delivering = world.deliver(now);
   await until("the posts", () => posted().length === maxTriesPerAccount);
   assert.ok(posted().includes(ids[9]));
   world.webhooks.stop();
@@ -186,18 +187,92 @@ test("retries leave slots to first tries, and the first tries of all accounts co
     });
   const count = (what: string) => posted().filter((id) => id.startsWith(what)).length;
   each(maxRetriesUnderWay + maxTriesUnderWay, "retry", { tries: 1 });
-  const delivering = [world.webhooks.deliverDue(now)];
+  const delivering = [world.deliver(now)];
   await until("the retries", () => posted().length === maxRetriesUnderWay);
   const room = maxTriesUnderWay - maxRetriesUnderWay;
   each(room - 10, "first", { count: 2 });
-  delivering.push(world.webhooks.deliverDue(now));
+  delivering.push(world.deliver(now));
   await until("the first tries", () => posted().length === maxTriesUnderWay);
-  delivering.push(world.webhooks.deliverDue(later(1000)));
+  delivering.push(world.deliver(later(minTryMs - 1)));
   assert.deepEqual([count("retry"), count("first")], [maxRetriesUnderWay, room]);
   assert.equal(posted().filter((id) => /^first .* 0$/.test(id)).length, room - 10, "one of each account");
   for (const response of receiver.held.splice(0)) response.end();
   await Promise.all(delivering);
   assert.equal(posted().length, maxTriesUnderWay);
+});
+
+for (const [what, accounts, hasFailed] of [
+  ["300 accounts whose receivers hang", 300, false],
+  ["1,000 accounts whose receivers have hung before", 1000, true],
+] as const)
+  test(`${what} delay nobody else's first try by more than a second`, async (t) => {
+    const { world, receiver: silent } = await silentReceiver(t);
+    const receiver = await Receiver.open();
+    world.operator.atomically(() => {
+      for (let i = 0; i < accounts; i++) {
+        const [id] = world.due(`slow ${i}`, silent.url(), { count: maxTriesPerAccount });
+        const event = world.operator.event(id) ?? assert.fail();
+        if (hasFailed) world.operator.updateDelivery({ ...event, tries: 1 });
+      }
+    });
+    // It is asked for as a try is started.
+    const asked = t.mock.method(world.store, "accountOf");
+    const delivering: Promise<void>[] = [];
+    const waiting = new Map<number, number>();
+    const delays: number[] = [];
+    for (let ms = 0; ms < 5000; ms += 250) {
+      delivering.push(world.deliver(later(ms)));
+      for (const { arguments: args } of asked.mock.calls) {
+        const since = waiting.get(args[0]);
+        if (since !== undefined) delays.push(ms - since);
+        waiting.delete(args[0]);
+      }
+      // What was cut off is written.
+      await turn();
+      asked.mock.resetCalls();
+      world.due(`other ${ms}`, receiver.url());
+      waiting.set(world.store.account(`other ${ms}`)?.id ?? 0, ms);
+    }
+    for (const since of waiting.values()) assert.ok(since > 4000, "it waits still");
+    assert.ok(Math.max(...delays) < 1000, `delays: ${delays} ms`);
+    await until("the others' posts", () => receiver.posts.length === delays.length);
+    world.webhooks.stop();
+    await Promise.all(delivering);
+  });
+
+test("a try is cut off for a waiting first try, not before half a second, and has failed", async (t) => {
+  const { world, receiver } = await silentReceiver(t);
+  world.operator.atomically(() => {
+    for (let i = 0; i < maxTriesUnderWay; i++) world.due(`slow ${i}`, receiver.url());
+  });
+  const state = (tries: number) => world.store.events().filter((event) => event.tries === tries);
+  const delivering = [world.deliver(now)];
+  world.due("a", receiver.url());
+  delivering.push(world.deliver(later(minTryMs - 1)));
+  await turn();
+  assert.equal(state(1).length, 0);
+  delivering.push(world.deliver(later(minTryMs)));
+  await turn();
+  const [cut, ...others] = state(1);
+  assert.deepEqual(
+    [cut.name.slice(0, 4), cut.state, cut.next_try_at, cut.last_answer, others.length],
+    [
+      "slow",
+      "pending",
+      later(10_000).toISOString(),
+      "cut off after 500 ms without an answer: others were waiting",
+      0,
+    ],
+  );
+  await until("the waiting one's post", () =>
+    receiver.posts.some(({ headers }) => String(headers["webhook-id"]).startsWith("a ")),
+  );
+  // The slots are all taken by tries that have run for longer, but no first try waits.
+  delivering.push(world.deliver(later(5000)), world.deliver(later(10_000)));
+  await turn();
+  assert.equal(state(1).length, 1);
+  world.webhooks.stop();
+  await Promise.all(delivering);
 });
 
 test("tries have 15 seconds; those given up at the end are nowhere recorded", {
@@ -207,7 +282,7 @@ test("tries have 15 seconds; those given up at the end are nowhere recorded", {
   const timers = t.mock.method(globalThis, "setTimeout");
   const [id] = world.due("a", receiver.url());
   const before = world.delivery(id);
-  const delivering = world.webhooks.deliverDue(now);
+  const delivering = world.deliver(now);
   await until("the post", () => receiver.held.length === 1);
   assert.ok(timers.mock.calls.some(({ arguments: [, ms] }) => ms === 15_000));
   world.webhooks.stop();
@@ -235,7 +310,7 @@ test("a try that was given up or answered leaves nothing that runs, not even a q
     const tried = ["http://127.0.0.1:${port}/", "https://hooks.example.com/", "${receiver.url()}"].map((url) =>
       post(url, Buffer.from("x"), {}, { allowLoopback: true }, controller.signal).catch(({ message }) => message));
     await tried[2];
-    controller.abort();
+    controller.abort(new Error("given up"));
     console.log(JSON.stringify(await Promise.all(tried)));
     // It comes to this only when something else keeps the process.
     setTimeout(() => console.log("still running"), 1000).unref();`;

@@ -12,14 +12,14 @@ import { until } from "./server.ts";
 
 test("a post is signed by Standard Webhooks, and what a customer's library verifies", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
-  await world.webhooks.deliverDue(now);
+  await world.deliver(now);
   const [{ headers, body, path }] = receiver.posts;
   assert.equal(path, "/hook");
   assert.equal(headers["webhook-id"], id);
   assert.equal(headers["webhook-timestamp"], String(Math.floor(now.getTime() / 1000)));
   assert.deepEqual(new Webhook(secret).verify(body, JSON.parse(JSON.stringify(headers))), JSON.parse(body));
   assert.equal(body, world.store.event(id)?.payload);
-  await world.webhooks.deliverDue(later(1e9));
+  await world.deliver(later(1e9));
   assert.equal(receiver.posts.length, 1, "what was delivered isn't posted again");
 });
 
@@ -32,7 +32,7 @@ test("after a rotation of the secret a post has both signatures, until the overl
   const post = async (at: Date) => {
     const event = world.store.event(id) ?? assert.fail();
     world.store.updateDelivery({ ...event, state: "pending", next_try_at: now.toISOString() });
-    await world.webhooks.deliverDue(at);
+    await world.deliver(at);
     return receiver.posts.at(-1) ?? assert.fail();
   };
   const { body, headers } = await post(now);
@@ -55,7 +55,7 @@ test("410 ends an overlap of secrets as well", async (t) => {
   const account = world.store.account("acme") ?? assert.fail();
   const webhook_old_secret_until = later(3_600_000).toISOString();
   world.store.updateAccount({ ...account, webhook_old_secret: secret, webhook_old_secret_until });
-  await world.webhooks.deliverDue(now);
+  await world.deliver(now);
   const { webhook_old_secret, webhook_old_secret_until: until } =
     world.store.account("acme") ?? assert.fail();
   assert.deepEqual([webhook_old_secret, until], [null, null]);
@@ -66,9 +66,9 @@ test("ten tries over about three days, with growing pauses and one id; then it h
   let at = now;
   const pauses: number[] = [];
   for (let tries = 1; ; tries++) {
-    await world.webhooks.deliverDue(new Date(at.getTime() - 1));
+    if (tries > 1) await world.deliver(new Date(at.getTime() - 1));
     assert.equal(receiver.posts.length, tries - 1, "not before its time");
-    await world.webhooks.deliverDue(at);
+    await world.deliver(at);
     const { next, ...rest } = world.delivery(id);
     assert.deepEqual(rest, { state: next === null ? "failed" : "pending", tries, answer: "500" });
     if (next === null) break;
@@ -83,15 +83,58 @@ test("ten tries over about three days, with growing pauses and one id; then it h
   const days = (at.getTime() - now.getTime()) / 86_400_000;
   assert.ok(days > 2.5 && days < 3.5, `${days} days`);
   assert.deepEqual(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])), new Set([id]));
-  await world.webhooks.deliverDue(later(1e10));
+  await world.deliver(later(1e10));
   assert.equal(receiver.posts.length, 10);
+});
+
+const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
+for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
+  test(`a clock that is set by ${stepMs / 1000} s and back leaves a pause as it was planned`, async (t) => {
+    const { world, receiver, id } = await dueEvent(t, 500);
+    const isAt = async (steadyMs: number, aheadMs: number, posts: number) => {
+      await world.deliver(later(steadyMs + aheadMs), steadyMs);
+      assert.equal(receiver.posts.length, posts, `${steadyMs} ms, ${aheadMs} ms ahead`);
+    };
+    await isAt(0, 0, 1);
+    await isAt(1000, stepMs, 1);
+    await isAt(9999, stepMs, 1);
+    await isAt(10_000, stepMs, 2);
+    assert.equal(world.delivery(id).next, later(70_000 + stepMs).toISOString());
+    await isAt(69_999, 0, 2);
+    // Set while the try is under way.
+    receiver.answer = undefined;
+    const delivering = world.deliver(later(70_000), 70_000);
+    await until("the post", () => receiver.held.length === 1);
+    await isAt(71_000, stepMs, 3);
+    receiver.held[0].writeHead(500).end();
+    await delivering;
+    receiver.answer = 200;
+    await isAt(369_999, 0, 3);
+    await isAt(370_000, 0, 4);
+    assert.equal(world.delivery(id).state, "delivered");
+  });
+
+test("after a restart no try waits longer than the longest pause, wherever the clock was", async (t) => {
+  const { world, receiver, id } = await dueEvent(t, 500);
+  await world.deliver(later(monthMs));
+  world.restart();
+  await world.deliver(now);
+  assert.deepEqual([receiver.posts.length, world.delivery(id).next], [1, later(27 * hourMs).toISOString()]);
+  await world.deliver(later(27 * hourMs));
+  assert.equal(receiver.posts.length, 2);
+});
+
+test("a first try is due at once, though its event was made while the clock was ahead", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  await world.deliver(later(-monthMs));
+  assert.deepEqual([receiver.posts.length, world.delivery(id).state], [1, "delivered"]);
 });
 
 for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
   const expected = answer < 300 ? "delivered" : answer === 410 ? "failed" : "pending";
   test(`a delivery that is answered ${answer} is ${expected}, after one post`, async (t) => {
     const { world, receiver, id } = await dueEvent(t, answer);
-    await world.webhooks.deliverDue(now);
+    await world.deliver(now);
     assert.deepEqual(
       { ...world.delivery(id), next: 0 },
       { state: expected, tries: 1, answer: `${answer}`, next: 0 },
@@ -108,7 +151,7 @@ for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
 test("410 removes the address that said so, and not one that was set meanwhile", async (t) => {
   const { world, receiver } = await dueEvent(t);
   receiver.answer = undefined;
-  const delivering = world.webhooks.deliverDue(now);
+  const delivering = world.deliver(now);
   await until("the post", () => receiver.held.length === 1);
   const account = world.store.account("acme") ?? assert.fail();
   world.store.updateAccount({ ...account, webhook: "https://example.com/new" });
@@ -122,7 +165,7 @@ test("after 410 an account's next events are recorded without a delivery", async
   receiver.answer = 410;
   world.account(10, receiver.url());
   assert.deepEqual(world.use(8), [80]);
-  await world.webhooks.deliverDue(now);
+  await world.deliver(now);
   world.accounts.refresh();
   assert.deepEqual(world.use(1), [90]);
   assert.equal(
@@ -139,12 +182,11 @@ test("a delivery whose outcome can't be written isn't posted again, and written 
   const write = t.mock.method(world.store, "updateDelivery", () => {
     throw new Error("disk I/O error");
   });
-  await world.webhooks.deliverDue(now);
-  for (let i = 0; i < 3; i++)
-    await assert.rejects(world.webhooks.deliverDue(later(i * 1000)), /disk I\/O error/);
+  await world.deliver(now);
+  for (let i = 0; i < 3; i++) await assert.rejects(world.deliver(later(i * 1000)), /disk I\/O error/);
   assert.equal(world.delivery(id).state, "pending");
   write.mock.restore();
-  await world.webhooks.deliverDue(later(5000));
+  await world.deliver(later(5000));
   assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
 });
 
@@ -153,10 +195,10 @@ test("a try that couldn't read the database is made again", async (t) => {
   const read = t.mock.method(world.store, "accountOf", () => {
     throw new Error("disk I/O error");
   });
-  await world.webhooks.deliverDue(now).catch(() => {});
+  await world.deliver(now).catch(() => {});
   read.mock.restore();
-  await world.webhooks.deliverDue(later(1000));
-  await world.webhooks.deliverDue(later(86_400_000));
+  await world.deliver(later(1000));
+  await world.deliver(later(86_400_000));
   assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
 });
 
