@@ -34,7 +34,7 @@ export interface Wanted {
   path: string;
   /** Of the file whose head this is. */
   signature: string;
-  changedMs: number;
+  arrivedMs: number;
   head: SnapshotHead;
   /** Told now and then how many rows are read. */
   onRows: (rows: number) => void;
@@ -113,7 +113,7 @@ export class Loads {
   #enqueue(wanted: Wanted, share: number): Promise<SharedArrayBuffer | undefined> {
     const isSmall = wanted.head.metadata.rows <= maxSmallRows && share <= this.#maxBytes * smallShare;
     return new Promise((resolve, reject) => {
-      const place = this.#waiting.findIndex((other) => other.wanted.changedMs < wanted.changedMs);
+      const place = this.#waiting.findIndex((other) => other.wanted.arrivedMs < wanted.arrivedMs);
       const waiting = { wanted, isSmall, share, resolve, reject };
       this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, waiting);
       this.#startNext();

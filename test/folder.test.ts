@@ -252,6 +252,28 @@ test("whatever isn't a regular file is refused unopened, and the good files besi
   assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 2);
 });
 
+test("a snapshot whose name isn't a version is refused with the form of one", async () => {
+  const trial = new Trial();
+  for (const name of [
+    "copy.parquet",
+    "2024.parquet",
+    "2024.01.parquet",
+    "2024.1.old.parquet",
+    "24.1.parquet",
+  ])
+    trial.put(name, fileOf("2024.1"));
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  const reasons = trial.logged(refused).map(([, reason]) => reason);
+  assert.deepEqual(
+    reasons.toSorted(),
+    ["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
+      (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
+    ),
+  );
+});
+
 test("a file that can't be looked at isn't gone", async () => {
   const trial = new Trial();
   for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { utimesSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
@@ -13,10 +13,9 @@ import { temporaryFolder } from "./server.ts";
 
 const mebibyte = 2 ** 20;
 
-async function wantedOf(bytes: Uint8Array, changed = new Date(0)): Promise<Wanted> {
+async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
   const file = path.join(temporaryFolder(), "2024.3.parquet");
   writeFileSync(file, bytes);
-  utimesSync(file, changed, changed);
   const state = await stateOf(file);
   const open = state && (await openFile(file, state.signature));
   assert.ok(state && open);
@@ -92,7 +91,7 @@ test("what came last is loaded first, so that it doesn't wait behind what has la
   const loads = new Loads(90 * mebibyte);
   const order: number[] = [];
   const load = async (age: number) => {
-    await loads.load(await wantedOf(small, new Date(1000 - age)));
+    await loads.load({ ...(await wantedOf(small)), arrivedMs: 1000 - age });
     order.push(age);
   };
   const first = loads.load(await wantedOf(small));
