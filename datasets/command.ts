@@ -32,16 +32,3 @@ export async function runCommand(help: string, run: (args: string[]) => void | P
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
-
-/** What `parse` of a command line makes of it; whatever it refuses is one error that ends in the usage. */
-export function parsedArguments<Parsed>(usage: string, parse: () => Parsed): Parsed {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && /^ERR_PARSE_ARGS/.test(String(error.code))))
-      throw error;
-    // Only the first sentence: the rest is advice that doesn't fit here.
-    const [reason] = error.message.split(/\.\s|\.$|\n/);
-    throw new DataError("command line", reason, usage);
-  }
-}

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import {
   buildImage,
   type Counts,
@@ -14,7 +13,8 @@ import {
   sealSnapshot,
   shown,
 } from "../engine/index.ts";
-import { parsedArguments, runCommand, say } from "./command.ts";
+import { parsedArguments } from "./arguments.ts";
+import { runCommand, say } from "./command.ts";
 import type { StrayByte } from "./encoding.ts";
 import { findContent, publishSnapshot } from "./publish.ts";
 import { type KnownVersion, registryOf } from "./registry.ts";
@@ -105,20 +105,18 @@ function loadable(snapshot: Snapshot, file: string): Uint8Array {
  * @throws DataError if the command line is not as `usage` says, or names a time after `now`
  */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
-  const { values, positionals } = parsedArguments(usage, () =>
-    parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        year: { type: "string" },
-        out: { type: "string", default: environment.DATASETS_DIR || defaultOut },
-        released: { type: "string" },
-        "source-url": { type: "string" },
-        "allow-unterminated": { type: "boolean", default: false },
-        force: { type: "boolean", default: false },
-      },
-    }),
-  );
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const options = {
+    year: text,
+    out: { ...text, default: environment.DATASETS_DIR || defaultOut },
+    released: text,
+    "source-url": text,
+    "allow-unterminated": flag,
+    force: flag,
+  };
+  const config = { args, allowPositionals: true, options };
+  const { values, positionals } = parsedArguments("command line", config, usage);
   if (positionals.length !== 1)
     throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
   const [file] = positionals;

@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import {
   DataError,
   encodeSnapshot,
@@ -9,7 +8,8 @@ import {
   shown,
   versionName,
 } from "../engine/index.ts";
-import { parsedArguments, runCommand, say } from "./command.ts";
+import { parsedArguments } from "./arguments.ts";
+import { runCommand, say } from "./command.ts";
 import { publishSnapshot } from "./publish.ts";
 import { registryOf } from "./registry.ts";
 import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticContent } from "./synthetic.ts";
@@ -45,7 +45,7 @@ export function parseOptions(args: string[]) {
 function argumentsIn(args: string[]) {
   const text = { type: "string" } as const;
   const options = { out: text, year: text, rows: text, seed: text };
-  return parsedArguments(usage, () => parseArgs({ args, options })).values;
+  return parsedArguments("command line", { args, options }, usage).values;
 }
 
 function wholeNumber(option: string, text: string, least: number, most: number): number {

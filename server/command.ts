@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import Database from "better-sqlite3";
 import * as v from "valibot";
+import { parsedArguments } from "../datasets/arguments.ts";
 import { DataError, reasonOf, shown } from "../engine/query.ts";
 import { asksForHelp, readSettings, type Settings } from "./config.ts";
 import { isServed } from "./lock.ts";
@@ -181,14 +181,13 @@ export function readOptions<Entries extends v.ObjectEntries>(
 
 function parseValues(command: string, args: string[], names: string[]): Record<string, string | undefined> {
   const options = Object.fromEntries(names.map((name) => [name, { type: "string" } as const]));
-  try {
-    return { ...parseArgs({ args, options, strict: true }).values };
-  } catch (error) {
-    // Only the first sentence: the rest is advice on several lines.
-    const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
-    const expected = names.map((name) => `--${name}`).join(", ");
-    throw new DataError(command, reason, `${expected}, each with a value`);
-  }
+  return {
+    ...parsedArguments(command, { args, options }, `${optionsNamed(names)}, each with a value`).values,
+  };
+}
+
+export function optionsNamed(names: string[]): string {
+  return names.map((name) => `--${name}`).join(", ");
 }
 
 type Row<Column extends string> = Record<Column, string | number | null>;

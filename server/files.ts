@@ -33,6 +33,8 @@ export interface FileState {
   /** Changes whenever the file does. */
   signature: string;
   changedMs: number;
+  /** When it came into the folder, or was touched there last, however old its content says it is. */
+  arrivedMs: number;
   /** What it is, in words; undefined for a regular file. */
   otherThanFile: string | undefined;
 }
@@ -76,7 +78,7 @@ function fileState(stats: Stats): FileState {
     otherThanFile === undefined
       ? `${stats.ino} ${stats.size} ${stats.mtimeMs}`
       : `${stats.ino} ${otherThanFile}`;
-  return { signature, changedMs: stats.mtimeMs, otherThanFile };
+  return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
 }
 
 function describeOther(stats: Stats): string | undefined {

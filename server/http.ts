@@ -84,7 +84,8 @@ export function serveHttp(
 
   /**
    * Answers and closes the connection. A body may smuggle a second request in: while this one waits for its answer, the
-   * parser closes the connection when it finds another behind it.
+   * parser closes the connection when it finds another behind it. Then answers to earlier requests of the same segment
+   * are lost as far as they are still gathered, because only more than fits beside them sends them within a handler.
    */
   function respondLast(res: uws.HttpResponse, head: string | Uint8Array, body: Uint8Array): void {
     // Both are valid until the next answer only.

@@ -8,7 +8,15 @@ import {
   differences,
   secretShown,
 } from "./account-options.ts";
-import { type Context, listed, overlapOptions, readOptions, runCommand, type Said } from "./command.ts";
+import {
+  type Context,
+  listed,
+  optionsNamed,
+  overlapOptions,
+  readOptions,
+  runCommand,
+  type Said,
+} from "./command.ts";
 import { generateKey, hashKey } from "./keys.ts";
 import { monthName, monthOf } from "./limits.ts";
 import type { Account, Store, StoredKey } from "./store.ts";
@@ -95,6 +103,13 @@ function create(args: string[], context: Context): Said {
 
 function update(args: string[], { store, settings }: Context): Said {
   const options = readOptions("keys update", accountOptions, args);
+  const { account: _, ...changeable } = accountOptions.entries;
+  if (Object.keys(options).length === 1)
+    throw new DataError(
+      `keys update of account ${options.account}`,
+      "nothing to change",
+      `one or more of ${optionsNamed(Object.keys(changeable))}`,
+    );
   const known = store.account(options.account);
   if (known === undefined)
     throw new DataError(`account ${options.account}`, "none of that name", "one that exists");

@@ -1,15 +1,13 @@
 import { readSync } from "node:fs";
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { buildImage, decodeSnapshot } from "../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../engine/query.ts";
-import type { FromLoad, LoadData } from "./messages.ts";
+import type { FromLoad, LoadData, ToLoad } from "./messages.ts";
 
-/** A loader thread: reads one snapshot file, verifies it, builds its image, and ends. */
+/** A loader thread: reads a snapshot file, verifies it, builds its image; perhaps another one, and ends. */
 
-const { name, fd, size, limits }: LoadData = workerData;
-
-/** Reads a part of the file, which the control thread has opened. */
-function read(start: number, length: number): Uint8Array {
+/** Reads a part of a file, which the control thread has opened. */
+function read({ name, fd, size }: LoadData, start: number, length: number): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(length);
   for (let filled = 0; filled < length; ) {
     const count = readSync(fd, bytes, filled, length - filled, start + filled);
@@ -19,15 +17,19 @@ function read(start: number, length: number): Uint8Array {
   return bytes;
 }
 
-function load(): SharedArrayBuffer {
+function load(data: LoadData): SharedArrayBuffer {
+  const { name, size, limits } = data;
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot({ size, read }, name, onRows), limits);
-  checkQuery(image);
+  const image = buildImage(
+    decodeSnapshot({ size, read: (start, length) => read(data, start, length) }, name, onRows),
+    limits,
+  );
+  checkQuery(name, image);
   return image;
 }
 
 /** Asks the image one price query, as a client would get it, before any client can. */
-function checkQuery(buffer: SharedArrayBuffer): void {
+function checkQuery(name: string, buffer: SharedArrayBuffer): void {
   const image = attachImage(buffer);
   const group = image.groupStart.findIndex((start, i) => i > 0 && start > image.groupStart[i - 1]) - 1;
   if (group < 0) throw new DataError(name, "no priced row", "at least one");
@@ -37,7 +39,7 @@ function checkQuery(buffer: SharedArrayBuffer): void {
     throw new DataError(`${name}: a price query`, `${data.length} rows`, `${facilities}`);
 }
 
-function failed(error: unknown): FromLoad {
+function failed(name: string, error: unknown): FromLoad {
   if (error instanceof DataError) {
     const { subject, found, expected } = error;
     const cause = error instanceof SizeError ? "size" : "content";
@@ -53,8 +55,11 @@ function failed(error: unknown): FromLoad {
 if (parentPort === null) throw new Error("load.ts runs in a thread, started by the control thread");
 const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
-try {
-  send({ type: "loaded", image: load() });
-} catch (error) {
-  send(failed(error));
-}
+control.on("message", (data: ToLoad) => {
+  if (data === null) return control.close();
+  try {
+    send({ type: "loaded", image: load(data) });
+  } catch (error) {
+    send(failed(data.name, error));
+  }
+});

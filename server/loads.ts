@@ -1,11 +1,11 @@
 import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
-import { loadNeed, type SnapshotHead } from "../engine/load.ts";
+import { type BuildLimits, loadNeed, type SnapshotHead } from "../engine/load.ts";
 import { DataError, SizeError } from "../engine/query.ts";
 import { type OpenFile, openFile } from "./files.ts";
-import type { FromLoad, LoadData } from "./messages.ts";
+import type { FromLoad, ToLoad } from "./messages.ts";
 
-/** The loads of snapshot files: each in a thread of its own that ends afterwards, all within a share of the memory. */
+/** The loads of snapshot files: in threads that end afterwards, all within a share of the memory. */
 
 const megabyte = 2 ** 20;
 /** Of the machine's memory, or the container's: what all loads may take together. The rest is for what is served. */
@@ -21,6 +21,8 @@ const minHeapBytes = 40 * megabyte;
 /** What building usually takes beside what `loadNeed` says, with hardly a row and for each one. */
 const minBuildBytes = 16 * megabyte;
 const buildBytesPerRow = 384;
+/** A load takes no less. Those that take no more are done by one thread, whose start takes far longer than they do. */
+const leastShare = minHeapBytes + minBuildBytes + megabyte;
 /** Of that, what texts on the heap may take; the rest is for the image. */
 const heapShare = 0.25;
 /** How far V8's limit is beyond what a load's own limits allow: reaching it may end the process. */
@@ -34,7 +36,7 @@ export interface Wanted {
   path: string;
   /** Of the file whose head this is. */
   signature: string;
-  changedMs: number;
+  arrivedMs: number;
   head: SnapshotHead;
   /** Told now and then how many rows are read. */
   onRows: (rows: number) => void;
@@ -90,7 +92,7 @@ export class Loads {
     const { name, head } = wanted;
     const { rows } = head.metadata;
     const least = leastBytes(head);
-    const usual = least + minBuildBytes + rows * buildBytesPerRow;
+    const usual = Math.max(least + minBuildBytes + rows * buildBytesPerRow, leastShare);
     if (least > this.#maxLargeBytes)
       throw new DataError(
         `${name}: memory to load it`,
@@ -113,7 +115,7 @@ export class Loads {
   #enqueue(wanted: Wanted, share: number): Promise<SharedArrayBuffer | undefined> {
     const isSmall = wanted.head.metadata.rows <= maxSmallRows && share <= this.#maxBytes * smallShare;
     return new Promise((resolve, reject) => {
-      const place = this.#waiting.findIndex((other) => other.wanted.changedMs < wanted.changedMs);
+      const place = this.#waiting.findIndex((other) => other.wanted.arrivedMs < wanted.arrivedMs);
       const waiting = { wanted, isSmall, share, resolve, reject };
       this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, waiting);
       this.#startNext();
@@ -121,12 +123,13 @@ export class Loads {
   }
 
   #startNext(): void {
-    for (;;) {
-      const place = this.#waiting.findIndex((waiting) => this.#fits(waiting));
-      if (place < 0) return;
-      const [next] = this.#waiting.splice(place, 1);
-      void this.#run(next);
-    }
+    for (let next = this.#next(); next !== undefined; next = this.#next()) void this.#run(next);
+  }
+
+  /** Takes the first load that fits, if it is one that is asked for. */
+  #next(isAsked = (_: Waiting) => true): Waiting | undefined {
+    const place = this.#waiting.findIndex((waiting) => this.#fits(waiting));
+    return place >= 0 && isAsked(this.#waiting[place]) ? this.#waiting.splice(place, 1)[0] : undefined;
   }
 
   #fits({ isSmall, share }: Waiting): boolean {
@@ -137,81 +140,120 @@ export class Loads {
     );
   }
 
-  async #run({ wanted, isSmall, share, resolve, reject }: Waiting): Promise<void> {
+  /** Runs a load, and in the same thread those behind it that need no more than the least share. */
+  async #run(first: Waiting): Promise<void> {
+    const { isSmall, share } = first;
     const count = (place: { all: number; large: number }, change: number) => {
       place.all += change;
       if (!isSmall) place.large += change;
     };
-    count(this.#running, 1);
-    count(this.#taken, share);
-    let ended = Promise.resolve();
-    try {
-      const file = await openFile(wanted.path, wanted.signature);
-      if (file === undefined) resolve(undefined);
-      else {
-        const thread = await startThread(wanted, file, share, this.#deadlineMs);
-        ended = thread.ended;
-        resolve(await thread.image);
+    let loader: Loader | undefined;
+    let next: Waiting | undefined = first;
+    while (next !== undefined) {
+      count(this.#running, 1);
+      count(this.#taken, share);
+      const { wanted, resolve, reject } = next;
+      try {
+        const file = await openFile(wanted.path, wanted.signature);
+        if (file !== undefined && loader?.isIdle !== true)
+          loader = await startLoader(wanted.head, share, file);
+        resolve(file && (await loader?.load(wanted, file, share, this.#deadlineMs)));
+      } catch (error) {
+        reject(error);
       }
-    } catch (error) {
-      reject(error);
+      count(this.#running, -1);
+      count(this.#taken, -share);
+      const goesOn = share === leastShare && loader?.isIdle === true;
+      next = goesOn ? this.#next((waiting) => waiting.share === share) : undefined;
     }
-    count(this.#running, -1);
-    this.#startNext();
     // A thread that was given up may keep its memory for longer than its place.
-    await ended;
+    count(this.#taken, share);
+    this.#startNext();
+    await loader?.end();
     count(this.#taken, -share);
     this.#startNext();
   }
 }
 
-/** @returns the image, when it is there, and the thread's end, which may come later */
-async function startThread(
-  { name, head, onRows }: Wanted,
-  { handle, size }: OpenFile,
-  share: number,
-  maxMs: number,
-) {
+/** What a load may take beside what it takes at least. */
+function limitsOf(head: SnapshotHead, share: number): BuildLimits {
   const free = share - leastBytes(head);
-  const heap = loadNeed(head).heap + Math.floor(free * heapShare);
-  const workerData: LoadData = {
-    name,
-    fd: handle.fd,
-    size,
-    limits: { heap, image: Math.floor(free * (1 - heapShare)) },
+  return {
+    heap: loadNeed(head).heap + Math.floor(free * heapShare),
+    image: Math.floor(free * (1 - heapShare)),
   };
-  const resourceLimits = {
-    maxOldGenerationSizeMb: Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte),
-    maxYoungGenerationSizeMb,
-  };
-  let thread: Worker;
+}
+
+/** Starts a thread; where that fails, the file that it is for is closed. */
+async function startLoader(head: SnapshotHead, share: number, { handle }: OpenFile): Promise<Loader> {
   try {
-    thread = new Worker(new URL("./load.ts", import.meta.url), { workerData, resourceLimits });
+    return new Loader(limitsOf(head, share).heap);
   } catch (error) {
     await handle.close();
     throw error;
   }
-  const ended = new Promise<void>((resolve) => {
-    thread.once("exit", () => resolve(handle.close()));
-  });
-  const image = new Promise<SharedArrayBuffer>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
-      // Not waited for: it may never come to an end.
-      void thread.terminate();
-    }, maxMs);
-    thread.on("message", (message: FromLoad) => {
-      if (message.type === "progress") onRows(message.rows);
-      else if (message.type === "loaded") resolve(message.image);
-      else reject(failureOf(message));
+}
+
+/** A loader thread. */
+class Loader {
+  readonly #thread: Worker;
+  readonly #ended: Promise<unknown>;
+  /** Whether it has done what it was asked for, and may be asked for more. */
+  isIdle = true;
+
+  constructor(heap: number) {
+    const resourceLimits = {
+      maxOldGenerationSizeMb: Math.ceil((heapReserve * (minHeapBytes + heap)) / megabyte),
+      maxYoungGenerationSizeMb,
+    };
+    this.#thread = new Worker(new URL("./load.ts", import.meta.url), { resourceLimits });
+    // Each load has listeners of its own; what nobody listens to would end the process.
+    this.#thread.on("error", () => {});
+    this.#ended = new Promise((resolve) => this.#thread.once("exit", resolve));
+    this.#thread.once("exit", () => {
+      this.isIdle = false;
     });
-    thread.once("error", (error) => reject(isOutOfMemory(error) ? tooLarge(name) : error));
-    thread.once("exit", () => {
-      clearTimeout(timer);
-      reject(new Error("the loader ended without a result"));
+  }
+
+  /** @returns the image, when it is there; the file is closed when the thread doesn't read it any more */
+  load({ name, head, onRows }: Wanted, { handle, size }: OpenFile, share: number, maxMs: number) {
+    const thread = this.#thread;
+    this.isIdle = false;
+    return new Promise<SharedArrayBuffer>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
+        // Not waited for: it may never come to an end.
+        void thread.terminate();
+      }, maxMs);
+      const over = () => {
+        clearTimeout(timer);
+        thread.removeAllListeners("message").off("error", onError).off("exit", onExit);
+        void handle.close();
+      };
+      const onError = (error: Error) => reject(isOutOfMemory(error) ? tooLarge(name) : error);
+      const onExit = () => {
+        over();
+        reject(new Error("the loader ended without a result"));
+      };
+      thread.on("message", (message: FromLoad) => {
+        if (message.type === "progress") return onRows(message.rows);
+        over();
+        this.isIdle = true;
+        if (message.type === "loaded") resolve(message.image);
+        else reject(failureOf(message));
+      });
+      thread.on("error", onError);
+      thread.on("exit", onExit);
+      const data: ToLoad = { name, fd: handle.fd, size, limits: limitsOf(head, share) };
+      thread.postMessage(data);
     });
-  });
-  return { image, ended };
+  }
+
+  /** Waits until the thread is gone, which gives its memory back. */
+  async end(): Promise<void> {
+    if (this.isIdle) this.#thread.postMessage(null);
+    await this.#ended;
+  }
 }
 
 function isOutOfMemory(error: Error): boolean {

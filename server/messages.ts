@@ -30,10 +30,13 @@ export type FromServe =
   | { type: "drained" }
   | { type: "error"; stack: string };
 
+/** A load, or null: no more will come. */
+export type ToLoad = LoadData | null;
+
 export interface LoadData {
   /** What to call the file in errors. */
   name: string;
-  /** The file, open for reading as long as the thread lives. */
+  /** The file, open for reading until the load is over. */
   fd: number;
   size: number;
   limits: BuildLimits;

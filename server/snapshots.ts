@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { SnapshotHead } from "../engine/load.ts";
-import { attachImage, DataError, type Image, reasonOf, versionName } from "../engine/query.ts";
+import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../engine/query.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./files.ts";
 import type { Loads } from "./loads.ts";
 import type { Published } from "./messages.ts";
@@ -143,8 +143,8 @@ export class SnapshotFolder {
     await this.#retire(states);
     const due = [...states].filter(([name, state]) => this.#isDue(name, state));
     // What came last first: it isn't to wait for what may have lain there for long.
-    const changedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.changedMs);
-    due.sort(([, a], [, b]) => changedMs(b) - changedMs(a));
+    const arrivedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.arrivedMs);
+    due.sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a));
     for (const [name, state] of states)
       if (!(state instanceof Error) && this.#seen.get(name) === state.signature) this.#troubles.delete(name);
     for (const [name, state] of due) {
@@ -188,6 +188,8 @@ export class SnapshotFolder {
   }
 
   async #readHead(name: string, { signature, otherThanFile }: FileState): Promise<SnapshotHead | undefined> {
+    if (!/^[0-9]{4}\.[1-9][0-9]*\.parquet$/.test(name))
+      throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
     if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
     const file = await openFile(join(this.#folder, name), signature);
     if (file === undefined) return undefined;
@@ -227,9 +229,9 @@ export class SnapshotFolder {
       log.info({ file: name, rows }, "loading snapshot");
     };
     try {
-      const { signature, changedMs } = state;
+      const { signature, arrivedMs } = state;
       const path = join(this.#folder, name);
-      const buffer = await loads.load({ name, path, signature, changedMs, head, onRows });
+      const buffer = await loads.load({ name, path, signature, arrivedMs, head, onRows });
       if (buffer === undefined) return this.#lookAgain();
       const image = attachImage(buffer);
       const ms = Math.round(performance.now() - started);

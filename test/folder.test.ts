@@ -3,7 +3,9 @@ import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
   mkdirSync,
+  readdirSync,
   renameSync,
+  statSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
@@ -270,6 +272,28 @@ test("whatever isn't a regular file is refused unopened, and the good files besi
   assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 2);
 });
 
+test("a snapshot whose name isn't a version is refused with the form of one", async () => {
+  const trial = new Trial();
+  for (const name of [
+    "copy.parquet",
+    "2024.parquet",
+    "2024.01.parquet",
+    "2024.1.old.parquet",
+    "24.1.parquet",
+  ])
+    trial.put(name, fileOf("2024.1"));
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  const reasons = trial.logged(refused).map(([, reason]) => reason);
+  assert.deepEqual(
+    reasons.toSorted(),
+    ["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
+      (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
+    ),
+  );
+});
+
 test("a file that can't be looked at isn't gone", async () => {
   const trial = new Trial();
   for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
@@ -368,6 +392,55 @@ test("600 junk files start no load, and leave the control thread its turns", asy
   assert.equal(trial.logged(refused).length, 600);
   assert.ok(turns > 600, `only ${turns} turns`);
 });
+
+for (const [which, time] of [
+  ["older", longAgo],
+  ["newer", new Date(Date.now() + 3_600_000)],
+] as const) {
+  test(`a good file is asked for before those that came earlier, even if its time is ${which}`, async () => {
+    const asked: string[] = [];
+    const load = async (wanted: Wanted) => {
+      asked.push(wanted.name);
+      return undefined;
+    };
+    const trial = new Trial({ loads: { load } });
+    const put = (name: string) => writeFileSync(trial.path(name), fileOf(name.replace(".parquet", "")));
+    for (let i = 1; i <= 50; i++) put(`2020.${i}.parquet`);
+    const junkCame = Math.max(...readdirSync(trial.folder).map((name) => statSync(trial.path(name)).ctimeMs));
+    put("elsewhere");
+    await until("the file system's clock to go on", () => {
+      utimesSync(trial.path("elsewhere"), time, time);
+      return statSync(trial.path("elsewhere")).ctimeMs > junkCame;
+    });
+    trial.put("2024.1.parquet", fileOf("2024.1"));
+    utimesSync(trial.path("2024.1.parquet"), time, time);
+    await trial.snapshots.settle();
+    assert.equal(asked[0], "2024.1.parquet");
+    assert.equal(asked.length, 51);
+  });
+
+  test(`a good file amid 600 damaged snapshots whose times are ${which} is served, and those share a few threads`, async () => {
+    const trial = new Trial();
+    const damaged = fileOf("2024.1");
+    damaged[20] ^= 255;
+    trial.put("2024.1.parquet", fileOf("2024.1"));
+    for (let i = 1; i <= 600; i++) {
+      writeFileSync(
+        trial.path(`2020.${i}.parquet`),
+        fileOf(`2020.${i}`).fill(damaged.subarray(20, 21), 20, 21),
+      );
+      utimesSync(trial.path(`2020.${i}.parquet`), time, time);
+    }
+    let threads = 0;
+    const count = () => threads++;
+    process.on("worker", count);
+    await trial.snapshots.settle();
+    process.off("worker", count);
+    assert.deepEqual(trial.served, ["2024.1"]);
+    assert.equal(trial.logged(refused).length, 600);
+    assert.ok(threads < 200, `${threads} threads`);
+  });
+}
 
 test("a small snapshot is published before the large one that it came with", async () => {
   const trial = new Trial();

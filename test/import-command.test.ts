@@ -204,6 +204,11 @@ test("a wrong command line gets one error that says what is expected", () => {
       ["a.csv", "--year", "--out", "o"],
       `command line: found Option '--year' argument is ambiguous, ${usage}`,
     ],
+    ...["year", "out", "released", "source-url"].map((name): [string[], string] => [
+      ["a.csv", `--${name}`, "2024", `--${name}=2024`],
+      `--${name}: found it more than once, expected it once`,
+    ]),
+    [["a.csv", "--year", "2024", "--force", "--force"], "--force: found it more than once, expected it once"],
     [["a.csv", "--year", "2015"], `--year: found "2015", ${year}`],
     [["a.csv", "--year", "2e3"], `--year: found "2e3", ${year}`],
     [["a.csv", "--year", "02024"], `--year: found "02024", ${year}`],

@@ -114,7 +114,7 @@ test("a command that changes nothing waits for no server", async () => {
   assert.notDeepEqual(store.obeyed(), store.latest());
   store.close();
   const unlock = lockFolder(folder);
-  const commands = ["keys list", "accounts list", "keys revoke 1", "keys update --account a"];
+  const commands = ["keys list", "accounts list", "keys revoke 1", "keys update --account a --plan free"];
   for (const { code, stderr } of await run(folder, commands)) assert.deepEqual([code, stderr], [0, ""]);
   unlock();
 });

@@ -41,6 +41,30 @@ for (const [what, request, headers] of [
     }
   });
 
+for (const [what, method, headers, body] of [
+  ["a body", "POST", { "Content-Length": "5" }, "hello"],
+  ["a body that never comes", "POST", { "Content-Length": "5" }, ""],
+  ["a body in chunks", "POST", { "Transfer-Encoding": "chunked" }, "5\r\nhello\r\n0\r\n\r\n"],
+  ["a body of a method without one", "GET", { "Content-Length": "5" }, "hello"],
+] as const)
+  test(`every answer before a request with ${what} is delivered, then its own, and the connection's end`, async () => {
+    for (const count of [0, 1, 10, 40]) {
+      const connection = await Connection.open(server.api);
+      const good = requestText(`GET ${pricesPath}?procedure=5072&limit=1`, key);
+      await connection.send(
+        good.repeat(count) +
+          requestText(`${method} ${pricesPath}?procedure=5072`, { ...key, ...headers }) +
+          body,
+      );
+      for (let i = 0; i < count; i++)
+        assert.equal((await connection.answer()).status, 200, `${i} of ${count}`);
+      const last = await connection.answer();
+      assert.equal(last.status, method === "POST" ? 405 : 400);
+      assert.equal(last.header("Connection"), "close");
+      assert.equal((await connection.rest()).length, 0);
+    }
+  });
+
 describe("answers that gather in one buffer", () => {
   const sizes = (...bodies: (number | undefined)[]) => {
     const recent = new RecentAnswers();

@@ -328,6 +328,10 @@ const wrong: [args: string[], message: string][] = [
   [["--year", "2023"], `command line: found no --out, ${usage}`],
   [["--out", "OUT"], `command line: found no --year, ${usage}`],
   [["--out", "OUT", "--year", "2023", "--row", "5"], `command line: found Unknown option '--row', ${usage}`],
+  [
+    ["--out", "OUT", "--year", "2023", "--rows", "5", "--rows", "6"],
+    "--rows: found it more than once, expected it once",
+  ],
   [["--out", "OUT", "--year", "2023", "5"], `command line: found Unexpected argument '5', ${usage}`],
   [["--out", "OUT", "--year"], `command line: found Option '--year <value>' argument missing, ${usage}`],
   [["--out", "", "--year", "2023"], "--out: found nothing, expected a folder"],
