@@ -180,7 +180,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   await until("the server not to be ready", async () => !(await isReady()));
   assert.match(
     server.stderr,
-    /"reason":"\S+ was deleted","msg":"the state isn't where it was opened: .*start again"/,
+    /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*start again"/,
   );
   assert.match(await command(), /found none, while a server runs on the one that was here/);
   assert.equal(await left(), 98);
