@@ -109,10 +109,11 @@ function linesOf(identities: Iterable<string | undefined>): string {
  * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
 export function checkServed(folder: string): void {
+  // In this order: what a server left that was killed says nothing of the next one.
+  const hasServer = isServed(folder);
   const served = checkWhole(folder);
   // A server that is just starting says nothing yet.
-  if (served === undefined || !isServed(folder) || served === linesOf(filesOf(folder).map(identityOf)))
-    return;
+  if (!hasServer || served === undefined || served === linesOf(filesOf(folder).map(identityOf))) return;
   const found = identityOf(databaseFile(folder));
   const isThere = found !== undefined && served.startsWith(`${found}\n`);
   const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
@@ -161,24 +162,22 @@ export class StateGuard {
   /** Which file somebody else has written to. There is no way back while SQLite has it open. */
   #overwritten: string | undefined;
 
-  /** @throws DataError when another server has the folder, or it can't be used */
+  /** @throws DataError when another server has the folder, it can't be used, or its database was overwritten */
   constructor(folder: string) {
     this.#folder = folder;
+    let unlock: (() => void) | undefined;
     try {
       makeStateFolder(folder);
-      this.#unlock = this.#takeLock();
+      unlock = this.#takeLock();
+      checkWhole(folder);
+      rmSync(servedFile(folder), { force: true });
     } catch (error) {
+      unlock?.();
       if (error instanceof DataError) throw error;
       const reason = reasonOf(error);
       throw new DataError(`STATE_DIR ${folder}`, reason, "a folder that can be read and written");
     }
-    try {
-      checkWhole(folder);
-    } catch (error) {
-      this.#unlock();
-      throw error;
-    }
-    rmSync(servedFile(folder), { force: true });
+    this.#unlock = unlock;
   }
 
   /** Watches the database, which has been opened and read, and tells commands which one it is. */
@@ -199,11 +198,10 @@ export class StateGuard {
    */
   checkpoint(store: Store): void {
     if (this.fault() !== undefined) return;
-    const frames = store.loggedFrames();
-    if (frames === 0) return;
+    if (store.loggedFrames() === 0) return;
     const file = databaseFile(this.#folder);
     // SQLite copies pages without looking at their checksums.
-    const fault = lastingWalFault(`${file}-wal`, frames);
+    const fault = lastingWalFault(`${file}-wal`, () => store.loggedFrames());
     if (fault !== undefined) {
       this.#lose(`${file}-wal was overwritten: ${fault}`);
       return;
@@ -216,8 +214,8 @@ export class StateGuard {
   }
 
   /**
-   * What has happened to the files since; undefined when all are in their places and whole. Where the lock is gone, it is taken
-   * anew, in a folder made anew if need be, so that commands still see that a server runs.
+   * What has happened to the files since; undefined when all are in their places and whole. Where the lock is gone, it
+   * is taken anew, in a folder made anew if need be, so that commands still see that a server runs.
    */
   fault(): string | undefined {
     try {

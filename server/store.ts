@@ -86,7 +86,12 @@ export class Store {
       if (mayCreate) makeStateFolder(folder);
       else if (!existsSync(file))
         throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-      if (!existsSync(file)) create(file);
+      // In this order: a log with frames that is seen had its database beside it then.
+      const hasLog = (lstatSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+      if (!existsSync(file)) {
+        if (hasLog) throw damaged(file, "none beside a write-ahead log");
+        create(file);
+      }
       checkSound(file);
       database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
       return new Store(database);

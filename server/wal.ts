@@ -57,13 +57,12 @@ export function walFault(file: string, known = 0): string | undefined {
   }
 }
 
-const missing = (frame: number, known: number) =>
-  `frame ${frame} of ${known} of the write-ahead log, which is missing`;
+const frameName = (i: number, count: number) => `frame ${i + 1} of ${count} of the write-ahead log`;
 
 function faultOf(descriptor: number, known: number): string | undefined {
   const { size } = fstatSync(descriptor);
   // The header is on the disk before the first frame is written.
-  if (size <= headerBytes) return known > 0 ? missing(1, known) : undefined;
+  if (size <= headerBytes) return known > 0 ? frameName(0, known) : undefined;
   const read = (at: number, length: number) => {
     const bytes = new DataView(new ArrayBuffer(length));
     readSync(descriptor, bytes, 0, length, at);
@@ -77,7 +76,6 @@ function faultOf(descriptor: number, known: number): string | undefined {
   if (!isKnown || !isChecksum(sum, header, 24) || pageBytes < 512) return "the header of the write-ahead log";
 
   const frames = Math.floor((size - headerBytes) / (frameHeaderBytes + pageBytes));
-  if (frames < known) return missing(frames + 1, known);
   /** Frames that SQLite will read. */
   let whole = 0;
   /** Whether a transaction ends after these, or none is before it. */
@@ -102,16 +100,16 @@ function faultOf(descriptor: number, known: number): string | undefined {
       if (!isCurrent && !isGenerationBefore) return "the first frame of the write-ahead log";
     } else if (isCurrent && isNext) {
       // The next transaction is written when the one before is on the disk: that one must have been whole.
-      return `frame ${whole + 1} of ${frames} of the write-ahead log`;
+      return frameName(whole, frames);
     } else if (isCurrent && frame.getUint32(4) > 0) isNext = true;
   }
-  return undefined;
+  return whole < known ? frameName(whole, known) : undefined;
 }
 
-/** A log that another process writes just now may look damaged, but not for long. */
-export function lastingWalFault(file: string, known = 0): string | undefined {
+/** A log that another process writes just now may look damaged, or not be what a connection knew, but not for long. */
+export function lastingWalFault(file: string, known = () => 0): string | undefined {
   for (let look = 1; ; look++) {
-    const fault = walFault(file, known);
+    const fault = walFault(file, known());
     if (fault === undefined || look === looks) return fault;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookMs);
   }
