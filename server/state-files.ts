@@ -144,7 +144,8 @@ function readServed(folder: string): string | undefined {
   try {
     return readFileSync(servedFile(folder), "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)))
+      return undefined;
     throw error;
   }
 }

@@ -127,7 +127,8 @@ export class Store {
 
   /** Brings what is in the write-ahead log into the database itself, and empties the log unless another process needs it. */
   checkpoint(): void {
-    this.#database.pragma("wal_checkpoint(TRUNCATE)");
+    // The second one keeps other processes from writing: little is left for it.
+    for (const mode of ["PASSIVE", "TRUNCATE"]) this.#database.pragma(`wal_checkpoint(${mode})`);
   }
 
   close(): void {
