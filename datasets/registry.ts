@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { DataError } from "../engine/query.ts";
@@ -41,8 +41,9 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
     );
   let database: Database.Database | undefined;
   try {
-    if (sizeOf(file) === 0) {
-      if (sizeOf(`${file}-wal`) > 0) throw refusal("nothing beside a write-ahead log");
+    if (!existsSync(file)) {
+      if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+        throw refusal("nothing beside a write-ahead log");
       return undefined;
     }
     database = new Database(file, { readonly: true, timeout: maxWaitMs });
@@ -63,10 +64,6 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
   } finally {
     database?.close();
   }
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** The versions that the server with this environment has served, and a line that says so where it isn't known. */

@@ -44,7 +44,7 @@ const maxStopMs = 9000;
 const maxCloseMs = 7000;
 const sampleYears = [2023, 2024];
 const stateLost =
-  "the state isn't where it was opened: requests are counted in memory only, and commands are refused; put it back, or stop the server, put a backup in its place and start again";
+  "the state isn't what was opened: requests are counted in memory only, and commands are refused; put back what was deleted or replaced, or stop the server, put a backup in its place and start again";
 
 const metrics = new Metrics();
 const countDropped = () => metrics.logLinesDropped.inc();
@@ -159,7 +159,14 @@ function openState({ stateDir }: Settings): { store: Store; guard: StateGuard; i
   if (narrowed.length > 0) log.warn({ files: narrowed }, "other users could read the state: no longer");
   if (open.length > 0) log.warn({ files: open }, "other users can get at the state");
   const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
-  closers.push(() => store.close());
+  closers.push(() => {
+    try {
+      guard.checkpoint(store);
+    } finally {
+      // SQLite would write its log into what is there now.
+      if (!guard.isOverwritten) store.close();
+    }
+  });
   guard.watch();
   return { store, guard, isNew };
 }
@@ -273,6 +280,7 @@ async function start(settings: Settings): Promise<void> {
   };
   closers.push(() => {
     try {
+      fault ??= guard.fault();
       if (fault !== undefined) throw new Error(fault);
       save();
     } catch (error) {
@@ -300,6 +308,7 @@ async function start(settings: Settings): Promise<void> {
   repeat("saving usage", saveMs, () => {
     isSaved = false;
     save();
+    guard.checkpoint(store);
     isSaved = true;
   });
   repeat("delivering events", deliverMs, async () => {

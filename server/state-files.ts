@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fchmodSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -15,8 +16,10 @@ import { dirname, join } from "node:path";
 import { makeFolder } from "../datasets/folder.ts";
 import { DataError, reasonOf } from "../engine/query.ts";
 import { isServed, lockFile, lockFolder } from "./lock.ts";
+import type { Store } from "./store.ts";
+import { lastingWalFault } from "./wal.ts";
 
-/** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted or replaced. */
+/** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted, replaced or overwritten. */
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -73,10 +76,16 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
   return { narrowed, open };
 }
 
-/** What tells a file from another one that is put in its place; undefined where there is none. */
+/** What tells a file from another one, or a link, that is put in its place; undefined where there is none. */
 function identityOf(file: string): string | undefined {
-  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
+}
+
+/** What changes whenever a file is written to; undefined where there is none. Reading the file would drop SQLite's locks on it. */
+function writtenOf(file: string): string | undefined {
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
 }
 
 /** The database and what SQLite has beside it. */
@@ -85,21 +94,26 @@ function filesOf(folder: string): string[] {
   return [file, ...besideDatabase.map((end) => file + end)];
 }
 
-/** What `server.database` says: an identity a line, empty where there is no such file. */
+/** What `server.database` says once what the server had open isn't whole any more. */
+const overwritten = "overwritten\n";
+
+/** What it says before: an identity a line, empty where there is no such file. */
 function linesOf(identities: Iterable<string | undefined>): string {
   return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
 }
 
 /**
- * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes.
+ * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes,
+ * and from one that was overwritten.
  *
- * @throws DataError when another file, or none, is in the place of the server's database
+ * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
 export function checkServed(folder: string): void {
-  if (!isServed(folder)) return;
-  const served = readServed(folder);
+  // In this order: what a server left that was killed says nothing of the next one.
+  const hasServer = isServed(folder);
+  const served = checkWhole(folder);
   // A server that is just starting says nothing yet.
-  if (served === undefined || served === linesOf(filesOf(folder).map(identityOf))) return;
+  if (!hasServer || served === undefined || served === linesOf(filesOf(folder).map(identityOf))) return;
   const found = identityOf(databaseFile(folder));
   const isThere = found !== undefined && served.startsWith(`${found}\n`);
   const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
@@ -110,12 +124,28 @@ export function checkServed(folder: string): void {
   );
 }
 
+/**
+ * Nobody goes on with what is left of an overwritten database: it may look sound, and what its log has isn't its own.
+ *
+ * @returns what `server.database` says
+ */
+function checkWhole(folder: string): string | undefined {
+  const served = readServed(folder);
+  if (served !== overwritten) return served;
+  throw new DataError(
+    `state database ${databaseFile(folder)}`,
+    "what is left of one that was overwritten while a server ran on it",
+    `a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${servedFile(folder)}`,
+  );
+}
+
 /** Undefined where no server says. */
 function readServed(folder: string): string | undefined {
   try {
     return readFileSync(servedFile(folder), "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)))
+      return undefined;
     throw error;
   }
 }
@@ -128,30 +158,65 @@ export class StateGuard {
   #hasMadeFolder = false;
   /** What each file was when the database was opened, by path. */
   #files = new Map<string, string | undefined>();
+  /** What the database itself was when this process wrote to it last; commands write to its log only. */
+  #written: string | undefined;
+  /** Which file somebody else has written to. There is no way back while SQLite has it open. */
+  #overwritten: string | undefined;
 
-  /** @throws DataError when another server has the folder, or it can't be used */
+  /** @throws DataError when another server has the folder, it can't be used, or its database was overwritten */
   constructor(folder: string) {
     this.#folder = folder;
+    let unlock: (() => void) | undefined;
     try {
       makeStateFolder(folder);
-      this.#unlock = this.#takeLock();
+      unlock = this.#takeLock();
+      checkWhole(folder);
       rmSync(servedFile(folder), { force: true });
     } catch (error) {
+      unlock?.();
       if (error instanceof DataError) throw error;
       const reason = reasonOf(error);
       throw new DataError(`STATE_DIR ${folder}`, reason, "a folder that can be read and written");
     }
+    this.#unlock = unlock;
   }
 
   /** Watches the database, which has been opened and read, and tells commands which one it is. */
   watch(): void {
     this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
+    this.#written = writtenOf(databaseFile(this.#folder));
     this.#publish();
   }
 
+  /** Whether the database is lost, and nothing may be written to what is left of it. */
+  get isOverwritten(): boolean {
+    return this.#overwritten !== undefined;
+  }
+
   /**
-   * What has happened to the files since; undefined when all are in their places. Where the lock is gone, it is taken
-   * anew, in a folder made anew if need be, so that commands still see that a server runs.
+   * Empties the write-ahead log into the database, while all files are as they were left. Done once a second, a log that
+   * is lost takes no more with it than a crash may.
+   */
+  checkpoint(store: Store): void {
+    if (this.fault() !== undefined) return;
+    if (store.loggedFrames() === 0) return;
+    const file = databaseFile(this.#folder);
+    // SQLite copies pages without looking at their checksums.
+    const fault = lastingWalFault(`${file}-wal`, () => store.loggedFrames());
+    if (fault !== undefined) {
+      this.#lose(`${file}-wal was overwritten: ${fault}`);
+      return;
+    }
+    try {
+      store.checkpoint();
+    } finally {
+      this.#written = writtenOf(file);
+    }
+  }
+
+  /**
+   * What has happened to the files since; undefined when all are in their places and whole. Where the lock is gone, it
+   * is taken anew, in a folder made anew if need be, so that commands still see that a server runs.
    */
   fault(): string | undefined {
     try {
@@ -160,15 +225,17 @@ export class StateGuard {
         const found = identityOf(path);
         if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
       }
-      return undefined;
+      const file = databaseFile(this.#folder);
+      if (!this.isOverwritten && writtenOf(file) !== this.#written) this.#lose(`${file} was overwritten`);
+      return this.#overwritten;
     } catch (error) {
       return reasonOf(error);
     }
   }
 
-  /** Gives the folder free. */
+  /** Gives the folder free; that the database was overwritten stays to be read. */
   close(): void {
-    rmSync(servedFile(this.#folder), { force: true });
+    if (!this.isOverwritten || this.#hasMadeFolder) rmSync(servedFile(this.#folder), { force: true });
     if (this.#hasMadeFolder) this.#removeFolder();
     this.#unlock();
   }
@@ -191,9 +258,14 @@ export class StateGuard {
     this.#publish();
   }
 
+  #lose(reason: string): void {
+    this.#overwritten = reason;
+    this.#publish();
+  }
+
   #publish(): void {
     makePrivateFile(servedFile(this.#folder));
-    writeFileSync(servedFile(this.#folder), linesOf(this.#files.values()));
+    writeFileSync(servedFile(this.#folder), this.isOverwritten ? overwritten : linesOf(this.#files.values()));
   }
 
   /** What was made only for commands to see would be in the way of a folder that is put back. */

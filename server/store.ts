@@ -1,10 +1,11 @@
-import { existsSync, rmSync, statSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf } from "../engine/query.ts";
 import type { Plan } from "./plans.ts";
 import { migration, schema, schemaVersion } from "./schema.ts";
 import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
-import { walFault } from "./wal.ts";
+import { lastingWalFault } from "./wal.ts";
 
 export interface Account {
   id: number;
@@ -85,10 +86,15 @@ export class Store {
       if (mayCreate) makeStateFolder(folder);
       else if (!existsSync(file))
         throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
+      // In this order: a log with frames that is seen had its database beside it then.
+      const hasLog = (lstatSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+      if (!existsSync(file)) {
+        if (hasLog) throw damaged(file, "none beside a write-ahead log");
+        create(file);
+      }
       checkSound(file);
-      makePrivateFile(file);
-      database = new Database(file, { timeout: maxWaitMs });
-      return new Store(database, file);
+      database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
+      return new Store(database);
     } catch (error) {
       database?.close();
       if (error instanceof DataError) throw error;
@@ -99,23 +105,30 @@ export class Store {
     }
   }
 
-  private constructor(database: Database.Database, file: string) {
+  private constructor(database: Database.Database) {
     this.#database = database;
     database.pragma("journal_mode = WAL");
     database.pragma("synchronous = FULL");
     database.pragma("foreign_keys = ON");
+    // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
+    database.pragma("wal_autocheckpoint = 0");
     this.atomically(() => {
-      const version = database.pragma("user_version", { simple: true });
-      if (version === schemaVersion) return;
-      if (version !== 0 && version !== schemaVersion - 1)
-        throw new DataError(
-          `state database ${file}`,
-          `schema version ${version}`,
-          `version ${schemaVersion}, the one before, or none`,
-        );
-      database.exec(version === 0 ? schema : migration);
+      if (database.pragma("user_version", { simple: true }) === schemaVersion) return;
+      database.exec(migration);
       database.pragma(`user_version = ${schemaVersion}`);
     });
+  }
+
+  /** Frames in the write-ahead log. */
+  loggedFrames(): number {
+    const [{ log }] = this.#database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
+    return log;
+  }
+
+  /** Brings what is in the write-ahead log into the database itself, and empties the log unless another process needs it. */
+  checkpoint(): void {
+    // The second one keeps other processes from writing: little is left for it.
+    for (const mode of ["PASSIVE", "TRUNCATE"]) this.#database.pragma(`wal_checkpoint(${mode})`);
   }
 
   close(): void {
@@ -370,15 +383,40 @@ export class Store {
   }
 }
 
-const walLooks = 5;
-const walLookMs = 20;
+/** Puts a new database in its place whole: one that is empty, or has no tables, has lost them. */
+function create(file: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    makePrivateFile(draft);
+    const database = new Database(draft);
+    try {
+      database.transaction(() => {
+        database.exec(schema);
+        database.pragma(`user_version = ${schemaVersion}`);
+      })();
+      database.pragma("journal_mode = WAL");
+    } finally {
+      database.close();
+    }
+    linkSync(draft, file);
+  } catch (error) {
+    // Another process was faster.
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
+  }
+}
 
 /** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
 function checkSound(file: string): void {
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-  const logSize = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0 && logSize > 0) throw damaged(file, "an empty file beside a write-ahead log");
-  if (size === 0) return;
+  const stat = lstatSync(file);
+  if (!stat.isFile())
+    throw new DataError(
+      `state database ${file}`,
+      stat.isSymbolicLink() ? "a symbolic link" : "no regular file",
+      "a regular file: STATE_DIR may name another folder",
+    );
+  if (stat.size === 0) throw damaged(file, "an empty file");
   const fault = lastingWalFault(`${file}-wal`);
   if (fault !== undefined) throw damaged(file, fault);
   const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
@@ -386,21 +424,19 @@ function checkSound(file: string): void {
   try {
     const check = database.pragma("quick_check(1)", { simple: true });
     if (check !== "ok") throw damaged(file, String(check));
+    const version = database.pragma("user_version", { simple: true });
+    if (version !== schemaVersion && version !== schemaVersion - 1)
+      throw new DataError(
+        `state database ${file}`,
+        version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
+        `version ${schemaVersion}, or the one before`,
+      );
     database.close();
   } catch (error) {
     database.close();
     // What looking has left. Where the database is sound they stay: another process may use them by now.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
-  }
-}
-
-/** A log that another process writes just now may look damaged, but not for long. */
-function lastingWalFault(file: string): string | undefined {
-  for (let look = 1; ; look++) {
-    const fault = walFault(file);
-    if (fault === undefined || look === walLooks) return fault;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walLookMs);
   }
 }
 

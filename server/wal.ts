@@ -26,6 +26,9 @@ function checksum(
   return [x, y];
 }
 
+const looks = 5;
+const lookMs = 20;
+
 const isChecksum = ([a, b]: readonly [number, number], bytes: DataView, at: number) =>
   bytes.getInt32(at) === a && bytes.getInt32(at + 4) === b;
 
@@ -34,9 +37,10 @@ const isChecksum = ([a, b]: readonly [number, number], bytes: DataView, at: numb
  * a machine leaves that ends at any moment is none: a log that is empty, was begun anew over older frames, or breaks off
  * in its last transaction. Each frame is read once; only reads.
  *
+ * @param known how many frames a connection that has the log open counts in it
  * @returns what is wrong; undefined when nothing is, or there is no log
  */
-export function walFault(file: string): string | undefined {
+export function walFault(file: string, known = 0): string | undefined {
   // A FIFO would keep whoever opens it.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) return "no regular file";
   let descriptor: number;
@@ -47,16 +51,18 @@ export function walFault(file: string): string | undefined {
     throw error;
   }
   try {
-    return faultOf(descriptor);
+    return faultOf(descriptor, known);
   } finally {
     closeSync(descriptor);
   }
 }
 
-function faultOf(descriptor: number): string | undefined {
+const frameName = (i: number, count: number) => `frame ${i + 1} of ${count} of the write-ahead log`;
+
+function faultOf(descriptor: number, known: number): string | undefined {
   const { size } = fstatSync(descriptor);
   // The header is on the disk before the first frame is written.
-  if (size <= headerBytes) return undefined;
+  if (size <= headerBytes) return known > 0 ? frameName(0, known) : undefined;
   const read = (at: number, length: number) => {
     const bytes = new DataView(new ArrayBuffer(length));
     readSync(descriptor, bytes, 0, length, at);
@@ -94,8 +100,17 @@ function faultOf(descriptor: number): string | undefined {
       if (!isCurrent && !isGenerationBefore) return "the first frame of the write-ahead log";
     } else if (isCurrent && isNext) {
       // The next transaction is written when the one before is on the disk: that one must have been whole.
-      return `frame ${whole + 1} of ${frames} of the write-ahead log`;
+      return frameName(whole, frames);
     } else if (isCurrent && frame.getUint32(4) > 0) isNext = true;
   }
-  return undefined;
+  return whole < known ? frameName(whole, known) : undefined;
+}
+
+/** A log that another process writes just now may look damaged, or not be what a connection knew, but not for long. */
+export function lastingWalFault(file: string, known = () => 0): string | undefined {
+  for (let look = 1; ; look++) {
+    const fault = walFault(file, known());
+    if (fault === undefined || look === looks) return fault;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookMs);
+  }
 }

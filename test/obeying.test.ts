@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Accounts } from "../server/accounts.ts";
@@ -68,7 +68,13 @@ test("an account's plan and a key's expiry hold when the command returns", async
 });
 
 test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
-  server.process.signal("SIGSTOP");
+  // Stopped in the middle of a write, it would keep the database locked.
+  const idle = Store.open(stateDir);
+  idle.atomically(() => {
+    server.process.signal("SIGSTOP");
+    while (!/\) T /.test(readFileSync(`/proc/${server.process.pid}/stat`, "utf8")));
+  });
+  idle.close();
   const create = ["create", "--account", "late", "--plan", "business"];
   const { code, stdout, stderr } = await runKeys(stateDir, ...create);
   const interrupted = new Running("server/keys-command.ts", create, { STATE_DIR: stateDir });
