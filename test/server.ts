@@ -16,6 +16,8 @@ export { Answer, Connection, rawRequest, requestText, until } from "./connection
 /** The real server in a process of its own, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "..");
+/** As `npm start` has it; it does nothing unless there is a compile cache. */
+const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 const folders: string[] = [];
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
 process.once("exit", () => {
@@ -100,7 +102,7 @@ export class Running {
     env: Record<string, string>,
     { cwd = repository, maxDescriptors }: RunOptions = {},
   ) {
-    const command = [process.execPath, path.join(repository, script), ...args];
+    const command = [process.execPath, ...keepingStripped, path.join(repository, script), ...args];
     // The shell sets the limit for what it becomes.
     const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
