@@ -226,10 +226,10 @@ export interface TestServer {
 
 export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
 
-/** Starts a server with the snapshots of `datasetsFolder` and an account `ample`, unless others are given. */
+/** Starts a server with the current snapshot and an account `ample`, unless others are given. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const stateDir = options.stateDir ?? temporaryFolder();
-  const datasetsDir = options.datasetsDir ?? datasetsFolder();
+  const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);
   mkdirSync(stateDir, { recursive: true });
   const key = await createKey(stateDir, `ample ${Date.now()}`, ample);
   const server = spawnServer({ ...options, stateDir, datasetsDir });
