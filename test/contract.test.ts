@@ -6,6 +6,7 @@ import { Store } from "../server/store.ts";
 import {
   type Answer,
   call,
+  datasetsFolder,
   pricesPath,
   rawRequest,
   requestText,
@@ -34,7 +35,7 @@ store.revokeKey(store.createKey(id, hashKey(revokedKey), revokedKey.slice(-4), n
 store.createKey(id, hashKey(expiredKey), expiredKey.slice(-4), new Date(now.getTime() - 60_000), now);
 store.close();
 
-const server = await startServer({ stateDir });
+const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
 after(() => server.stop());
 
 /** `?query` stands for the prices' path with it, and a request without method for a GET. */

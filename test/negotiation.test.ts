@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
-import { type Answer, call, pricedRows, pricesPath, startServer } from "./server.ts";
+import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "./server.ts";
 
 /** The answers with data: their bodies, headers, conditions, codings and versions. */
 
-const server = await startServer();
+const server = await startServer({ datasetsDir: datasetsFolder() });
 after(() => server.stop());
 
 const ask = (request: string, headers: Record<string, string | undefined> = {}) =>

@@ -5,13 +5,21 @@ import { stateCodes } from "../engine/index.ts";
 import { ApiError, type ErrorType, errorBody, errorTypes } from "../server/errors.ts";
 import { allEndpoints } from "../server/openapi.ts";
 import { checkAnswer, checkValue, jsonOf, openapiDocument, operationsOf, pathOf } from "./answers.ts";
-import { type Answer, createKey, rawRequest, requestText, startServer, temporaryFolder } from "./server.ts";
+import {
+  type Answer,
+  createKey,
+  datasetsFolder,
+  rawRequest,
+  requestText,
+  startServer,
+  temporaryFolder,
+} from "./server.ts";
 
 /** The OpenAPI document says what the API does, all of it and nothing else. */
 
 const stateDir = temporaryFolder();
 const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 1 });
-const server = await startServer({ stateDir });
+const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
 after(() => server.stop());
 
 const operations = operationsOf(openapiDocument);

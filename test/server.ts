@@ -16,6 +16,8 @@ export { Answer, Connection, rawRequest, requestText, until } from "./connection
 /** The real server in a process of its own, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "..");
+/** As `npm start` has it; it does nothing unless there is a compile cache. */
+const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 const folders: string[] = [];
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
 process.once("exit", () => {
@@ -100,7 +102,7 @@ export class Running {
     env: Record<string, string>,
     { cwd = repository, maxDescriptors }: RunOptions = {},
   ) {
-    const command = [process.execPath, path.join(repository, script), ...args];
+    const command = [process.execPath, ...keepingStripped, path.join(repository, script), ...args];
     // The shell sets the limit for what it becomes.
     const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
     const [program, ...words] = maxDescriptors === undefined ? command : limited;
@@ -224,10 +226,10 @@ export interface TestServer {
 
 export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
 
-/** Starts a server with the snapshots of `datasetsFolder` and an account `ample`, unless others are given. */
+/** Starts a server with the current snapshot and an account `ample`, unless others are given. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const stateDir = options.stateDir ?? temporaryFolder();
-  const datasetsDir = options.datasetsDir ?? datasetsFolder();
+  const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);
   mkdirSync(stateDir, { recursive: true });
   const key = await createKey(stateDir, `ample ${Date.now()}`, ample);
   const server = spawnServer({ ...options, stateDir, datasetsDir });

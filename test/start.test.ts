@@ -9,6 +9,7 @@ import {
   Connection,
   call,
   createKey,
+  currentOnly,
   datasetsFolder,
   pricesPath,
   ready,
@@ -22,8 +23,8 @@ import { preloaded } from "./stopping.ts";
 
 /** How a server starts: its data, its line when it is ready; and how it ends. */
 
-const datasetsDir = datasetsFolder();
-const snapshot = readFileSync(path.join(datasetsDir, "2023.1.parquet"));
+const datasetsDir = datasetsFolder(currentOnly);
+const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
 
 /** Starts a server that is expected to give up, and returns what it says of that. */
 async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { startServer, type TestServer } from "../server.ts";
+import { datasetsFolder, startServer, type TestServer } from "../server.ts";
 
 /** What a person with curl sees. It needs curl, so it isn't part of `npm test`. */
 
 const run = promisify(execFile);
 let server: TestServer;
 before(async () => {
-  server = await startServer();
+  server = await startServer({ datasetsDir: datasetsFolder() });
 });
 after(() => server.stop());
 

@@ -6,7 +6,15 @@ import { generateKey } from "../../server/keys.ts";
 import { checkAnswer, openapiDocument, operationsOf } from "../answers.ts";
 import { seededRandom } from "../fixtures.ts";
 import { type Exchange, exchange, type FuzzKeys, type Message } from "../fuzz-requests.ts";
-import { Answer, call, createKey, pricesPath, startServer, temporaryFolder } from "../server.ts";
+import {
+  Answer,
+  call,
+  createKey,
+  datasetsFolder,
+  pricesPath,
+  startServer,
+  temporaryFolder,
+} from "../server.ts";
 import { residentMb } from "./trial.ts";
 
 const requests = Number(process.env.FUZZ_REQUESTS || 20_000);
@@ -151,7 +159,7 @@ test(`${requests} requests of all kinds leave the server as it was`, {
   const stateDir = temporaryFolder();
   const burstKey = await createKey(stateDir, "bursting", { burst: 2, quota: 1_000_000 });
   const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 3 });
-  const server = await startServer({ stateDir });
+  const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
   t.after(() => server.process.signal("SIGKILL"));
   const keys: FuzzKeys = { ample: server.key, others: [burstKey, spentKey, generateKey()] };
   const secrets = [keys.ample, ...keys.others].map((key) => key.slice(4, -6));
