@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import { parseFooter } from "../engine/footer.ts";
-import { snapshotFooterRange } from "../engine/head.ts";
+import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../engine/head.ts";
 import {
   amountColumns,
   columnBytesAllowance,
@@ -389,6 +389,44 @@ test("what a footer may promise is taken up to its bounds", () => {
     refusal(fileOfSpec(spec)),
     `decoded size: found ${ceiling + 1} bytes, expected at most ${ceiling} for 3 rows`,
   );
+});
+
+test("what the file's source says when it can't be read is said as it is", () => {
+  const found = new DataError(subject, "a file cut off meanwhile", "the whole file");
+  const bytes = encodeSnapshot(small);
+  let reads = 0;
+  const read = (start: number, length: number) => {
+    // The head, the tail and the footer are there.
+    if (++reads > 3) throw found;
+    return bytes.subarray(start, start + length);
+  };
+  assert.throws(() => decodeSnapshot({ size: bytes.length, read }, subject), found);
+});
+
+test("what a load needs is reckoned from its largest row group and column, and from all texts", () => {
+  const metadata = { rows: 10, procedures: 3 };
+  const chunk = (length: number, decodedLength: number) => ({
+    codec: "ZSTD",
+    values: 0,
+    start: 4,
+    length,
+    decodedLength,
+  });
+  const groups = [
+    { rows: 3, chunks: [chunk(1000, 2000), chunk(9000, 10_000)] },
+    { rows: 7, chunks: [chunk(500, 30_000), chunk(10, 20)] },
+  ];
+  const columns = ["BYTE_ARRAY", "INT32"].map((type) => ({ name: type, type, isOptional: false }));
+  const file = encodeSnapshot(small);
+  const honest = readSnapshotHead(file.subarray(footerStart(file), -8), footerStart(file), subject);
+  const head = {
+    footer: { ...honest.footer, columns, groups },
+    metadata: { ...honest.metadata, ...metadata },
+  };
+  assert.deepEqual(loadNeed(head), {
+    buffers: 10 * 64 + 7 * 48 + (500 + 2 * 30_000) + 3 * 8192,
+    heap: 6 * 30_000 + 2 * 32_000,
+  });
 });
 
 test("a file may have 2 GiB less one byte, and names 500 characters", () => {
