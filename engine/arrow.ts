@@ -1,9 +1,14 @@
 import * as arrow from "apache-arrow";
+import type { TextColumn } from "./encode.ts";
 import type { Image } from "./image.ts";
 
-/** A snapshot's rows as an Arrow table over the image's memory; nothing is copied. */
+/**
+ * A snapshot's rows as an Arrow table over the image's memory; nothing is copied. Columns share their codes, so an IPC
+ * stream of it is right only as the chunks that Arrow's writer yields: where it joins them, as `tableToIPC` does, it
+ * takes memory that two columns share for one, and the stream is short.
+ */
 export function imageTable(image: Image): arrow.Table {
-  const text = (offsets: Int32Array, bytes: Uint8Array) =>
+  const text = ({ offsets, bytes }: TextColumn) =>
     arrow.makeVector(
       arrow.makeData({
         type: new arrow.Utf8(),
@@ -26,12 +31,12 @@ export function imageTable(image: Image): arrow.Table {
   const amounts = (data: Int32Array, nullBitmap: Uint8Array) =>
     arrow.makeVector(arrow.makeData({ type: new arrow.Int32(), length: data.length, nullBitmap, data }));
   return new arrow.Table({
-    ccn: coded(image.facility, text(image.ccnOffsets, image.ccnBytes)),
-    facility: coded(image.facility, text(image.facilityNameOffsets, image.facilityNameBytes)),
-    city: coded(image.facility, text(image.cityOffsets, image.cityBytes)),
-    state: coded(image.facility, text(image.stateOffsets, image.stateBytes)),
-    procedure_code: coded(image.procedure, text(image.codeOffsets, image.codeBytes)),
-    procedure_name: coded(image.procedure, text(image.procedureNameOffsets, image.procedureNameBytes)),
+    ccn: coded(image.facility, text(image.ccn)),
+    facility: coded(image.facility, text(image.facilityName)),
+    city: coded(image.facility, text(image.city)),
+    state: coded(image.facility, text(image.state)),
+    procedure_code: coded(image.procedure, text(image.code)),
+    procedure_name: coded(image.procedure, text(image.procedureName)),
     submitted_charge_cents: amounts(image.charge, image.chargeValidity),
     medicare_allowed_cents: amounts(image.allowed, image.allowedValidity),
   });

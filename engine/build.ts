@@ -1,9 +1,9 @@
 import { encodeText, hundredthsLength, type TextColumn, utf8, validity, writeHundredths } from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import {
-  allocateImage,
+  type Contents,
   type Description,
-  type Image,
+  layOut,
   maxImageBytes,
   stateIndex,
   summaryFields,
@@ -35,125 +35,38 @@ const bytesPerDistinctWord = 640;
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
   if (limits !== undefined) checkTexts(snapshot, limits.heap);
   const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
-  const { order, groupStart, groupRows, groupSuppressed } = orderRows(snapshot);
-  const columns = {
+  const source = {
+    data_year: provenance.dataYear,
+    data_version: versionName(provenance),
+    caveat: provenance.caveat,
+  };
+  const groups = orderRows(snapshot);
+  const summaries = summarize(snapshot, groups);
+  const prefixes = encodeText(facilities.ccn.map((_, i) => rowPrefix(snapshot, i)));
+  const heads = encodeText(encodeHeads(snapshot, summaries, groups.groupStart));
+  const { answerBytes, ...extents } = measureAnswers(snapshot, groups, heads, prefixes);
+  const contents: Contents = {
+    description: utf8(JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description)),
+    tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ccn: encodeText(facilities.ccn),
     facilityName: encodeText(facilities.name),
     city: encodeText(facilities.city),
     state: encodeText(facilities.state),
     code: encodeText(procedures.code),
     procedureName: encodeText(procedures.name),
-    facilityRows: encodeText(
-      facilities.ccn.map((ccn, i) => {
-        const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
-        return rowUpTo("score", { type: "facility", ccn, facility, city, state });
-      }),
-    ),
-    procedureRows: encodeText(
-      procedures.code.map((code, i) =>
-        rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
-      ),
-    ),
-  };
-  const description = utf8(
-    JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description),
-  );
-  const source = {
-    data_year: provenance.dataYear,
-    data_version: versionName(provenance),
-    caveat: provenance.caveat,
-  };
-  const tail = utf8(`],"source":${JSON.stringify(source)},"next":`);
-  const summaries = summarize(snapshot, order, groupStart);
-  const prefixes = encodeText(facilities.ccn.map((_, i) => rowPrefix(snapshot, i)));
-  const heads = encodeText(encodeHeads(snapshot, summaries, groupStart));
-  const extents = measureAnswers(snapshot, order, groupStart, heads, prefixes);
-  const columnLengths = Object.fromEntries(
-    Object.entries(columns).flatMap(([name, { offsets, bytes }]) => [
-      [`${name}Offsets`, offsets.length],
-      [`${name}Bytes`, bytes.length],
-    ]),
-  ) as Record<`${keyof typeof columns}${"Offsets" | "Bytes"}`, number>;
-  const bitmapBytes = Math.ceil(counts.rows / 8);
-  const search = { facility: facilityIndex(snapshot), procedure: procedureIndex(snapshot) };
-
-  const image = allocateImage(
-    {
-      description: description.length,
-      tail: tail.length,
-      ...columnLengths,
-      facility: counts.rows,
-      procedure: counts.rows,
-      charge: counts.rows,
-      chargeValidity: bitmapBytes,
-      allowed: counts.rows,
-      allowedValidity: bitmapBytes,
-      groupStart: groupStart.length,
-      groupRows: groupRows.length,
-      groupSuppressed: groupSuppressed.length,
-      summaries: summaries.length,
-      headStart: extents.headStart.length,
-      headEnd: extents.headEnd.length,
-      order: order.length,
-      rowEnd: extents.rowEnd.length,
-      answers: extents.total,
-      facilityWordOffsets: search.facility.wordOffsets.length,
-      facilityWordBytes: search.facility.wordBytes.length,
-      facilityWordLetters: search.facility.wordLetters.length,
-      facilityTokenStart: search.facility.tokenStart.length,
-      facilityTokens: search.facility.tokens.length,
-      facilityPostingStart: search.facility.postingStart.length,
-      facilityPostings: search.facility.postings.length,
-      facilityRank: counts.facilities,
-      facilityByRank: counts.facilities,
-      procedureWordOffsets: search.procedure.wordOffsets.length,
-      procedureWordBytes: search.procedure.wordBytes.length,
-      procedureWordLetters: search.procedure.wordLetters.length,
-      procedureTokenStart: search.procedure.tokenStart.length,
-      procedureTokens: search.procedure.tokens.length,
-      procedurePostingStart: search.procedure.postingStart.length,
-      procedurePostings: search.procedure.postings.length,
-      procedureRank: counts.procedures,
-      procedureByRank: counts.procedures,
+    ...rows,
+    chargeValidity: validity(rows.charge).nullBitmap,
+    allowedValidity: validity(rows.allowed).nullBitmap,
+    ...groups,
+    summaries,
+    ...extents,
+    answers: {
+      length: answerBytes,
+      write: (out) => writeAnswers(out, snapshot, groups, heads, prefixes),
     },
-    versionName(provenance),
-    limits?.image ?? maxImageBytes,
-  );
-  for (const name of Object.keys(columns) as (keyof typeof columns)[]) {
-    image[`${name}Offsets`].set(columns[name].offsets);
-    image[`${name}Bytes`].set(columns[name].bytes);
-  }
-  image.description.set(description);
-  image.tail.set(tail);
-  image.facility.set(rows.facility);
-  image.procedure.set(rows.procedure);
-  image.charge.set(rows.charge);
-  image.chargeValidity.set(validity(rows.charge).nullBitmap);
-  image.allowed.set(rows.allowed);
-  image.allowedValidity.set(validity(rows.allowed).nullBitmap);
-  image.groupStart.set(groupStart);
-  image.groupRows.set(groupRows);
-  image.groupSuppressed.set(groupSuppressed);
-  image.summaries.set(summaries);
-  image.headStart.set(extents.headStart);
-  image.headEnd.set(extents.headEnd);
-  image.order.set(order);
-  image.rowEnd.set(extents.rowEnd);
-  writeAnswers(image, snapshot, heads, prefixes);
-  for (const kind of ["facility", "procedure"] as const) {
-    const { wordOffsets, wordBytes, wordLetters, tokenStart, tokens } = search[kind];
-    const { postingStart, postings, rank, byRank } = search[kind];
-    image[`${kind}WordOffsets`].set(wordOffsets);
-    image[`${kind}WordBytes`].set(wordBytes);
-    image[`${kind}WordLetters`].set(wordLetters);
-    image[`${kind}TokenStart`].set(tokenStart);
-    image[`${kind}Tokens`].set(tokens);
-    image[`${kind}PostingStart`].set(postingStart);
-    image[`${kind}Postings`].set(postings);
-    image[`${kind}Rank`].set(rank);
-    image[`${kind}ByRank`].set(byRank);
-  }
-  return image.buffer;
+    documents: { facility: facilityDocuments(snapshot), procedure: procedureDocuments(snapshot) },
+  };
+  return layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
 }
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
@@ -179,8 +92,8 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
   count(procedures.name, bytesPerDocument);
 }
 
-/** The words to find a facility by: its name, its city, and its state's code and name. */
-function facilityIndex({ facilities }: Snapshot) {
+/** What search finds facilities by: the words of their names and cities, and their states' codes and names. */
+function facilityDocuments({ facilities }: Snapshot) {
   const documents = facilities.name.map((name, i): Document => {
     const state = facilities.state[i];
     const place = [...indexWords(facilities.city[i]), state.toLowerCase(), ...indexWords(stateNames[state])];
@@ -189,12 +102,19 @@ function facilityIndex({ facilities }: Snapshot) {
       { words: place, field: placeField },
     ];
   });
-  return { ...indexText(documents), ...ranksOf(facilities.name) };
+  const rows = facilities.ccn.map((ccn, i) => {
+    const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
+    return rowUpTo("score", { type: "facility", ccn, facility, city, state });
+  });
+  return { ...indexText(documents), ...ranksOf(facilities.name), rows: encodeText(rows) };
 }
 
-function procedureIndex({ procedures }: Snapshot) {
+function procedureDocuments({ procedures }: Snapshot) {
   const documents = procedures.name.map((name): Document => [{ words: indexWords(name), field: nameField }]);
-  return { ...indexText(documents), ...ranksOf(procedures.name) };
+  const rows = procedures.code.map((code, i) =>
+    rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
+  );
+  return { ...indexText(documents), ...ranksOf(procedures.name), rows: encodeText(rows) };
 }
 
 /** The documents by name, equal names in the order given, and the place of each among them. */
@@ -206,6 +126,8 @@ function ranksOf(names: string[]) {
   });
   return { rank, byRank };
 }
+
+type Groups = ReturnType<typeof orderRows>;
 
 /**
  * Priced rows by group, within a group by charge and then CCN; where each group starts in that order; and how many rows
@@ -248,7 +170,7 @@ function orderRows({ facilities, procedures, rows, counts }: Snapshot) {
   return { order, groupStart, groupRows, groupSuppressed };
 }
 
-function summarize({ rows }: Snapshot, order: Uint32Array, groupStart: Uint32Array): Float64Array {
+function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Array {
   const summaries = new Float64Array((groupStart.length - 1) * summaryFields.length);
   let largest = 0;
   for (let group = 0; group + 1 < groupStart.length; group++)
@@ -324,8 +246,7 @@ const comma = 44;
 /** Where the head of each group and each row of an answer are to be. */
 function measureAnswers(
   { rows }: Snapshot,
-  order: Uint32Array,
-  groupStart: Uint32Array,
+  { order, groupStart }: Groups,
   heads: TextColumn,
   prefixes: TextColumn,
 ) {
@@ -358,12 +279,13 @@ function measureAnswers(
       `${total} bytes`,
       `at most ${maxImageBytes}, as positions have 32 bits`,
     );
-  return { headStart, headEnd, rowEnd, total };
+  return { headStart, headEnd, rowEnd, answerBytes: total };
 }
 
 function writeAnswers(
-  { answers: out, groupStart, order }: Pick<Image, "answers" | "groupStart" | "order">,
+  out: Uint8Array,
   { rows }: Snapshot,
+  { order, groupStart }: Groups,
   heads: TextColumn,
   prefixes: TextColumn,
 ): void {

@@ -15,8 +15,8 @@ const outsideOpps = new Set(["AS", "GU", "MP", "VI"]);
 
 export function coverageOf(image: Image): Coverage {
   const withRows = new Set<string>();
-  for (let facility = 0; facility + 1 < image.stateOffsets.length; facility++)
-    withRows.add(textAt(image.stateOffsets, image.stateBytes, facility));
+  for (let facility = 0; facility + 1 < image.state.offsets.length; facility++)
+    withRows.add(textAt(image.state, facility));
   const all = Array.from({ length: image.procedures }, (_, i) => i);
   const isPriced = (procedure: number, state: string | null) => {
     const group = groupOf(image, procedure, state);
@@ -35,7 +35,7 @@ export function coverageOf(image: Image): Coverage {
       .map((state) => ({ state, reason: reason(state) })),
     procedures_without_prices: all
       .filter((procedure) => !isPriced(procedure, null))
-      .map((procedure) => textAt(image.codeOffsets, image.codeBytes, procedure)),
+      .map((procedure) => textAt(image.code, procedure)),
   };
 }
 
@@ -45,7 +45,7 @@ export type Status = "current" | "available" | "superseded";
 /** @param images newest version first */
 export function statusOf(images: readonly Image[], image: Image): Status {
   if (image === images[0]) return "current";
-  const year = image.describe.provenance.dataYear;
-  const newest = images.find(({ describe }) => describe.provenance.dataYear === year);
+  const year = image.description.provenance.dataYear;
+  const newest = images.find(({ description }) => description.provenance.dataYear === year);
   return image === newest ? "available" : "superseded";
 }

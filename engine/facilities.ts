@@ -12,14 +12,14 @@ export function findFacility(image: Image, ccn: string): number {
   return found < 0 ? findSpelling(image, ccn.toUpperCase()) : found;
 }
 
-function findSpelling({ ccnOffsets, ccnBytes }: Image, ccn: string): number {
+function findSpelling({ ccn: { offsets, bytes } }: Image, ccn: string): number {
   let low = 0;
-  let high = ccnOffsets.length - 2;
+  let high = offsets.length - 2;
   while (low <= high) {
     const middle = (low + high) >>> 1;
     let order = 0;
     for (let i = 0; i < ccn.length && order === 0; i++)
-      order = ccnBytes[ccnOffsets[middle] + i] - ccn.charCodeAt(i);
+      order = bytes[offsets[middle] + i] - ccn.charCodeAt(i);
     if (order === 0) return middle;
     if (order < 0) low = middle + 1;
     else high = middle - 1;
@@ -30,10 +30,10 @@ function findSpelling({ ccnOffsets, ccnBytes }: Image, ccn: string): number {
 /** A facility's own fields, as an answer shows them. */
 export function describeFacility(image: Image, facility: number) {
   return {
-    ccn: textAt(image.ccnOffsets, image.ccnBytes, facility),
-    facility: textAt(image.facilityNameOffsets, image.facilityNameBytes, facility),
-    city: textAt(image.cityOffsets, image.cityBytes, facility),
-    state: textAt(image.stateOffsets, image.stateBytes, facility),
+    ccn: textAt(image.ccn, facility),
+    facility: textAt(image.facilityName, facility),
+    city: textAt(image.city, facility),
+    state: textAt(image.state, facility),
   };
 }
 
@@ -59,7 +59,7 @@ export interface FacilityPrice {
 
 /** Every priced procedure at a facility, by code. */
 export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
-  const state = textAt(image.stateOffsets, image.stateBytes, facility);
+  const state = textAt(image.state, facility);
   const prices: FacilityPrice[] = [];
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++) {
     const charge = image.charge[row];

@@ -123,9 +123,13 @@ function checkSizes(
 ): void {
   if (rows > maxSnapshotRows)
     throw new DataError(`${subject}: rows`, String(rows), `at most ${maxSnapshotRows}`);
-  const found = groups.reduce((sum, group) => sum + group.rows, 0);
-  if (footerRows !== rows || found !== rows)
-    throw new DataError(`${subject}: rows in the footer`, String(footerRows), `${rows} as in its metadata`);
+  const groupRows = groups.reduce((sum, group) => sum + group.rows, 0);
+  for (const [place, found] of [
+    ["the footer", footerRows],
+    ["its row groups", groupRows],
+  ])
+    if (found !== rows)
+      throw new DataError(`${subject}: rows in ${place}`, String(found), `${rows} as in its metadata`);
   if (pricedRows > maxImageRows)
     throw new DataError(
       `${subject}: priced rows`,

@@ -1,3 +1,4 @@
+import type { TextColumn } from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import { type Counts, type Provenance, stateCodes } from "./schema.ts";
 
@@ -20,31 +21,46 @@ export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
 
-type View<Values> = {
+type Elements = Uint8Array | Int32Array | Uint32Array | Float64Array;
+interface ElementType<Values = Elements> {
   new (buffer: SharedArrayBuffer, offset: number, length: number): Values;
   BYTES_PER_ELEMENT: number;
+}
+interface Tree<Leaf> {
+  readonly [name: string]: Leaf | Tree<Leaf>;
+}
+const bytes: ElementType<Uint8Array> = Uint8Array;
+const int32: ElementType<Int32Array> = Int32Array;
+const uint32: ElementType<Uint32Array> = Uint32Array;
+const float64: ElementType<Float64Array> = Float64Array;
+
+/** A `TextColumn`. */
+const texts = { offsets: int32, bytes };
+
+/** A `TextIndex`; each document's place by name and then code, and back; and its row as JSON, up to its score. */
+const documents = {
+  wordOffsets: int32,
+  wordBytes: bytes,
+  wordLetters: int32,
+  tokenStart: uint32,
+  tokens: uint32,
+  postingStart: uint32,
+  postings: uint32,
+  rank: uint32,
+  byRank: uint32,
+  rows: texts,
 };
-const bytes: View<Uint8Array> = Uint8Array;
-const int32: View<Int32Array> = Int32Array;
-const uint32: View<Uint32Array> = Uint32Array;
-const float64: View<Float64Array> = Float64Array;
 
 /** The sections in the order they lie in, each with the type of its elements. */
-const sections = {
+const layout = {
   description: bytes,
   tail: bytes,
-  ccnOffsets: int32,
-  ccnBytes: bytes,
-  facilityNameOffsets: int32,
-  facilityNameBytes: bytes,
-  cityOffsets: int32,
-  cityBytes: bytes,
-  stateOffsets: int32,
-  stateBytes: bytes,
-  codeOffsets: int32,
-  codeBytes: bytes,
-  procedureNameOffsets: int32,
-  procedureNameBytes: bytes,
+  ccn: texts,
+  facilityName: texts,
+  city: texts,
+  state: texts,
+  code: texts,
+  procedureName: texts,
   facility: int32,
   procedure: int32,
   charge: int32,
@@ -60,35 +76,27 @@ const sections = {
   order: uint32,
   rowEnd: uint32,
   answers: bytes,
-  facilityWordOffsets: int32,
-  facilityWordBytes: bytes,
-  facilityWordLetters: int32,
-  facilityTokenStart: uint32,
-  facilityTokens: uint32,
-  facilityPostingStart: uint32,
-  facilityPostings: uint32,
-  facilityRank: uint32,
-  facilityByRank: uint32,
-  facilityRowsOffsets: int32,
-  facilityRowsBytes: bytes,
-  procedureWordOffsets: int32,
-  procedureWordBytes: bytes,
-  procedureWordLetters: int32,
-  procedureTokenStart: uint32,
-  procedureTokens: uint32,
-  procedurePostingStart: uint32,
-  procedurePostings: uint32,
-  procedureRank: uint32,
-  procedureByRank: uint32,
-  procedureRowsOffsets: int32,
-  procedureRowsBytes: bytes,
+  documents: { facility: documents, procedure: documents },
 };
 
-export type SectionName = keyof typeof sections;
-type Sections = { [Name in SectionName]: InstanceType<(typeof sections)[Name]> };
+type SectionsOf<Part> = {
+  readonly [Name in keyof Part]: Part[Name] extends ElementType<infer Values>
+    ? Values
+    : SectionsOf<Part[Name]>;
+};
+type Sections = SectionsOf<typeof layout>;
 
-const sectionNames = Object.keys(sections) as SectionName[];
-const headerWords = 4 + 2 * sectionNames.length;
+/** Bytes that are written where they are to lie: too many to be held twice. */
+interface Written {
+  length: number;
+  write(out: Uint8Array): void;
+}
+
+/** The elements of every section. */
+export type Contents = Omit<Sections, "answers"> & { readonly answers: Written };
+
+const elementTypes = leavesOf<ElementType>(layout);
+const headerWords = 4 + 2 * elementTypes.length;
 
 /** Statistics of a group, in this order in `summaries`: amounts in cents, spread in hundredths. */
 export const summaryFields = [
@@ -114,9 +122,9 @@ export interface Description {
 }
 
 /** An attached image: views on shared memory, read only by convention, and the few look-ups over them. */
-export interface Image extends Readonly<Sections> {
+export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
-  readonly describe: Readonly<Description>;
+  readonly description: Readonly<Description>;
   /** APC code → procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
   /** APC code as a number → procedure; −1 for none. */
@@ -166,22 +174,23 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
       header.length < headerWords ? `${buffer.byteLength} bytes` : `magic ${header[0]}, format ${header[1]}`,
       `magic ${magic}, format ${imageFormatVersion}`,
     );
-  const views = viewSections(
-    buffer,
-    sectionNames.map((_, i) => [header[4 + 2 * i], header[5 + 2 * i]]),
-  );
-  const describe: Description = JSON.parse(textOf(views.description));
+  let section = 0;
+  const sections = viewsOf(layout, (type) => {
+    const at = 4 + 2 * section++;
+    return new type(buffer, header[at], header[at + 1]);
+  });
+  const description: Description = JSON.parse(textOf(sections.description));
   const procedureOf = new Map<string, number>();
   const procedureOfNumber = new Int16Array(maxProcedures).fill(-1);
-  for (let i = 0; i + 1 < views.codeOffsets.length; i++) {
-    const code = textAt(views.codeOffsets, views.codeBytes, i);
+  for (let i = 0; i + 1 < sections.code.offsets.length; i++) {
+    const code = textAt(sections.code, i);
     procedureOf.set(code, i);
     procedureOfNumber[Number(code)] = i;
   }
   return Object.freeze({
-    ...views,
+    ...sections,
     buffer,
-    describe: Object.freeze(describe),
+    description: Object.freeze(description),
     procedureOf,
     procedureOfNumber,
     procedures: procedureOf.size,
@@ -189,7 +198,7 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
 }
 
 /** A string of a text column. */
-export function textAt(offsets: Int32Array, bytes: Uint8Array, i: number): string {
+export function textAt({ offsets, bytes }: TextColumn, i: number): string {
   return textOf(bytes.subarray(offsets[i], offsets[i + 1]));
 }
 
@@ -198,31 +207,38 @@ export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("utf8");
 }
 
-function viewSections(buffer: SharedArrayBuffer, extents: number[][]): Sections {
-  const views = sectionNames.map((name, i) => {
-    const [offset, length] = extents[i];
-    return [name, new sections[name](buffer, offset, length)];
-  });
+/** The leaves of a tree that is made as the layout is, in the layout's order. */
+function leavesOf<Leaf>(tree: Tree<Leaf>, shape: Tree<ElementType> = layout): Leaf[] {
+  return Object.entries(shape).flatMap(([name, part]) =>
+    typeof part === "function" ? [tree[name] as Leaf] : leavesOf(tree[name] as Tree<Leaf>, part),
+  );
+}
+
+/** A tree made as the layout is, of what `view` gives for one section after the other. */
+function viewsOf<Shape extends Tree<ElementType>>(
+  shape: Shape,
+  view: (type: ElementType) => Elements,
+): SectionsOf<Shape> {
+  const views = Object.entries(shape).map(([name, part]) => [
+    name,
+    typeof part === "function" ? view(part) : viewsOf(part, view),
+  ]);
   return Object.fromEntries(views);
 }
 
 /**
- * Allocates a buffer in which each section has the length given, in elements, and writes the header.
+ * Lays out an image: the header, and then every section.
  *
  * @param maxBytes of the whole
  * @throws SizeError when it would be larger
  * @throws DataError when it would be larger than any image can be
  */
-export function allocateImage(
-  lengths: Record<SectionName, number>,
-  subject: string,
-  maxBytes: number,
-): Sections & { buffer: SharedArrayBuffer } {
+export function layOut(contents: Contents, subject: string, maxBytes: number): SharedArrayBuffer {
   let end = headerWords * 4;
-  const extents = sectionNames.map((name) => {
+  const sections = leavesOf<Elements | Written>(contents).map((content, i) => {
     const offset = Math.ceil(end / 64) * 64;
-    end = offset + lengths[name] * sections[name].BYTES_PER_ELEMENT;
-    return [offset, lengths[name]];
+    end = offset + content.length * elementTypes[i].BYTES_PER_ELEMENT;
+    return { content, offset, type: elementTypes[i] };
   });
   if (end > maxImageBytes)
     throw new DataError(
@@ -232,12 +248,11 @@ export function allocateImage(
     );
   if (end > maxBytes) throw new SizeError(`image of ${subject}`, `${end} bytes`, `at most ${maxBytes}`);
   const buffer = new SharedArrayBuffer(end);
-  new Uint32Array(buffer, 0, headerWords).set([
-    magic,
-    imageFormatVersion,
-    sectionNames.length,
-    0,
-    ...extents.flat(),
-  ]);
-  return { ...viewSections(buffer, extents), buffer };
+  const extents = sections.flatMap(({ content, offset }) => [offset, content.length]);
+  new Uint32Array(buffer, 0, headerWords).set([magic, imageFormatVersion, sections.length, 0, ...extents]);
+  for (const { content, offset, type } of sections) {
+    if ("write" in content) content.write(new Uint8Array(buffer, offset, content.length));
+    else new type(buffer, offset, content.length).set(content);
+  }
+  return buffer;
 }

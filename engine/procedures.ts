@@ -29,8 +29,8 @@ export function listProcedures(
     const summary = summaryOf(image, groupOf(image, procedure, state));
     if (summary.facilities < minFacilities) continue;
     list.push({
-      code: textAt(image.codeOffsets, image.codeBytes, procedure),
-      name: textAt(image.procedureNameOffsets, image.procedureNameBytes, procedure),
+      code: textAt(image.code, procedure),
+      name: textAt(image.procedureName, procedure),
       ...summary,
     });
   }

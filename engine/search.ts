@@ -19,6 +19,9 @@ const twoTyposLetters = 9;
 const maxPoints = 1000;
 const codedPoints = 2 * maxPoints;
 
+/** Not 3, so that a half rounds down: a score's last digit hangs on it, and with it the bytes of answers. */
+const almostThree = 3.0001;
+
 /** The first documents that match, best first. */
 export interface Matches {
   /** How many match in all. */
@@ -28,55 +31,13 @@ export interface Matches {
   scores: number[];
 }
 
-/** What search has to know of a kind of document. */
-interface Kind {
-  index: TextIndex;
-  /** A document's place by name and then code: the order among equal scores. */
-  rank: Uint32Array;
-  byRank: Uint32Array;
-  /** Where the JSON of a document's row starts, up to its score. */
-  rowStart: Int32Array;
-  rows: Uint8Array;
-  /** The document whose code (CCN or APC) a word is; −1 for none. */
-  withCode(word: string): number;
-}
+export type DocumentKind = keyof Image["documents"];
+export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
-const kinds = {
-  facility: (image: Image): Kind => ({
-    index: {
-      wordOffsets: image.facilityWordOffsets,
-      wordBytes: image.facilityWordBytes,
-      wordLetters: image.facilityWordLetters,
-      tokenStart: image.facilityTokenStart,
-      tokens: image.facilityTokens,
-      postingStart: image.facilityPostingStart,
-      postings: image.facilityPostings,
-    },
-    rank: image.facilityRank,
-    byRank: image.facilityByRank,
-    rowStart: image.facilityRowsOffsets,
-    rows: image.facilityRowsBytes,
-    withCode: (word) => findFacility(image, word),
-  }),
-  procedure: (image: Image): Kind => ({
-    index: {
-      wordOffsets: image.procedureWordOffsets,
-      wordBytes: image.procedureWordBytes,
-      wordLetters: image.procedureWordLetters,
-      tokenStart: image.procedureTokenStart,
-      tokens: image.procedureTokens,
-      postingStart: image.procedurePostingStart,
-      postings: image.procedurePostings,
-    },
-    rank: image.procedureRank,
-    byRank: image.procedureByRank,
-    rowStart: image.procedureRowsOffsets,
-    rows: image.procedureRowsBytes,
-    withCode: (word) => image.procedureOf.get(word) ?? -1,
-  }),
-};
-export type DocumentKind = keyof typeof kinds;
-export const documentKinds = Object.keys(kinds) as DocumentKind[];
+/** The document whose code (CCN or APC) a word is; −1 for none. */
+function withCode(image: Image, kind: DocumentKind, word: string): number {
+  return kind === "facility" ? findFacility(image, word) : (image.procedureOf.get(word) ?? -1);
+}
 
 /**
  * Finds the documents of which every word of a text matches one: exactly, as a prefix, or with few typos. A document
@@ -93,20 +54,21 @@ export function search(
   offset: number,
   limit: number,
 ): Matches {
-  const { index, rank, byRank, withCode } = kinds[kind](image);
+  const index = image.documents[kind];
+  const { rank, byRank } = index;
   const typed = queryWords(text);
   if (typed.length === 0) return { total: 0, documents: new Uint32Array(0), scores: [] };
   const words = typed.map(({ word, meaning }, i) => ({
     matches: matchWords(index, word, meaning, i),
-    code: withCode(word),
+    code: withCode(image, kind, word),
   }));
   const candidates = candidatesOf(index, words, rank.length);
   const found = new Float64Array(candidates.length);
   let total = 0;
   for (const document of candidates) {
     const points = pointsOf(index, words, document);
-    // Higher points first, then lower rank; both whole numbers, so one number orders them.
-    if (points > 0) found[total++] = -points * 2 ** 32 + rank[document];
+    // More points first, then the lower rank: one number that holds both orders them, and is sorted without a comparator.
+    if (points > 0) found[total++] = (codedPoints - points) * rank.length + rank[document];
   }
   const sorted = found
     .subarray(0, total)
@@ -115,8 +77,8 @@ export function search(
   const documents = new Uint32Array(sorted.length);
   const scores: number[] = [];
   for (let i = 0; i < sorted.length; i++) {
-    const points = -Math.floor(sorted[i] / 2 ** 32);
-    documents[i] = byRank[sorted[i] + points * 2 ** 32];
+    documents[i] = byRank[sorted[i] % rank.length];
+    const points = codedPoints - Math.floor(sorted[i] / rank.length);
     scores.push(Math.min(maxPoints, points) / maxPoints);
   }
   return { total, documents, scores };
@@ -126,6 +88,16 @@ export function search(
 interface Word {
   matches: Uint8Array;
   code: number;
+}
+
+/** What one search works on and the next one again: its garbage would cost more than the search. */
+let listedBefore: Uint8Array | undefined;
+/** One for each word of a query. */
+const matchesBefore: Uint8Array[] = [];
+
+/** Zeros: at least that many, in `used` where it has them. */
+function zeros(length: number, used: Uint8Array | undefined): Uint8Array {
+  return used === undefined || used.length < length ? new Uint8Array(length) : used.fill(0, 0, length);
 }
 
 /** The documents that match one of the words, the one that the fewest match: all others don't match every word. */
@@ -143,7 +115,8 @@ function candidatesOf(
     if (count < fewest) [rarest, fewest] = [word, count];
   }
   const candidates = new Uint32Array(fewest);
-  const isListed = scratch(documents, 0);
+  const isListed = zeros(documents, listedBefore);
+  listedBefore = isListed;
   let listed = 0;
   const list = (document: number) => {
     if (isListed[document] === 1) return;
@@ -179,7 +152,7 @@ function pointsOf({ tokenStart, tokens }: TextIndex, words: readonly Word[], doc
   if (isCoded) return codedPoints;
   const quality = sum / (words.length * exact);
   const coverage = nameCoverage(tokenStart, tokens, words, document);
-  return Math.round(maxPoints * ((worst - 1 + (2 * quality + coverage) / 3.0001) / exact));
+  return Math.round(maxPoints * ((worst - 1 + (2 * quality + coverage) / almostThree) / exact));
 }
 
 /** The share of a document's name that the query's words match. */
@@ -204,24 +177,12 @@ function nameCoverage(
   return inName === 0 ? 0 : matched / inName;
 }
 
-/** Zeros that one search works on, and the next one again: a search's garbage would cost more than the search. */
-const scratches: Uint8Array[] = [];
-
-function scratch(length: number, which: number): Uint8Array {
-  const known = scratches[which];
-  if (known !== undefined && known.length >= length) {
-    known.fill(0, 0, length);
-    return known;
-  }
-  scratches[which] = new Uint8Array(length);
-  return scratches[which];
-}
-
 /** How each word of the index matches a word of the query. */
 function matchWords(index: TextIndex, word: string, meaning: string, which: number): Uint8Array {
   const { wordOffsets, wordLetters } = index;
   const count = wordLetters.length;
-  const matches = scratch(count, 1 + which);
+  const matches = zeros(count, matchesBefore[which]);
+  matchesBefore[which] = matches;
   const typed = Buffer.from(word);
 
   const letters = [...word].length;
@@ -343,15 +304,15 @@ export function encodeMatches(
   next: Uint8Array | null,
   out: Buffer,
 ): Buffer {
-  const { rowStart, rows } = kinds[kind](image);
-  const rowBytes = bufferOf(rows);
+  const { offsets, bytes } = image.documents[kind].rows;
+  const rows = bufferOf(bytes);
   let most = 3 * head.length + endLength(image, next);
-  for (const document of documents) most += rowStart[document + 1] - rowStart[document] + maxScoreLength + 2;
+  for (const document of documents) most += offsets[document + 1] - offsets[document] + maxScoreLength + 2;
   const body = room(most, out);
   let at = body.write(head);
   for (let i = 0; i < documents.length; i++) {
     if (i > 0) body[at++] = comma;
-    at += rowBytes.copy(body, at, rowStart[documents[i]], rowStart[documents[i] + 1]);
+    at += rows.copy(body, at, offsets[documents[i]], offsets[documents[i] + 1]);
     at += body.write(String(scores[i]), at, "latin1");
     body[at++] = closingBrace;
   }

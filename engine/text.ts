@@ -32,7 +32,7 @@ export function indexWords(text: string): string[] {
   return split(text).map((word) => synonyms.get(word) ?? word);
 }
 
-/** Where in a document a word stands; in a token's two lowest bits. */
+/** Where in a document a word stands: a token's lowest bit. */
 export const nameField = 0;
 export const placeField = 1;
 export type Field = typeof nameField | typeof placeField;

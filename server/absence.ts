@@ -36,7 +36,7 @@ export function noPrices(image: Image, code: string, state: string | undefined):
 
 /** @param minFacilities that a procedure has to have to be in the list, which is empty */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
-  const { pricedRows } = image.describe.counts;
+  const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;
   const what = `no procedure has ${facilities} with prices${inState(state)}`;
   const isPriced = state === undefined ? pricedRows > 0 : gapsOf(image).states.includes(state);
@@ -53,8 +53,8 @@ export function noFacility(image: Image, ccn: string, facility: number): ApiErro
 }
 
 /** @param what there isn't, in which data version is added */
-export function notFound({ describe }: Image, what: string, reason?: string): ApiError {
-  const place = `${what} in data version ${versionName(describe.provenance)}`;
+export function notFound({ description }: Image, what: string, reason?: string): ApiError {
+  const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
 }
 

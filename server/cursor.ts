@@ -19,7 +19,7 @@ const checkBytes = 4;
 
 /** What a cursor calls the content of an image. */
 export function contentOf(image: Image): string {
-  return image.describe.sha256.slice(0, 8);
+  return image.description.sha256.slice(0, 8);
 }
 
 /** Longer than any cursor: a query of 200 characters takes 2,400 bytes with all of them escaped. */
@@ -29,12 +29,12 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /** What the cursors of one list begin with; that of the last list is at hand. It holds no image, which may be retired. */
-let start: { of: Image["describe"]; list: string; length: number; check: number } | undefined;
+let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
 function startOf(image: Image, list: string): { length: number; check: number } {
-  if (start?.of === image.describe && start.list === list) return start;
-  const text = `${versionName(image.describe.provenance)}~${contentOf(image)}~${list}~`;
-  start = { of: image.describe, list, length: text.length, check: write(text, 0) };
+  if (start?.of === image.description && start.list === list) return start;
+  const text = `${versionName(image.description.provenance)}~${contentOf(image)}~${list}~`;
+  start = { of: image.description, list, length: text.length, check: write(text, 0) };
   return start;
 }
 

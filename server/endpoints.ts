@@ -51,7 +51,7 @@ const rowLimit = (max: number) =>
     String(defaultLimit),
   );
 
-const sourceOf = ({ describe: { provenance } }: Image) => ({
+const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),
   caveat: provenance.caveat,
@@ -178,8 +178,8 @@ const facility = endpoint({
       facility: describeFacility(image, found),
       summary: { procedures: list.length },
       data: list.map((price) => ({
-        code: textAt(image.codeOffsets, image.codeBytes, price.procedure),
-        name: textAt(image.procedureNameOffsets, image.procedureNameBytes, price.procedure),
+        code: textAt(image.code, price.procedure),
+        name: textAt(image.procedureName, price.procedure),
         submitted_charge: price.charge / 100,
         medicare_allowed: price.allowed / 100,
         national: standingOf(price.national),
@@ -237,7 +237,7 @@ const datasets = endpoint({
   errors: [],
   answer: ({ versions }) => ({
     data: versions.images.map((image) => {
-      const { provenance, counts, sha256, contentSha256 } = image.describe;
+      const { provenance, counts, sha256, contentSha256 } = image.description;
       const version = versionName(provenance);
       return {
         id: `opps-${version}`,

@@ -76,7 +76,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
   const isYear = /^\d{4}$/.test(version);
   // Newest first, so a year's first image is its newest revision.
   const image = isYear
-    ? versions.images.find(({ describe }) => String(describe.provenance.dataYear) === version)
+    ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
     : versions.byName.get(version);
   if (image !== undefined) return image;
   const loaded = [...versions.byName.keys()].join(", ");

@@ -23,7 +23,7 @@ const send = (message: FromServe) => control.postMessage(message);
 
 function versionsOf(published: Published): Versions {
   const images = published.map(({ image }) => attachImage(image));
-  const names = images.map((image) => versionName(image.describe.provenance));
+  const names = images.map((image) => versionName(image.description.provenance));
   return {
     images,
     byName: new Map(images.map((image, i) => [names[i], image])),

@@ -323,7 +323,7 @@ function usualTag(image: Image, usual: number): string {
 }
 
 function tagStart(image: Image): string {
-  return `${image.describe.sha256.slice(0, 16)}-${imageFormatVersion}-`;
+  return `${image.description.sha256.slice(0, 16)}-${imageFormatVersion}-`;
 }
 
 const secondUsedUp = "the account's requests per second are used up";

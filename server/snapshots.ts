@@ -31,7 +31,7 @@ export interface Surroundings {
 }
 
 function newestFirst(a: Image, b: Image): number {
-  const [x, y] = [a.describe.provenance, b.describe.provenance];
+  const [x, y] = [a.description.provenance, b.description.provenance];
   return y.dataYear - x.dataYear || y.revision - x.revision;
 }
 
@@ -207,7 +207,7 @@ export class SnapshotFolder {
   #checkPromise(name: string, version: string, sha256: string): void {
     if (name !== `${version}.parquet`)
       throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
-    const loaded = this.#served.get(name)?.image.describe.sha256;
+    const loaded = this.#served.get(name)?.image.description.sha256;
     if (loaded !== undefined && loaded !== sha256)
       throw new DataError(`${name}: content of a version that is loaded`, sha256, loaded);
     const known = consulted(() => this.#with.registry.version(version));
@@ -235,25 +235,26 @@ export class SnapshotFolder {
       if (buffer === undefined) return this.#lookAgain();
       const image = attachImage(buffer);
       const ms = Math.round(performance.now() - started);
-      if (!this.#served.has(name)) log.info({ file: name, ms, ...image.describe.counts }, "snapshot loaded");
+      if (!this.#served.has(name))
+        log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
       await this.#serve(name, state, image);
     } catch (error) {
       await this.#fail(name, state, error);
     }
   }
 
-  #register({ provenance, sha256, contentSha256 }: Image["describe"]): void {
+  #register({ provenance, sha256, contentSha256 }: Image["description"]): void {
     this.#with.registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
   }
 
   /** Enters a version into the registry, and then publishes it. */
   async #serve(name: string, { signature }: FileState, image: Image): Promise<void> {
     if (this.#isClosed) return;
-    const { provenance, sha256 } = image.describe;
+    const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
     this.#checkPromise(name, version, sha256);
     this.#loaded.set(name, { signature, image });
-    if (this.#isServing) consulted(() => this.#register(image.describe));
+    if (this.#isServing) consulted(() => this.#register(image.description));
     this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, signature);
@@ -269,14 +270,14 @@ export class SnapshotFolder {
       .then(async () => {
         const images = this.images();
         await publish(this.published());
-        const current = versionName(images[0].describe.provenance);
+        const current = versionName(images[0].description.provenance);
         for (const version of versions) {
           metrics.snapshotChanges.inc({ change });
           log.info({ version, current }, `data version ${change}`);
         }
         metrics.snapshotRows.reset();
-        for (const { describe } of images)
-          metrics.snapshotRows.set({ version: versionName(describe.provenance) }, describe.counts.rows);
+        for (const { description } of images)
+          metrics.snapshotRows.set({ version: versionName(description.provenance) }, description.counts.rows);
       });
     return this.#publishing;
   }
@@ -293,7 +294,7 @@ export class SnapshotFolder {
     this.#seen.set(name, state.signature);
     this.#isRegistryDue = true;
     this.#with.metrics.snapshotsRefused.inc();
-    const serving = this.images().map((image) => versionName(image.describe.provenance));
+    const serving = this.images().map((image) => versionName(image.description.provenance));
     this.#with.log.error({ file: name, reason: error.message, serving }, "snapshot refused");
   }
 
@@ -313,7 +314,7 @@ export class SnapshotFolder {
     const gone = [...this.#served.keys()].filter((name) => isGone(states.get(name)));
     if (gone.length > 0 && gone.length === this.#served.size) {
       const [current] = this.images();
-      const kept = `${versionName(current.describe.provenance)}.parquet`;
+      const kept = `${versionName(current.description.provenance)}.parquet`;
       gone.splice(gone.indexOf(kept), 1);
       if (this.#kept !== kept)
         this.#with.log.error({ file: kept }, "the last data version stays, though its file is gone");

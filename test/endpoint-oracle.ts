@@ -250,7 +250,7 @@ export const imageOf = (snapshot: Snapshot) => attachImage(buildImage(snapshot))
 
 /** @param images newest version first */
 export function versionsOf(...images: Image[]): Versions {
-  const names = images.map(({ describe }) => versionName(describe.provenance));
+  const names = images.map(({ description }) => versionName(description.provenance));
   return {
     images,
     byName: new Map(names.map((name, i) => [name, images[i]])),

@@ -70,7 +70,7 @@ class Trial {
       registry: options.registry ?? this.store,
       loads: options.loads ?? new Loads(),
       publish: async (images) => {
-        const versions = images.map(({ image }) => versionName(attachImage(image).describe.provenance));
+        const versions = images.map(({ image }) => versionName(attachImage(image).description.provenance));
         this.onPublish(versions);
         this.published.push(versions);
       },
@@ -90,7 +90,7 @@ class Trial {
   }
 
   get served(): string[] {
-    return this.snapshots.images().map(({ describe }) => versionName(describe.provenance));
+    return this.snapshots.images().map(({ description }) => versionName(description.provenance));
   }
 
   /** Files and reasons in the log under a message. */
@@ -156,7 +156,7 @@ test("a version is in the registry before it is published", async () => {
   trial.put("2024.1.parquet", fileOf("2024.1"));
   await trial.snapshots.settle();
   assert.deepEqual(entered, [null]);
-  const { sha256, contentSha256 } = trial.snapshots.images()[0].describe;
+  const { sha256, contentSha256 } = trial.snapshots.images()[0].description;
   const stored = trial.store.version("2024.1");
   assert.deepEqual([stored?.sha256, stored?.content_sha256], [sha256, contentSha256]);
 });

@@ -37,7 +37,7 @@ const snapshots = new SnapshotFolder(folder, {
 const before = memoryBytes("VmRSS");
 await snapshots.settle();
 const report: LoadsReport = {
-  served: snapshots.images().map(({ describe }) => versionName(describe.provenance)),
+  served: snapshots.images().map(({ description }) => versionName(description.provenance)),
   refused,
   takenBytes: memoryBytes("VmHWM") - before,
 };

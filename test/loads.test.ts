@@ -73,7 +73,7 @@ test("a snapshot whose texts need more than usual is loaded with all that there 
   const wanted = await wantedOf(wordy(1000));
   const { all } = await threadsOf(async () => {
     const image = await new Loads(1024 * mebibyte).load(wanted);
-    assert.equal(image && attachImage(image).describe.counts.rows, 1000);
+    assert.equal(image && attachImage(image).description.counts.rows, 1000);
   });
   assert.equal(all, 2);
   await assert.rejects(new Loads(90 * mebibyte).load(wanted), {

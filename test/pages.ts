@@ -21,7 +21,7 @@ import { naivePrices, type PricesBody } from "./oracle.ts";
 
 const everything = 1_000_000;
 
-export const nameOf = ({ describe: { provenance } }: Image) => versionName(provenance);
+export const nameOf = ({ description: { provenance } }: Image) => versionName(provenance);
 
 interface Answer {
   status: number;

@@ -4,20 +4,24 @@ import { type Column, columnsOf } from "./fixtures.ts";
 
 /** Parquet files put together byte by byte, so that any number in them can be a lie. */
 
-type Field = [id: number, type: number, bytes: number[]];
+export type Field = [id: number, type: number, bytes: number[]];
 
-function varint(value: number): number[] {
+export function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
   for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
   return [...bytes, rest];
 }
 
-const i32 = (id: number, value: number): Field => [id, 5, varint(value < 0 ? -2 * value - 1 : 2 * value)];
-const i64 = (id: number, value: number): Field => [id, 6, varint(2 * value)];
-const encoded = (text: string) => [...varint(Buffer.byteLength(text)), ...Buffer.from(text)];
-const text = (id: number, value: string): Field => [id, 8, encoded(value)];
-const listed = (id: number, type: number, items: number[][]): Field => [
+export const i32 = (id: number, value: number): Field => [
+  id,
+  5,
+  varint(value < 0 ? -2 * value - 1 : 2 * value),
+];
+export const i64 = (id: number, value: number): Field => [id, 6, varint(2 * value)];
+export const encoded = (text: string) => [...varint(Buffer.byteLength(text)), ...Buffer.from(text)];
+export const text = (id: number, value: string): Field => [id, 8, encoded(value)];
+export const listed = (id: number, type: number, items: number[][]): Field => [
   id,
   9,
   [
@@ -25,10 +29,10 @@ const listed = (id: number, type: number, items: number[][]): Field => [
     ...items.flat(),
   ],
 ];
-const within = (id: number, ...fields: Field[]): Field => [id, 12, structure(...fields)];
+export const within = (id: number, ...fields: Field[]): Field => [id, 12, structure(...fields)];
 
 /** @param fields ascending by their ids */
-function structure(...fields: Field[]): number[] {
+export function structure(...fields: Field[]): number[] {
   let last = 0;
   const bytes = fields.flatMap(([id, type, value]) => {
     const header = (id - last) * 16 + type;
@@ -41,8 +45,12 @@ function structure(...fields: Field[]): number[] {
 /** A page, and what its header says of it. */
 export interface PageSpec {
   dictionary?: boolean;
+  /** 0 is DATA_PAGE, 2 DICTIONARY_PAGE; what it is unless given. */
+  type?: number;
   /** 0 is PLAIN, 8 RLE_DICTIONARY. */
   encoding: number;
+  /** Of its levels: 3 is RLE, as unless given. */
+  levelEncoding?: number;
   values: number;
   /** As it lies in the file, compressed. */
   bytes: Uint8Array;
@@ -59,6 +67,8 @@ export interface ChunkSpec {
 
 export interface FileSpec {
   rows: number;
+  /** Of its row group, where they are others. */
+  groupRows?: number;
   /** By column, in file order. */
   chunks: Map<string, ChunkSpec>;
   metadata: Map<string, string>;
@@ -104,17 +114,16 @@ function pagesOf(values: Column["values"]): PageSpec[] {
   return [dictionaryPage(distinct.map(String)), page([8, ...codes], values.length, 8)];
 }
 
-function pageBytes({ dictionary = false, encoding, values, bytes, decodedLength }: PageSpec): number[] {
+export function pageBytes(spec: PageSpec): number[] {
+  const { dictionary = false, type = dictionary ? 2 : 0, levelEncoding = 3 } = spec;
+  const { encoding, values, bytes, decodedLength } = spec;
   const of = dictionary
     ? within(7, i32(1, values), i32(2, encoding))
-    : within(5, i32(1, values), i32(2, encoding), i32(3, 3), i32(4, 3));
-  return [
-    ...structure(i32(1, dictionary ? 2 : 0), i32(2, decodedLength), i32(3, bytes.length), of),
-    ...bytes,
-  ];
+    : within(5, i32(1, values), i32(2, encoding), i32(3, levelEncoding), i32(4, 3));
+  return [...structure(i32(1, type), i32(2, decodedLength), i32(3, bytes.length), of), ...bytes];
 }
 
-export function fileOfSpec({ rows, chunks, metadata }: FileSpec): Uint8Array {
+export function fileOfSpec({ rows, groupRows = rows, chunks, metadata }: FileSpec): Uint8Array {
   const body: Buffer[] = [Buffer.from("PAR1")];
   let at = 4;
   const columns: number[][] = [];
@@ -150,7 +159,7 @@ export function fileOfSpec({ rows, chunks, metadata }: FileSpec): Uint8Array {
     i32(1, 1),
     listed(2, 12, schema),
     i64(3, rows),
-    listed(4, 12, [structure(listed(1, 12, columns), i64(2, at), i64(3, rows))]),
+    listed(4, 12, [structure(listed(1, 12, columns), i64(2, at), i64(3, groupRows))]),
     listed(5, 12, pairs),
   );
   return Buffer.concat([

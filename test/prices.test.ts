@@ -13,6 +13,7 @@ import {
   findGroup,
   maxCents,
 } from "../engine/index.ts";
+import { percentile, ratioInHundredths } from "../engine/statistics.ts";
 import { plainImport } from "./cms-files.ts";
 import { answer, compared, comparePrices, everyRow, imageOf, scopes, textOfBody } from "./compared-prices.ts";
 import { oddTexts, randomSnapshot, type ShortRow, seededRandom, sharedData, snapshotOf } from "./fixtures.ts";
@@ -273,4 +274,17 @@ test("a body is one JSON text that starts and ends with its braces", () => {
   assert.match(text, /^\{.*\}$/);
   assert.match(text, /"submitted_charge":1234\.5\b/);
   assert.match(text, /"medicare_allowed":0\.10?\b/);
+});
+
+test("percentiles and ratios are rounded half up, by the last digit", () => {
+  const between = (percent: number) => percentile((rank) => rank, 2, percent);
+  assert.deepEqual([0, 49, 50, 99, 100].map(between), [0, 0, 1, 1, 1]);
+  const ratios = [
+    [1, 1],
+    [1004, 1000],
+    [1005, 1000],
+    [1995, 1000],
+    [2 ** 31 - 1, 1],
+  ].map(([max, min]) => ratioInHundredths(max, min));
+  assert.deepEqual(ratios, [100, 100, 101, 200, 214_748_364_700]);
 });

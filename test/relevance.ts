@@ -89,14 +89,8 @@ export function find(
   return Array.from(documents, (document, i) => {
     const [code, name] =
       kind === "facility"
-        ? [
-            textAt(image.ccnOffsets, image.ccnBytes, document),
-            textAt(image.facilityNameOffsets, image.facilityNameBytes, document),
-          ]
-        : [
-            textAt(image.codeOffsets, image.codeBytes, document),
-            textAt(image.procedureNameOffsets, image.procedureNameBytes, document),
-          ];
+        ? [textAt(image.ccn, document), textAt(image.facilityName, document)]
+        : [textAt(image.code, document), textAt(image.procedureName, document)];
     return { code, name, score: scores[i] };
   });
 }

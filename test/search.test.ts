@@ -230,6 +230,21 @@ describe("prefixes and typos", () => {
     assert.ok(scores[0] > scores[1] && scores[1] > scores[2], scores.join());
   });
 
+  test("a score is how well a name matches, in thousandths; a half rounds down", () => {
+    for (const [query, score] of [
+      ["grace one two three", 1],
+      ["grace one two", 0.979],
+      ["grace", 0.937],
+      ["grac", 0.646],
+      ["grase", 0.354],
+    ] as const)
+      assert.deepEqual(
+        find(named("Grace One Two Three"), query).map((found) => found.score),
+        [score],
+        query,
+      );
+  });
+
   test("a long name that matches exactly comes before a short one that matches by prefix or typo", () => {
     const image = named(
       "Graces",

@@ -2,11 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
+import { parseFooter } from "../engine/footer.ts";
+import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../engine/head.ts";
 import {
   amountColumns,
+  columnBytesAllowance,
   DataError,
   decodeSnapshot,
   encodeSnapshot,
+  maxColumnBytesPerRow,
+  maxImageRows,
+  maxSnapshotFileBytes,
   maxSnapshotRows,
   type Snapshot,
   sealSnapshot,
@@ -25,6 +31,8 @@ import {
   snapshotOf,
   testProvenance,
 } from "./fixtures.ts";
+import { honestSpec } from "./hostile-files.ts";
+import { type FileSpec, fileOfSpec } from "./parquet-file.ts";
 
 const subject = "2024.3.parquet";
 const damagedFiles = Number(process.env.DAMAGED_FILES || 1000);
@@ -256,6 +264,10 @@ test("content that differs from its checksum is refused", () => {
     message(sealSnapshot(other).sha256, small.sha256),
   );
   assert.match(refusal(withCell("submitted_charge_cents", 0, 10_001)), /^checksum of the content: found /);
+  assert.equal(
+    refusal(withMetadata({ content_sha256: zeros })),
+    `checksum of the rows: found ${small.contentSha256}, expected ${zeros} as in its metadata`,
+  );
 });
 
 test("a column that is missing, added, renamed, mis-typed or out of place is refused", () => {
@@ -338,6 +350,101 @@ test("a footer that promises too much is refused before anything is decompressed
     refusal(expanding),
     /^decoded size: found 31[0-9]{5} bytes, expected at most 1051136 for 5 rows$/,
   );
+});
+
+test("what a footer may promise is taken up to its bounds", () => {
+  const refusalOf = (change: (spec: FileSpec) => void) => {
+    const spec = honestSpec(3);
+    change(spec);
+    return refusal(fileOfSpec(spec));
+  };
+  const told = (key: string, value: number) => refusalOf(({ metadata }) => metadata.set(key, String(value)));
+  const most = String(maxImageRows);
+  assert.equal(
+    told("rows", maxSnapshotRows),
+    `rows in the footer: found 3, expected ${maxSnapshotRows} as in its metadata`,
+  );
+  assert.equal(told("priced_rows", maxImageRows), `pricedRows: found 3, expected ${most} as in its metadata`);
+  assert.equal(
+    told("priced_rows", maxImageRows + 1),
+    `priced rows: found ${maxImageRows + 1}, expected at most ${most}, as an image has 4 GiB`,
+  );
+  assert.equal(
+    refusalOf((spec) => {
+      spec.groupRows = 2;
+    }),
+    "rows in its row groups: found 2, expected 3 as in its metadata",
+  );
+
+  const spec = honestSpec(3);
+  const [chunk] = spec.chunks.values();
+  const file = fileOfSpec(spec);
+  const { groups } = parseFooter(file.subarray(footerStart(file), -8), footerStart(file));
+  const decoded = groups[0].chunks.reduce((sum, { decodedLength }) => sum + decodedLength, 0);
+  const ceiling = columnBytesAllowance + 3 * maxColumnBytesPerRow;
+  chunk.moreDecoded = ceiling - decoded;
+  assert.equal(decodeSnapshot(fileOfSpec(spec), subject).counts.rows, 3);
+  chunk.moreDecoded++;
+  assert.equal(
+    refusal(fileOfSpec(spec)),
+    `decoded size: found ${ceiling + 1} bytes, expected at most ${ceiling} for 3 rows`,
+  );
+});
+
+test("what the file's source says when it can't be read is said as it is", () => {
+  const found = new DataError(subject, "a file cut off meanwhile", "the whole file");
+  const bytes = encodeSnapshot(small);
+  let reads = 0;
+  const read = (start: number, length: number) => {
+    // The head, the tail and the footer are there.
+    if (++reads > 3) throw found;
+    return bytes.subarray(start, start + length);
+  };
+  assert.throws(() => decodeSnapshot({ size: bytes.length, read }, subject), found);
+});
+
+test("what a load needs is reckoned from its largest row group and column, and from all texts", () => {
+  const metadata = { rows: 10, procedures: 3 };
+  const chunk = (length: number, decodedLength: number) => ({
+    codec: "ZSTD",
+    values: 0,
+    start: 4,
+    length,
+    decodedLength,
+  });
+  const groups = [
+    { rows: 3, chunks: [chunk(1000, 2000), chunk(9000, 10_000)] },
+    { rows: 7, chunks: [chunk(500, 30_000), chunk(10, 20)] },
+  ];
+  const columns = ["BYTE_ARRAY", "INT32"].map((type) => ({ name: type, type, isOptional: false }));
+  const file = encodeSnapshot(small);
+  const honest = readSnapshotHead(file.subarray(footerStart(file), -8), footerStart(file), subject);
+  const head = {
+    footer: { ...honest.footer, columns, groups },
+    metadata: { ...honest.metadata, ...metadata },
+  };
+  assert.deepEqual(loadNeed(head), {
+    buffers: 10 * 64 + 7 * 48 + (500 + 2 * 30_000) + 3 * 8192,
+    heap: 6 * 30_000 + 2 * 32_000,
+  });
+});
+
+test("a file may have 2 GiB less one byte, and names 500 characters", () => {
+  const magic = Buffer.from("PAR1");
+  const range = (size: number) =>
+    snapshotFooterRange(size, magic, Buffer.concat([Buffer.alloc(4), magic]), subject);
+  assert.deepEqual(range(maxSnapshotFileBytes), { start: maxSnapshotFileBytes - 8, length: 0 });
+  assert.throws(
+    () => range(maxSnapshotFileBytes + 1),
+    new DataError(`${subject}: size`, `${maxSnapshotFileBytes + 1} bytes`, `at most ${maxSnapshotFileBytes}`),
+  );
+  for (const name of ["facility", "city", "procedure_name"]) {
+    assert.equal(
+      refusal(withCell(name, 4, "é".repeat(501))),
+      `column ${name}: found 501 characters, expected at most 500`,
+    );
+    assert.doesNotMatch(refusal(withCell(name, 4, "é".repeat(500))), /characters/);
+  }
 });
 
 /** Either the file is refused as a DataError, or it holds exactly what the sample does. */

@@ -202,22 +202,32 @@ const noHeaders: RequestHead = { getUrl: () => "", getQuery: () => "", getHeader
 const answerOf = (text: string) => new Answer(text, "no-cache", "\r\nleft: ", Buffer.from(text));
 
 test("kept answers are what they were, and take no more memory than they may", () => {
-  const prepared = new Prepared<number>();
   const scratch = Buffer.alloc(4000);
-  const kept = 20_000;
-  for (let i = 0; i < kept; i++) {
-    scratch.fill(String(i % 10));
-    prepared.keep(i, new Answer(String(i), "no-cache", "\r\nleft: ", scratch));
-    // Asked for again and again, an old one stays.
+  const prepared = new Prepared<number>();
+  const keep = (key: number) => {
+    scratch.fill(String(key % 10));
+    prepared.keep(key, new Answer(String(key), "no-cache", "\r\nleft: ", scratch));
+  };
+  // Asked for again and again, an old one stays.
+  for (let i = 0; i < 20_000; i++) {
+    keep(i);
     assert.ok(prepared.get(7) !== undefined || i < 7);
   }
-  const left = Array.from({ length: kept }, (_, i) => i).filter((i) => prepared.get(i) !== undefined);
-  assert.ok(left.length >= 500 && left.length <= 2100, `${left.length} answers of 4,000 bytes`);
-  assert.ok(left.includes(7) && left.includes(kept - 1));
+  assert.equal(prepared.get(8), undefined);
   const { body } = prepared.get(7)?.reply(noHeaders, 1) ?? {};
   assert.equal(Buffer.from(body ?? []).toString(), "7".repeat(4000));
   prepared.clear();
   assert.equal(prepared.get(7), undefined);
+
+  // One that nobody asked for is there only while all that came after it are.
+  const survives = (others: number) => {
+    prepared.clear();
+    for (let i = 0; i <= others; i++) keep(i);
+    return prepared.get(0) !== undefined;
+  };
+  const answers = (bytes: number) => Math.floor(bytes / 4000);
+  assert.ok(survives(answers(3 * 2 ** 20)), "they have 4 MiB at least");
+  assert.ok(!survives(answers(8 * 2 ** 20)), "they have 8 MiB at most");
 });
 
 test("requests are counted by their hash, and others that share its place make it forget", () => {

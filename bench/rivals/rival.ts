@@ -104,7 +104,7 @@ export interface Found {
 
 /** The object to answer with. */
 export function pricesAnswer(image: Image, query: Query, found: Found): object {
-  const { dataYear, revision, caveat } = image.describe.provenance;
+  const { dataYear, revision, caveat } = image.description.provenance;
   const [p10, p25, p50, p75, p90] = found.charges;
   return {
     procedure: { code: query.procedure, name: found.name },
