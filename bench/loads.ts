@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Image, Snapshot } from "../engine/index.ts";
 import { generateKey } from "../server/keys.ts";
-import { allPriceTargets, drawZipf, hotTarget, randomBytes, randomFrom, searchTargets } from "./requests.ts";
+import { seededRandom } from "../test/support/random.ts";
+import { allPriceTargets, drawZipf, hotTarget, searchTargets } from "./requests.ts";
 import type { Kind } from "./servers.ts";
 
 /** The loads: what is asked, how, and which servers are asked. */
@@ -37,16 +38,7 @@ export interface Load {
   p99AtMostUs?: number;
 }
 
-const listNames = [
-  "hot",
-  "zipf",
-  "uniform",
-  "search-warm",
-  "search-cold",
-  "not-modified",
-  "unauthorized",
-] as const;
-export type ListName = (typeof listNames)[number];
+export type ListName = keyof ReturnType<typeof writeLists>;
 
 export interface List {
   file: string;
@@ -69,13 +61,15 @@ export function writeLists(
   hotEtag: string,
   sizes: ListSizes,
   seed: number,
-): Record<ListName, List> {
-  const prices = allPriceTargets(data.image, randomFrom(seed));
-  const random = randomFrom(seed + 1);
+) {
+  const prices = allPriceTargets(data.image, seededRandom(seed));
+  const random = seededRandom(seed + 1);
   // The service's cache is full of these at once; the others outnumber what it holds many times.
   const searches = searchTargets(data.snapshot, sizes.searchWarm + sizes.searchCold, random);
-  const keys = Array.from({ length: sizes.keys }, () => generateKey(randomBytes(random)));
-  const list = (name: ListName, lines: readonly string[], refused = false): List => {
+  const keys = Array.from({ length: sizes.keys }, () =>
+    generateKey(Buffer.from(Array.from({ length: 32 }, () => random.int(256)))),
+  );
+  const list = (name: string, lines: readonly string[], refused = false): List => {
     const file = join(folder, `${name}.txt`);
     writeFileSync(file, `${lines.join("\n")}\n`);
     return { file, lines, refused };
@@ -96,115 +90,90 @@ export function writeLists(
   };
 }
 
-const connections = 64;
-const plain = { connections, pipeline: 1, loadProcesses: 1, isPinned: true };
+/** One connection's request after the other, on a core beside the server's, unless something else is said. */
+export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
-function entrants(kinds: readonly Kind[], list: ListName): Entrant[] {
+function load(
+  name: string,
+  title: string,
+  entrants: Entrant[],
+  targets: Target[] = [],
+  changes: Partial<Load> = {},
+): Load {
+  return { ...plain, name, title, entrants, targets, ...changes };
+}
+
+function entrants(list: ListName, ...kinds: Kind[]): Entrant[] {
   return kinds.map((kind) => ({ name: kind, kind, threads: 1, list }));
 }
 
-const toCeiling = (atMost: number): Target => ({ entrant: "service", against: "ceiling", atMost });
-const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"];
+const to = (against: string, atMost: number, entrant = "service"): Target => ({ entrant, against, atMost });
 const constants: Kind[] = ["service", "ceiling", "nginx"];
+const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"];
 /** The service has to take a fifteenth of what these take. */
-const databases = ["sqlite", "duckdb"].map((against) => ({ entrant: "service", against, atMost: 1 / 15 }));
+const databases = [to("sqlite", 1 / 15), to("duckdb", 1 / 15)];
 const hot200: Entrant = { name: "service, 200", kind: "service", threads: 1, list: "hot" };
 
 export const loads: readonly Load[] = [
-  {
-    ...plain,
-    name: "hot",
-    title: "one query, 64 connections",
-    entrants: entrants(["service", "ceiling", "nginx", "sqlite", "duckdb", "node-http"], "hot"),
-    targets: [toCeiling(1.1), { entrant: "service", against: "nginx", atMost: 1 }, ...databases],
-  },
-  {
-    ...plain,
-    name: "zipf",
-    title: "Zipf mix over every procedure, state and limit, exponent 1.1",
-    entrants: entrants(computing, "zipf"),
-    targets: [toCeiling(1.15), ...databases],
-  },
-  {
-    ...plain,
-    name: "uniform",
-    title: "every procedure, state and limit, in random order",
-    entrants: entrants(computing, "uniform"),
-    targets: [toCeiling(1.3), ...databases],
-  },
-  {
-    ...plain,
-    name: "search-warm",
-    title: "searches that were asked before",
-    entrants: entrants(["service", "ceiling"], "search-warm"),
-    targets: [toCeiling(1.2)],
-  },
-  {
-    ...plain,
+  load("hot", "one query, 64 connections", entrants("hot", ...constants, "sqlite", "duckdb", "node-http"), [
+    to("ceiling", 1.1),
+    to("nginx", 1),
+    ...databases,
+  ]),
+  load(
+    "zipf",
+    "Zipf mix over every procedure, state and limit, exponent 1.1",
+    entrants("zipf", ...computing),
+    [to("ceiling", 1.15), ...databases],
+  ),
+  load("uniform", "every procedure, state and limit, in random order", entrants("uniform", ...computing), [
+    to("ceiling", 1.3),
+    ...databases,
+  ]),
+  load("search-warm", "searches that were asked before", entrants("search-warm", "service", "ceiling"), [
+    to("ceiling", 1.2),
+  ]),
+  load(
+    "search-cold",
+    "searches that were never asked before, one connection",
+    entrants("search-cold", "service", "ceiling"),
+    [],
     // One connection, so that the latency is that of a search and not of a queue.
-    connections: 1,
-    name: "search-cold",
-    title: "searches that were never asked before, one connection",
-    entrants: entrants(["service", "ceiling"], "search-cold"),
-    targets: [],
-    p99AtMostUs: 300,
-  },
-  {
-    ...plain,
-    name: "not-modified",
-    title: "one query with If-None-Match: 304",
-    entrants: [...entrants(["service", "ceiling"], "not-modified"), hot200],
-    targets: [],
-  },
-  {
-    ...plain,
-    name: "unauthorized",
-    title: "unknown keys: 401",
-    entrants: [...entrants(["service", "ceiling"], "unauthorized"), hot200],
-    targets: [{ entrant: "service", against: "service, 200", atMost: 1 }],
-  },
-  {
-    ...plain,
-    pipeline: 16,
-    name: "pipelined",
-    title: "one query, 16 requests at once on each of 64 connections",
-    entrants: entrants(constants, "hot"),
-    targets: [toCeiling(1.5)],
-  },
-  {
-    ...plain,
-    connections: 1,
-    name: "connections-1",
-    title: "one query, 1 connection",
-    entrants: entrants(constants, "hot"),
-    targets: [],
-  },
-  {
-    ...plain,
+    { connections: 1, p99AtMostUs: 300 },
+  ),
+  load("not-modified", "one query with If-None-Match: 304", [
+    ...entrants("not-modified", "service", "ceiling"),
+    hot200,
+  ]),
+  load(
+    "unauthorized",
+    "unknown keys: 401",
+    [...entrants("unauthorized", "service", "ceiling"), hot200],
+    [to("service, 200", 1)],
+  ),
+  load(
+    "pipelined",
+    "one query, 16 requests at once on each of 64 connections",
+    entrants("hot", ...constants),
+    [to("ceiling", 1.5)],
+    { pipeline: 16 },
+  ),
+  load("connections-1", "one query, 1 connection", entrants("hot", ...constants), [], { connections: 1 }),
+  load("connections-1000", "one query, 1,000 connections", entrants("hot", ...constants), [], {
     connections: 1000,
-    name: "connections-1000",
-    title: "one query, 1,000 connections",
-    entrants: entrants(constants, "hot"),
-    targets: [],
-  },
-  {
-    ...plain,
-    loadProcesses: 2,
-    isPinned: false,
-    name: "threads",
-    title: "one query, more serving threads, and two loads on the same cores",
-    entrants: [1, 2, 4].flatMap((threads) =>
+  }),
+  load(
+    "threads",
+    "one query, more serving threads, and two loads on the same cores",
+    [1, 2, 4].flatMap((threads) =>
       (["service", "ceiling"] as const).map((kind): Entrant => {
         const name = `${kind}, ${threads} ${threads === 1 ? "thread" : "threads"}`;
         return { name, kind, threads, list: "hot" };
       }),
     ),
-    targets: [2, 4].map((threads) => ({
-      entrant: `service, ${threads} threads`,
-      against: "service, 1 thread",
-      atMost: 1.1,
-    })),
-  },
+    [2, 4].map((threads) => to("service, 1 thread", 1.1, `service, ${threads} threads`)),
+    { loadProcesses: 2, isPinned: false },
+  ),
 ];
 
 /** The other entrant by which a ratio is made: the same server in another setting, or the ceiling. */

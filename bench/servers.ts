@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { syntheticContent } from "../datasets/synthetic.ts";
@@ -16,27 +15,33 @@ import { freePort, type Headers, type RivalSettings } from "./rivals/rival.ts";
 /** Starts the service and its rivals as processes of their own, on one core. */
 
 const repository = resolve(import.meta.dirname, "..");
-const maxStartMs = 60_000;
+/** Ten million rows take half a minute, on a machine with nothing else to do. */
+const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 const pollMs = 20;
 
 /** The service, a sender of constants, and servers that compute the answer. */
 export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "duckdb" | "node-http";
 
+export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
+
 /** An answer as a constant. */
 export interface Constant {
   status: string;
   headers: Headers;
-  body: Uint8Array;
+  body: Buffer;
 }
 
 export interface Server {
+  kind: Kind;
   port: number;
   /** The processes whose CPU time counts. */
   pids: readonly number[];
+  /** Of an account that is never refused. */
+  key: string;
 }
 
-/** What all servers of a run work on, in a temporary folder. */
+/** What all servers of a run work on, in a folder. */
 export interface Ground {
   folder: string;
   /** The current data version's file. */
@@ -44,10 +49,14 @@ export interface Ground {
   key: string;
 }
 
-/** Writes snapshots of two years and a state with one account that is never refused. */
-export async function prepareGround(rows: number, seed: number): Promise<Ground> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  const files = [2023, 2024].map((dataYear) =>
+/** Writes snapshots of some years and a state with one account that is never refused. */
+export async function prepareGround(
+  folder: string,
+  rows: number,
+  seed: number,
+  years = [2023, 2024],
+): Promise<Ground> {
+  const files = years.map((dataYear) =>
     publishSnapshot(join(folder, "snapshots"), dataYear, [], (revision) =>
       encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
     ),
@@ -57,12 +66,14 @@ export async function prepareGround(rows: number, seed: number): Promise<Ground>
   const ceilings = ["--burst", String(maxBurst), "--quota", String(maxQuota)];
   const stateDir = join(folder, "state");
   const key = await run(["env", `STATE_DIR=${stateDir}`, ...command, ...account, ...ceilings]);
-  return { folder, snapshotFile: files[1], key: key.trim() };
+  return { folder, snapshotFile: files[files.length - 1], key: key.trim() };
 }
 
 interface Running {
   child: ChildProcess;
+  pid: number;
   kind: Kind;
+  ended: Promise<unknown>;
   logFile: string;
 }
 
@@ -85,19 +96,13 @@ export class Servers {
    * A server that is ready for requests; the same one when it is asked for again.
    *
    * @param core the only core that it may use; undefined for all
-   * @param constant what `ceiling` and `nginx` answer; the others take its headers
+   * @param constant what `ceiling` and `nginx` answer; the other rivals take its headers
    */
-  get(kind: Kind, threads: number, core: number | undefined, constant: Constant): Promise<Server> {
-    const sent = kind === "ceiling" || kind === "nginx" ? Buffer.from(constant.body).toString() : "";
-    const name = JSON.stringify([kind, threads, core, sent && [constant.status, constant.headers, sent]]);
+  get(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
+    const name = JSON.stringify([kind, threads, core, sendsConstant(kind) && constant]);
     const known = this.#servers.get(name);
     if (known !== undefined) return known;
-    const folder = join(this.#ground.folder, String(this.#folders++));
-    mkdirSync(folder);
-    const server =
-      kind === "nginx"
-        ? this.#startNginx(folder, core, constant)
-        : this.#startScript(folder, kind, threads, core, constant);
+    const server = this.#start(kind, threads, core, constant);
     this.#servers.set(name, server);
     return server;
   }
@@ -108,9 +113,8 @@ export class Servers {
     this.#running = [];
     this.#servers.clear();
     await Promise.all(
-      running.map(async ({ child, kind, logFile }) => {
+      running.map(async ({ child, kind, ended, logFile }) => {
         const timer = setTimeout(() => child.kill("SIGKILL"), maxStopMs);
-        const ended = hasEnded(child) ? undefined : once(child, "exit");
         child.kill("SIGTERM");
         await ended;
         clearTimeout(timer);
@@ -120,56 +124,36 @@ export class Servers {
     );
   }
 
-  async #startScript(
-    folder: string,
-    kind: Exclude<Kind, "nginx">,
-    threads: number,
-    core: number | undefined,
-    { status, headers, body }: Constant,
-  ): Promise<Server> {
-    const isService = kind === "service";
-    const command = [
-      process.execPath,
-      join(repository, isService ? "server/main.ts" : `bench/rivals/${kind}.ts`),
-    ];
-    let environment = {};
-    if (isService) {
+  async #start(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
+    const { folder: ground, snapshotFile, key } = this.#ground;
+    const folder = join(ground, String(this.#folders++));
+    mkdirSync(folder);
+    if (kind === "service") {
       const STATE_DIR = join(folder, "state");
       // A copy, because a server locks its state.
-      cpSync(join(this.#ground.folder, "state"), STATE_DIR, { recursive: true });
-      const DATASETS_DIR = join(this.#ground.folder, "snapshots");
-      environment = { PORT: "0", OPS_PORT: "0", THREADS: String(threads), DATASETS_DIR, STATE_DIR };
-    } else {
-      const { snapshotFile } = this.#ground;
-      const bodyFile = join(folder, "body");
-      writeFileSync(bodyFile, body);
-      const settings: RivalSettings = { snapshotFile, headers, status, bodyFile, threads };
-      command.push(JSON.stringify(settings));
+      cpSync(join(ground, "state"), STATE_DIR, { recursive: true });
+      const directories = { DATASETS_DIR: join(ground, "snapshots"), STATE_DIR };
+      const environment = { PORT: "0", OPS_PORT: "0", THREADS: String(threads), ...directories };
+      const running = this.#spawn(kind, folder, [process.execPath, "server/main.ts"], core, environment);
+      return { kind, port: await readyPort(running), pids: [running.pid], key };
     }
-    const running = this.#spawn(kind, folder, command, core, environment);
-    return { port: await readyPort(running), pids: [pidOf(running)] };
+    if (constant === undefined) throw new Error(`${kind} has no constant, expected one`);
+    const { status, headers, body } = constant;
+    if (kind === "nginx") {
+      const port = await freePort();
+      const configuration = writeNginx(folder, port, core, headers, body);
+      const running = this.#spawn(kind, folder, ["nginx", "-p", folder, "-c", configuration], core);
+      return { kind, port, pids: await workersOf(running), key };
+    }
+    const bodyFile = join(folder, "body");
+    writeFileSync(bodyFile, body);
+    const settings: RivalSettings = { snapshotFile, headers, status, bodyFile, threads };
+    const command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
+    const running = this.#spawn(kind, folder, command, core);
+    return { kind, port: await readyPort(running), pids: [running.pid], key };
   }
 
-  async #startNginx(folder: string, core: number | undefined, constant: Constant): Promise<Server> {
-    const port = await freePort();
-    const configuration = writeNginx(folder, port, core, constant.headers, constant.body);
-    const running = this.#spawn("nginx", folder, ["nginx", "-p", folder, "-c", configuration], core, {});
-    for (let waited = 0; !(await accepts(port)); waited += pollMs) {
-      if (waited > maxStartMs || hasEnded(running.child)) throw notReady(running);
-      await delay(pollMs);
-    }
-    const master = pidOf(running);
-    const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim().split(" ");
-    return { port, pids: workers.map(Number) };
-  }
-
-  #spawn(
-    kind: Kind,
-    folder: string,
-    command: string[],
-    core: number | undefined,
-    environment: object,
-  ): Running {
+  #spawn(kind: Kind, folder: string, command: string[], core?: number, environment = {}): Running {
     const logFile = join(folder, "log");
     const [file, ...args] = core === undefined ? command : ["taskset", "-c", String(core), ...command];
     const child = spawn(file, args, {
@@ -177,50 +161,35 @@ export class Servers {
       env: { PATH: process.env.PATH, ...environment },
       stdio: ["ignore", "pipe", openSync(logFile, "a")],
     });
-    const running = { child, kind, logFile };
+    if (child.pid === undefined) throw new Error(`${kind} can't be started`);
+    const running = { child, pid: child.pid, kind, ended: once(child, "exit"), logFile };
     this.#running.push(running);
     return running;
   }
 }
 
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
+/** The port in a server's line `ready …`. */
+async function readyPort(running: Running): Promise<number> {
+  const signal = AbortSignal.timeout(maxStartMs);
+  for await (const line of createInterface({ input: running.child.stdout!, signal })) {
+    const port = /^ready (?:http:\/\/[\d.]+:)?(\d+)/.exec(line)?.[1];
+    if (port !== undefined) return Number(port);
+  }
+  throw notReady(running);
+}
+
+/** The worker processes of nginx, which it starts as soon as it listens. */
+async function workersOf(running: Running): Promise<number[]> {
+  const { child, pid } = running;
+  for (let waited = 0; waited < maxStartMs && child.exitCode === null; waited += pollMs) {
+    const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+    if (workers !== "") return workers.split(" ").map(Number);
+    await delay(pollMs);
+  }
+  throw notReady(running);
 }
 
 function notReady({ child, kind, logFile }: Running): Error {
   const end = child.exitCode ?? child.signalCode ?? "no end";
   return new Error(`${kind} isn't ready, it came to ${end}: ${readFileSync(logFile)}`);
-}
-
-function pidOf({ child, kind }: Running): number {
-  if (child.pid === undefined) throw new Error(`${kind} can't be started`);
-  return child.pid;
-}
-
-/** The port in a server's line `ready …`. */
-function readyPort(running: Running): Promise<number> {
-  const { child } = running;
-  return new Promise((resolve, reject) => {
-    let output = "";
-    const timer = setTimeout(() => child.kill("SIGKILL"), maxStartMs);
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      const found = /^ready (?:http:\/\/[\d.]+:)?(\d+)/m.exec(output);
-      if (found === null) return;
-      clearTimeout(timer);
-      resolve(Number(found[1]));
-    });
-    child.once("exit", () => {
-      clearTimeout(timer);
-      reject(notReady(running));
-    });
-  });
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    socket.once("connect", () => socket.destroy());
-  });
 }
