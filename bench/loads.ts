@@ -16,13 +16,6 @@ export interface Entrant {
   list: ListName;
 }
 
-/** A bound on one entrant's CPU time per request, as a multiple of another's in the same round. */
-export interface Target {
-  entrant: string;
-  against: string;
-  atMost: number;
-}
-
 export interface Load {
   name: string;
   title: string;
@@ -33,7 +26,8 @@ export interface Load {
   /** Whether servers have one core and the load another; if not, all have all. */
   isPinned: boolean;
   entrants: Entrant[];
-  targets: Target[];
+  /** Bounds on an entrant's CPU time per request as a multiple of another's in the same round: `a / b`, at most. */
+  targets: Record<string, number>;
   /** Of the service, median of the rounds. */
   p99AtMostUs?: number;
 }
@@ -47,28 +41,21 @@ export interface List {
   refused: boolean;
 }
 
-export interface ListSizes {
-  zipf: number;
-  searchWarm: number;
-  searchCold: number;
-  keys: number;
-}
-
 /** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
 export function writeLists(
   folder: string,
   data: { image: Image; snapshot: Snapshot },
   hotEtag: string,
-  sizes: ListSizes,
+  sizes: { zipf: number; searchWarm: number; searchCold: number; keys: number },
   seed: number,
 ) {
   const prices = allPriceTargets(data.image, seededRandom(seed));
   const random = seededRandom(seed + 1);
   // The service's cache is full of these at once; the others outnumber what it holds many times.
   const searches = searchTargets(data.snapshot, sizes.searchWarm + sizes.searchCold, random);
-  const keys = Array.from({ length: sizes.keys }, () =>
-    generateKey(Buffer.from(Array.from({ length: 32 }, () => random.int(256)))),
-  );
+  const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
+  const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
+  const unknown = Array.from({ length: sizes.keys }, withKey);
   const list = (name: string, lines: readonly string[], refused = false): List => {
     const file = join(folder, `${name}.txt`);
     writeFileSync(file, `${lines.join("\n")}\n`);
@@ -82,96 +69,92 @@ export function writeLists(
     "search-cold": list("search-cold", searches.slice(sizes.searchWarm)),
     "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
     // Well formed and unknown: what costs most to refuse.
-    unauthorized: list(
-      "unauthorized",
-      keys.map((key) => `${hotTarget}\tAuthorization: Bearer ${key}`),
-      true,
-    ),
+    unauthorized: list("unauthorized", unknown, true),
   };
 }
 
 /** One connection's request after the other, on a core beside the server's, unless something else is said. */
 export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
+/** @param others where it isn't `plain` */
 function load(
   name: string,
   title: string,
   entrants: Entrant[],
-  targets: Target[] = [],
-  changes: Partial<Load> = {},
+  targets: Load["targets"] = {},
+  others: Partial<Load> = {},
 ): Load {
-  return { ...plain, name, title, entrants, targets, ...changes };
+  return { ...plain, name, title, entrants, targets, ...others };
 }
 
-function entrants(list: ListName, ...kinds: Kind[]): Entrant[] {
+function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"]): Entrant[] {
   return kinds.map((kind) => ({ name: kind, kind, threads: 1, list }));
 }
 
-const to = (against: string, atMost: number, entrant = "service"): Target => ({ entrant, against, atMost });
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"];
 /** The service has to take a fifteenth of what these take. */
-const databases = [to("sqlite", 1 / 15), to("duckdb", 1 / 15)];
+const databases = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { name: "service, 200", kind: "service", threads: 1, list: "hot" };
 
 export const loads: readonly Load[] = [
-  load("hot", "one query, 64 connections", entrants("hot", ...constants, "sqlite", "duckdb", "node-http"), [
-    to("ceiling", 1.1),
-    to("nginx", 1),
+  load("hot", "one query, 64 connections", entrants("hot", [...constants, "sqlite", "duckdb", "node-http"]), {
+    "service / ceiling": 1.1,
+    "service / nginx": 1,
     ...databases,
-  ]),
-  load(
-    "zipf",
-    "Zipf mix over every procedure, state and limit, exponent 1.1",
-    entrants("zipf", ...computing),
-    [to("ceiling", 1.15), ...databases],
-  ),
-  load("uniform", "every procedure, state and limit, in random order", entrants("uniform", ...computing), [
-    to("ceiling", 1.3),
+  }),
+  load("zipf", "Zipf mix over every procedure, state and limit, exponent 1.1", entrants("zipf", computing), {
+    "service / ceiling": 1.15,
     ...databases,
-  ]),
-  load("search-warm", "searches that were asked before", entrants("search-warm", "service", "ceiling"), [
-    to("ceiling", 1.2),
-  ]),
+  }),
+  load("uniform", "every procedure, state and limit, in random order", entrants("uniform", computing), {
+    "service / ceiling": 1.3,
+    ...databases,
+  }),
+  load("search-warm", "searches that were asked before", entrants("search-warm"), {
+    "service / ceiling": 1.2,
+  }),
   load(
     "search-cold",
     "searches that were never asked before, one connection",
-    entrants("search-cold", "service", "ceiling"),
-    [],
+    entrants("search-cold"),
+    {},
     // One connection, so that the latency is that of a search and not of a queue.
     { connections: 1, p99AtMostUs: 300 },
   ),
-  load("not-modified", "one query with If-None-Match: 304", [
-    ...entrants("not-modified", "service", "ceiling"),
-    hot200,
-  ]),
-  load(
-    "unauthorized",
-    "unknown keys: 401",
-    [...entrants("unauthorized", "service", "ceiling"), hot200],
-    [to("service, 200", 1)],
-  ),
+  load("not-modified", "one query with If-None-Match: 304", [...entrants("not-modified"), hot200]),
+  load("unauthorized", "unknown keys: 401", [...entrants("unauthorized"), hot200], {
+    "service / service, 200": 1,
+  }),
   load(
     "pipelined",
     "one query, 16 requests at once on each of 64 connections",
-    entrants("hot", ...constants),
-    [to("ceiling", 1.5)],
+    entrants("hot", constants),
+    { "service / ceiling": 1.5 },
     { pipeline: 16 },
   ),
-  load("connections-1", "one query, 1 connection", entrants("hot", ...constants), [], { connections: 1 }),
-  load("connections-1000", "one query, 1,000 connections", entrants("hot", ...constants), [], {
-    connections: 1000,
-  }),
+  load("connections-1", "one query, 1 connection", entrants("hot", constants), {}, { connections: 1 }),
+  load(
+    "connections-1000",
+    "one query, 1,000 connections",
+    entrants("hot", constants),
+    {},
+    { connections: 1000 },
+  ),
   load(
     "threads",
     "one query, more serving threads, and two loads on the same cores",
-    [1, 2, 4].flatMap((threads) =>
-      (["service", "ceiling"] as const).map((kind): Entrant => {
-        const name = `${kind}, ${threads} ${threads === 1 ? "thread" : "threads"}`;
-        return { name, kind, threads, list: "hot" };
-      }),
+    ["1 thread", "2 threads", "4 threads"].flatMap((threads) =>
+      entrants("hot").map((one) => ({
+        ...one,
+        name: `${one.kind}, ${threads}`,
+        threads: Number(threads[0]),
+      })),
     ),
-    [2, 4].map((threads) => to("service, 1 thread", 1.1, `service, ${threads} threads`)),
+    {
+      "service, 2 threads / service, 1 thread": 1.1,
+      "service, 4 threads / service, 1 thread": 1.1,
+    },
     { loadProcesses: 2, isPinned: false },
   ),
 ];

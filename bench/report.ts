@@ -10,31 +10,13 @@ export interface Results {
   date: string;
   seed: number;
   settings: Record<string, number | null>;
-  machine: { cpu: string; cores: number; memoryBytes: number; kernel: string };
+  machine: ReturnType<typeof machine>;
   versions: Record<string, string>;
   loads: LoadResult[];
 }
 
-export interface LoadResult {
-  name: string;
-  title: string;
-  connections: number;
-  pipeline: number;
-  loadProcesses: number;
-  entrants: EntrantResult[];
-  targets: { what: string; atMost: number; found: Spread; met: boolean }[];
-}
-
-export interface EntrantResult {
-  name: string;
-  /** Mean length of the bodies. */
-  bodyBytes: number;
-  median: Omit<Figures, "requests" | "seconds">;
-  cpuUs: Spread;
-  /** CPU time per request as a multiple of another entrant's, within a round. */
-  ratio: ({ against: string } & Spread) | null;
-  rounds: Figures[];
-}
+export type LoadResult = ReturnType<typeof summarize>;
+type EntrantResult = LoadResult["entrants"][number];
 
 /** What was measured of an entrant. */
 export interface Measured {
@@ -44,44 +26,45 @@ export interface Measured {
   rounds: Figures[];
 }
 
-export function summarize(load: Load, measured: readonly Measured[]): LoadResult {
-  const figuresOf = (name: string) => {
+/** The median of the rounds is found field by field. */
+const fields = ["cpuUs", "userUs", "systemUs", "requestsPerSecond", "p50Us", "p99Us", "p999Us"] as const;
+
+export function summarize(load: Load, measured: readonly Measured[]) {
+  const roundsOf = (name: string) => {
     const found = measured.find(({ entrant }) => entrant.name === name);
     if (found === undefined) throw new Error(`the load ${load.name} has no entrant ${name}`);
     return found.rounds;
   };
+  /** CPU time per request as a multiple of another entrant's, within a round. */
   const ratio = (name: string, against: string) => {
-    const others = figuresOf(against);
-    return spreadOf(figuresOf(name).map(({ cpuUs }, round) => cpuUs / others[round].cpuUs));
+    const others = roundsOf(against);
+    return spreadOf(roundsOf(name).map(({ cpuUs }, round) => cpuUs / others[round].cpuUs));
   };
-  const entrants = measured.map(({ entrant, bodyBytes, rounds }): EntrantResult => {
+  const entrants = measured.map(({ entrant, bodyBytes, rounds }) => {
     const against = baselineOf(load, entrant);
-    const median = (field: keyof Figures) => spreadOf(rounds.map((round) => round[field])).median;
+    const medians = fields.map((field) => [field, spreadOf(rounds.map((round) => round[field])).median]);
     return {
       name: entrant.name,
       bodyBytes: Math.round(bodyBytes),
-      median: {
-        cpuUs: median("cpuUs"),
-        userUs: median("userUs"),
-        systemUs: median("systemUs"),
-        requestsPerSecond: median("requestsPerSecond"),
-        p50Us: median("p50Us"),
-        p99Us: median("p99Us"),
-        p999Us: median("p999Us"),
-      },
+      median: Object.fromEntries(medians) as Record<(typeof fields)[number], number>,
       cpuUs: spreadOf(rounds.map(({ cpuUs }) => cpuUs)),
       ratio: against === undefined ? null : { against, ...ratio(entrant.name, against) },
       rounds,
     };
   });
-  const targets = load.targets.map(({ entrant, against, atMost }) => {
-    const found = ratio(entrant, against);
-    return { what: `CPU of ${entrant} / ${against}`, atMost, found, met: found.median <= atMost };
+  const target = (what: string, atMost: number, found: Spread) => ({
+    what,
+    atMost,
+    found,
+    met: found.median <= atMost,
+  });
+  const targets = Object.entries(load.targets).map(([pair, atMost]) => {
+    const [name, against] = pair.split(" / ");
+    return target(`CPU of ${pair}`, atMost, ratio(name, against));
   });
   if (load.p99AtMostUs !== undefined) {
-    const found = spreadOf(figuresOf("service").map(({ p99Us }) => p99Us));
-    const atMost = load.p99AtMostUs;
-    targets.push({ what: "p99 of service, µs", atMost, found, met: found.median <= atMost });
+    const found = spreadOf(roundsOf("service").map(({ p99Us }) => p99Us));
+    targets.push(target("p99 of service, µs", load.p99AtMostUs, found));
   }
   const { name, title, connections, pipeline, loadProcesses } = load;
   return { name, title, connections, pipeline, loadProcesses, entrants, targets };
@@ -149,7 +132,7 @@ export async function versions(): Promise<Record<string, string>> {
   };
 }
 
-export function machine(): Results["machine"] {
+export function machine() {
   const processors = cpus();
   const cpu = processors[0].model.trim();
   return { cpu, cores: processors.length, memoryBytes: totalmem(), kernel: release() };

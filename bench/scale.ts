@@ -35,28 +35,6 @@ const dataYear = 2024;
 /** A price query: an APC code and a state, null for the nation. */
 type Query = [code: string, state: string | null];
 
-interface Loaded {
-  loadMs: number;
-  /** CPU time of all threads. */
-  loadCpuMs: number;
-  /** Resident memory beyond that before the load, at its peak. */
-  peakMb: number;
-  imageBytes: number;
-}
-
-interface Timed {
-  /** By file: median CPU time of a query, from its arguments to the answer's bytes. */
-  queryUs: number[];
-  /** How many different groups were asked. */
-  groups: number;
-}
-
-/** What a process of this file is to do, in place of everything. */
-type Task =
-  | { do: "write"; rows: number; folder: string }
-  | { do: "load"; file: string }
-  | { do: "time"; files: string[] };
-
 /** CPU time of all threads in microseconds. */
 function cpuUs(): number {
   const { user, system } = process.cpuUsage();
@@ -75,7 +53,11 @@ async function loadImage(path: string): Promise<Image> {
   return attachImage(image);
 }
 
-async function load(file: string): Promise<Loaded> {
+function write({ rows, folder }: { rows: number; folder: string }): Promise<Ground> {
+  return prepareGround(folder, rows, seed, [dataYear]);
+}
+
+async function load(file: string) {
   const bytesBefore = memoryBytes("VmRSS");
   const cpuBefore = cpuUs();
   const started = performance.now();
@@ -83,6 +65,7 @@ async function load(file: string): Promise<Loaded> {
   return {
     loadMs: performance.now() - started,
     loadCpuMs: (cpuUs() - cpuBefore) / 1000,
+    // Beyond what was held before, at the peak.
     peakMb: (memoryBytes("VmHWM") - bytesBefore) / 1e6,
     imageBytes: image.buffer.byteLength,
   };
@@ -104,7 +87,7 @@ function fullGroups(image: Image): Query[] {
  * CPU time of a query at every size, the median over batches. All sizes are asked the same, all answers have as many
  * rows, and the sizes take turns, so that what else the machine does meets them all.
  */
-async function time(files: string[]): Promise<Timed> {
+async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
   const queries = fullGroups(images[0]);
@@ -129,10 +112,13 @@ async function time(files: string[]): Promise<Timed> {
   return { queryUs: times.map((list) => spreadOf(list).median), groups: queries.length };
 }
 
-/** Runs a task in a process of its own, for as long as it takes. */
-async function inProcess<Result>(task: Task): Promise<Result> {
-  const flags = smoke ? ["--smoke"] : [];
-  return JSON.parse(await run([process.execPath, import.meta.filename, JSON.stringify(task), ...flags], 0));
+/** Runs a function of this file in a process of its own, for as long as it takes. */
+async function inProcess<Given, Result>(
+  work: (given: Given) => Promise<Result>,
+  given: Given,
+): Promise<Result> {
+  const command = [process.execPath, import.meta.filename, work.name, JSON.stringify(given)];
+  return JSON.parse(await run([...command, ...(smoke ? ["--smoke"] : [])], 0));
 }
 
 /**
@@ -163,10 +149,10 @@ async function main(): Promise<void> {
   for (const rows of sizes) {
     const folder = join(temporary, String(rows));
     mkdirSync(folder);
-    const ground = await inProcess<Ground>({ do: "write", rows, folder });
+    const ground = await inProcess(write, { rows, folder });
     const file = ground.snapshotFile;
     files.push(file);
-    const loaded = await inProcess<Loaded>({ do: "load", file });
+    const loaded = await inProcess(load, file);
     const servers = new Servers(ground);
     const few = await serverMb(servers, fewThreads);
     const many = await serverMb(servers, manyThreads);
@@ -182,7 +168,7 @@ async function main(): Promise<void> {
       "MB a further thread": tenths((many - few) / (manyThreads - fewThreads)),
     });
   }
-  const { queryUs, groups } = await inProcess<Timed>({ do: "time", files });
+  const { queryUs, groups } = await inProcess(time, files);
   console.table(table.map((row, i) => ({ ...row, "query CPU µs": Math.round(queryUs[i] * 1000) / 1000 })));
   console.log(`queries over ${groups} groups, ${limit} rows an answer, seed ${seed}`);
 }
@@ -191,11 +177,7 @@ function tenths(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-function perform(task: Task): Promise<Ground | Loaded | Timed> {
-  if (task.do === "write") return prepareGround(task.folder, task.rows, seed, [dataYear]);
-  return task.do === "load" ? load(task.file) : time(task.files);
-}
-
-const [given = ""] = process.argv.slice(2);
-if (given.startsWith("{")) console.log(JSON.stringify(await perform(JSON.parse(given))));
-else await runToEnd(main);
+const [name, given] = process.argv.slice(2);
+const work = [write, load, time].find((each) => each.name === name);
+if (work === undefined) await runToEnd(main);
+else console.log(JSON.stringify(await work(JSON.parse(given))));

@@ -61,32 +61,6 @@ export interface Query {
   limit: number;
 }
 
-/** A row as the tables of the rivals have it: code, name, state, charge, ccn, facility, city, allowed. */
-export type TableRow = [string, string, string, number, string, string, string, number];
-
-/** The priced rows of a snapshot, ordered by procedure, charge and CCN. */
-export function tableRows({ facilities, procedures, rows }: Snapshot): TableRow[] {
-  const list: TableRow[] = [];
-  for (const [row, charge] of rows.charge.entries()) {
-    const [facility, procedure, allowed] = [rows.facility[row], rows.procedure[row], rows.allowed[row]];
-    if (charge <= 0 || allowed <= 0) continue;
-    const { code, name } = { code: procedures.code[procedure], name: procedures.name[procedure] };
-    const { ccn, state } = { ccn: facilities.ccn[facility], state: facilities.state[facility] };
-    list.push([
-      code,
-      name,
-      state,
-      charge,
-      ccn,
-      facilities.name[facility],
-      facilities.city[facility],
-      allowed,
-    ]);
-  }
-  const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-  return list.sort((a, b) => compare(a[0], b[0]) || a[3] - b[3] || compare(a[4], b[4]));
-}
-
 export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image } {
   const snapshot = decodeSnapshot(readFileSync(file), file);
   return { snapshot, image: attachImage(buildImage(snapshot)) };

@@ -1,19 +1,27 @@
 import Database from "better-sqlite3";
+import type { Snapshot } from "../../engine/index.ts";
 import { serveWithFastify } from "./fastify.ts";
-import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings, tableRows } from "./rival.ts";
+import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
 /** Fastify with better-sqlite3: prepared statements, and an index that covers each. */
 
 const settings = readSettings();
 const { snapshot, image } = loadSnapshot(settings.snapshotFile);
 const db = new Database(":memory:");
-db.exec(`CREATE TABLE prices (
+db.exec(`CREATE TABLE rows (
   code TEXT, name TEXT, state TEXT, charge INTEGER, ccn TEXT, facility TEXT, city TEXT, allowed INTEGER)`);
-const insert = db.prepare("INSERT INTO prices VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-db.transaction(() => {
-  for (const row of tableRows(snapshot)) insert.run(...row);
-})();
+const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+db.transaction(({ facilities, procedures, rows }: Snapshot) => {
+  for (const [row, facility] of rows.facility.entries()) {
+    const procedure = [procedures.code, procedures.name].map((column) => column[rows.procedure[row]]);
+    const { ccn, name, city, state } = facilities;
+    const place = [ccn, name, city].map((column) => column[facility]);
+    insert.run(...procedure, state[facility], rows.charge[row], ...place, rows.allowed[row]);
+  }
+})(snapshot);
 db.exec(`
+  CREATE TABLE prices AS SELECT * FROM rows WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn;
+  DROP TABLE rows;
   CREATE INDEX national_charge ON prices (code, charge, ccn);
   CREATE INDEX national_allowed ON prices (code, allowed);
   CREATE INDEX state_charge ON prices (code, state, charge, ccn);
