@@ -24,10 +24,7 @@ export async function ask({ port, key }: Server, line: string): Promise<Constant
 }
 
 /** An answer to stand for those to all lines: the one whose body is nearest to the mean length. */
-export async function typicalAnswer(
-  service: Server,
-  lines: readonly string[],
-): Promise<{ constant: Constant; meanBytes: number }> {
+export async function typicalAnswer(service: Server, lines: readonly string[]) {
   const answers: Constant[] = [];
   for (const line of lines) answers.push(await ask(service, line));
   const meanBytes = answers.reduce((sum, { body }) => sum + body.length, 0) / answers.length;
@@ -43,11 +40,7 @@ export function sampleOf(lines: readonly string[], count: number): string[] {
 }
 
 /** @throws AssertionError when a server that computes answers otherwise than the service */
-export async function checkComputed(
-  server: Server,
-  service: Server,
-  lines: readonly string[],
-): Promise<void> {
+export async function checkComputed(server: Server, service: Server, lines: string[]): Promise<void> {
   for (const line of lines) {
     const [expected, found] = await Promise.all([ask(service, line), ask(server, line)]);
     assert.equal(found.status, expected.status, `${server.kind}: status of ${line}`);

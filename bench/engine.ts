@@ -97,9 +97,9 @@ const draws = 50_000;
 const queries = drawQueries(image, draws);
 const ask = serviceOver(image);
 const [pricesEndpoint] = endpoints;
-const asText = ({ code, state, limit }: Query) =>
-  `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
-const texts = queries.map(asText);
+const texts = queries.map(
+  ({ code, state, limit }) => `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`,
+);
 
 const searchPath = "/api/v1/search";
 

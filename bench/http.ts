@@ -4,18 +4,10 @@ import { parseArgs } from "node:util";
 import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
 import { chartOf } from "./chart.ts";
 import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
-import { type Entrant, type Load, loads, writeLists } from "./loads.ts";
+import { type Load, loads, writeLists } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke, temporaryFolder, twoCores } from "./options.ts";
-import {
-  type LoadResult,
-  type Measured,
-  machine,
-  type Results,
-  summarize,
-  tableOf,
-  versions,
-} from "./report.ts";
+import { type Measured, type Results, summarize, surroundings, tableOf } from "./report.ts";
 import { hotTarget } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts";
@@ -28,18 +20,9 @@ import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts
  * server's answers and tries every load, all at once.
  */
 
-const seed = defaultSampleSeed;
-const full = {
-  rows: defaultSampleRows,
-  sample: 400,
-  lists: { zipf: 200_000, searchWarm: 300, searchCold: 200_000, keys: 10_000 },
-};
-const small: typeof full = {
-  rows: 5000,
-  sample: 25,
-  lists: { zipf: 2000, searchWarm: 50, searchCold: 2000, keys: 100 },
-};
-const size = smoke ? small : full;
+const size = smoke
+  ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
+  : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
 /** Before a server's first turn. */
 const warmUpSeconds = 3;
 const resultsFolder = join(import.meta.dirname, "results");
@@ -75,35 +58,28 @@ interface Ready extends Measured {
 }
 
 type Lists = ReturnType<typeof writeLists>;
+type Turns = Pick<ReturnType<typeof readOptions>, "rounds" | "seconds">;
 
 /** Starts the servers of a load and checks what they answer. */
 async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[]> {
   const core = load.isPinned ? cores?.server : undefined;
   const service = await servers.get("service", 1, core);
   return Promise.all(
-    load.entrants.map(async (entrant: Entrant): Promise<Ready> => {
+    load.entrants.map(async (entrant): Promise<Ready> => {
       const { lines } = lists[entrant.list];
       const sample = sampleOf(lines, size.sample);
       const { constant, meanBytes } = await typicalAnswer(service, sample);
       const server = await servers.get(entrant.kind, entrant.threads, core, constant);
-      const ready = { entrant, server, rounds: [], position: 0 };
-      if (sendsConstant(entrant.kind)) {
-        await checkConstant(server, lines[0], constant);
-        return { ...ready, bodyBytes: constant.body.length };
-      }
-      if (constant.status === "200 OK") await checkComputed(server, service, sample);
-      return { ...ready, bodyBytes: meanBytes };
+      const isConstant = sendsConstant(entrant.kind);
+      if (isConstant) await checkConstant(server, lines[0], constant);
+      else if (constant.status === "200 OK") await checkComputed(server, service, sample);
+      const bodyBytes = isConstant ? constant.body.length : meanBytes;
+      return { entrant, server, bodyBytes, rounds: [], position: 0 };
     }),
   );
 }
 
-async function runLoad(
-  servers: Servers,
-  lists: Lists,
-  load: Load,
-  rounds: number,
-  seconds: number,
-): Promise<LoadResult> {
+async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, seconds }: Turns) {
   const entrants = await enter(servers, lists, load);
   const core = load.isPinned ? cores?.load : undefined;
   const take = async (ready: Ready, seconds: number) => {
@@ -128,39 +104,24 @@ async function runLoad(
 async function main(): Promise<void> {
   const { chosen, rounds, seconds } = readOptions();
   checkPrograms(["wrk", "nginx", "taskset"]);
-  const ground = await prepareGround(temporaryFolder(), size.rows, seed);
+  const ground = await prepareGround(temporaryFolder(), size.rows);
   const servers = new Servers(ground);
   const hot = await ask(await servers.get("service", 1, cores?.server), hotTarget);
   const etag = new Map(hot.headers).get("etag") ?? "";
-  const lists = writeLists(ground.folder, loadSnapshot(ground.snapshotFile), etag, size.lists, seed);
-  const settings = {
-    rounds,
-    seconds,
-    warmUpSeconds,
-    rows: size.rows,
-    priceTargets: lists.uniform.lines.length,
-    serverCore: cores?.server ?? null,
-    loadCore: cores?.load ?? null,
-  };
+  const lists = writeLists(ground.folder, loadSnapshot(ground.snapshotFile), etag, size);
+  const priceTargets = lists.uniform.lines.length;
+  const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
+  const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };
   const date = new Date().toISOString();
-  const results: Results = {
-    date,
-    seed,
-    settings,
-    machine: machine(),
-    versions: await versions(),
-    loads: [],
-  };
+  const { machine, versions } = await surroundings();
+  const results: Results = { date, seed: defaultSampleSeed, settings, machine, versions, loads: [] };
   for (const load of chosen) {
-    const result = await runLoad(servers, lists, load, rounds, seconds);
+    const result = await runLoad(servers, lists, load, { rounds, seconds });
     results.loads.push(result);
-    if (smoke) {
-      console.log(`${load.name}: ${load.entrants.map(({ name }) => name).join("; ")}: answers checked`);
-      continue;
-    }
-    console.log(tableOf(result));
+    const names = load.entrants.map(({ name }) => name).join("; ");
+    console.log(smoke ? `${load.name}: ${names}: answers checked` : tableOf(result));
     // Each load meets fresh servers, whatever was measured before.
-    await servers.stopAll();
+    if (!smoke) await servers.stopAll();
   }
   await servers.stopAll();
   if (smoke || chosen.length < loads.length) return;

@@ -1,9 +1,7 @@
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Accounts } from "../server/accounts.ts";
 import { Directory } from "../server/directory.ts";
@@ -13,7 +11,7 @@ import { maxBurst, maxQuota } from "../server/plans.ts";
 import { Store } from "../server/store.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits, spreadOf } from "./figures.ts";
-import { runToEnd, smoke } from "./options.ts";
+import { runToEnd, smoke, temporaryFolder } from "./options.ts";
 
 /*
  * What accounts cost: admitting a request, looking up a key, starting with many keys, and saving many counts.
@@ -37,24 +35,17 @@ interface Task {
   slot: number;
 }
 
-/** Milliseconds that some work takes. */
-function took(work: () => void): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
-}
-
 /** Admits requests on a clock that all threads turn on, fast enough that none is refused. @returns nanoseconds for each */
 function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   let sum = 0;
-  const ms = took(() => {
-    for (let i = 0; i < admits; i++) {
-      if ((i & 255) === 0) Atomics.add(words, 1, 1);
-      sum += limits.admit(slot, month, Atomics.load(words, 1));
-    }
-  });
+  const start = performance.now();
+  for (let i = 0; i < admits; i++) {
+    if ((i & 255) === 0) Atomics.add(words, 1, 1);
+    sum += limits.admit(slot, month, Atomics.load(words, 1));
+  }
+  const ns = ((performance.now() - start) * 1e6) / admits;
   assert.ok(sum > 0);
-  return (ms * 1e6) / admits;
+  return ns;
 }
 
 /** Admits in threads that begin together. @returns the mean of their nanoseconds for each */
@@ -95,74 +86,60 @@ function lookUp(count: number, isBaseline = false): number {
   assert.ok(hashes.every((hash, slot) => table.slotOf(table.find(hash), 0) === slot));
   const random = seededRandom(seed);
   let sum = 0;
-  const ms = took(() => {
-    for (let i = 0; i < lookups; i++) {
-      const hash = random.pick(hashes);
-      sum += isBaseline ? hash[0] : table.slotOf(table.find(hash), 0);
+  const start = performance.now();
+  for (let i = 0; i < lookups; i++) {
+    const hash = random.pick(hashes);
+    sum += isBaseline ? hash[0] : table.slotOf(table.find(hash), 0);
+  }
+  const ns = ((performance.now() - start) * 1e6) / lookups;
+  assert.ok(sum >= 0);
+  return ns;
+}
+
+/**
+ * Milliseconds that a state of so many accounts with a key each takes: for opening its database and filling the shared
+ * tables, then for saving the counts of accounts that all changed: first counts, higher ones, and none.
+ */
+function stateTimes(count: number): { open: number; first: number; again: number; none: number } {
+  const folder = temporaryFolder();
+  const made = Store.open(folder);
+  const now = new Date();
+  const key = generateKey();
+  made.atomically(() => {
+    for (let i = 0; i < count; i++) {
+      const { id } = made.createAccount({ ...account, name: `account ${i}` }, now);
+      made.createKey(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
     }
   });
-  assert.ok(sum >= 0);
-  return (ms * 1e6) / lookups;
-}
-
-/** Works on a state with so many accounts and a key each. */
-function withState<Result>(count: number, work: (folder: string, key: string, now: Date) => Result): Result {
-  const folder = mkdtempSync(join(tmpdir(), "limits-bench-"));
-  try {
-    const store = Store.open(folder);
-    const now = new Date();
-    const key = generateKey();
-    store.atomically(() => {
-      for (let i = 0; i < count; i++) {
-        const { id } = store.createAccount({ ...account, name: `account ${i}` }, now);
-        store.createKey(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
-      }
-    });
-    store.close();
-    return work(folder, key, now);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** Milliseconds for opening the database of so many accounts with a key each, and for filling the shared tables. */
-function startWith(count: number): number {
-  return withState(count, (folder, key, now) => {
-    const [keys, limits, directory] = [new KeyTable(), new Limits(), new Directory()];
+  made.close();
+  const [keys, limits, directory] = [new KeyTable(), new Limits(), new Directory()];
+  const start = performance.now();
+  const store = Store.open(folder);
+  const accounts = new Accounts(store, keys, limits, directory, now.getTime());
+  const open = performance.now() - start;
+  if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
+  const save = (changed: boolean) => {
+    if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, monthOf(now.getTime()), 1e6);
     const start = performance.now();
-    const store = Store.open(folder);
-    const accounts = new Accounts(store, keys, limits, directory, now.getTime());
-    const ms = performance.now() - start;
-    assert.ok(accounts);
-    if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
-    store.close();
-    return ms;
-  });
+    assert.deepEqual(accounts.save(now.getTime()), []);
+    return performance.now() - start;
+  };
+  const times = { open, first: save(true), again: save(true), none: save(false) };
+  const used = [...store.usage(now.toISOString().slice(0, 7)).values()];
+  assert.ok(used.length === count && used.every((each) => each === 2));
+  store.close();
+  rmSync(folder, { recursive: true });
+  return times;
 }
 
-/** Milliseconds for saving the counts of accounts that all changed: first counts, then higher ones. */
-function flush(count: number): { first: number; again: number; none: number } {
-  return withState(count, (folder, _key, now) => {
-    const store = Store.open(folder);
-    const limits = new Limits();
-    const accounts = new Accounts(store, new KeyTable(), limits, new Directory(), now.getTime());
-    const thisMonth = monthOf(now.getTime());
-    const save = (changed: boolean) => {
-      if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, thisMonth, 1e6);
-      return took(() => assert.deepEqual(accounts.save(now.getTime()), []));
-    };
-    const [first, again, none] = [save(true), save(true), save(false)];
-    const used = [...store.usage(now.toISOString().slice(0, 7)).values()];
-    assert.ok(used.length === count && used.every((each) => each === 2));
-    store.close();
-    return { first, again, none };
-  });
-}
-
-/** The median of some runs, and their range. */
 async function report(what: string, unit: string, run: () => number | Promise<number>): Promise<void> {
   const figures: number[] = [];
   for (let i = 0; i < rounds; i++) figures.push(await run());
+  print(what, unit, figures);
+}
+
+/** Prints the median of some runs, and their range. */
+function print(what: string, unit: string, figures: readonly number[]): void {
   const { median, min, max } = spreadOf(figures);
   console.log(`${what}: median ${digits(median)} ${unit} (${digits(min)} to ${digits(max)})`);
 }
@@ -175,17 +152,16 @@ async function main(): Promise<void> {
     await report(`look up one of ${count} keys`, "ns", () => lookUp(count));
     await report(`of that, reading one of ${count} hashes`, "ns", () => lookUp(count, true));
   }
-  await report("open the state and fill the tables without a key", "ms", () => startWith(0));
-  await report(`open the state and fill the tables with ${many} keys`, "ms", () => startWith(many));
-  const flushes = Array.from({ length: rounds }, () => flush(many));
-  for (const [kind, what] of [
-    ["first", "first counts"],
-    ["again", "counts that changed again"],
-    ["none", "no change"],
-  ] as const) {
-    let i = 0;
-    await report(`save ${many} accounts, ${what}`, "ms", () => flushes[i++][kind]);
-  }
+  await report("open the state and fill the tables without a key", "ms", () => stateTimes(0).open);
+  const times = Array.from({ length: rounds }, () => stateTimes(many));
+  const printAll = (what: string, kind: "open" | "first" | "again" | "none") => {
+    const figures = times.map((each) => each[kind]);
+    print(what, "ms", figures);
+  };
+  printAll(`open the state and fill the tables with ${many} keys`, "open");
+  printAll(`save ${many} accounts, first counts`, "first");
+  printAll(`save ${many} accounts, counts that changed again`, "again");
+  printAll(`save ${many} accounts, no change`, "none");
   console.log(
     `counters ${new Limits().buffer.byteLength.toLocaleString("en")} bytes for ${maxAccounts} accounts`,
   );

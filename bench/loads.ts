@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { defaultSampleSeed } from "../datasets/synthetic.ts";
 import type { Image, Snapshot } from "../engine/index.ts";
 import { generateKey } from "../server/keys.ts";
 import { seededRandom } from "../test/support/random.ts";
@@ -46,13 +47,12 @@ export function writeLists(
   folder: string,
   data: { image: Image; snapshot: Snapshot },
   hotEtag: string,
-  sizes: { zipf: number; searchWarm: number; searchCold: number; keys: number },
-  seed: number,
+  sizes: { zipf: number; warm: number; cold: number; keys: number },
 ) {
-  const prices = allPriceTargets(data.image, seededRandom(seed));
-  const random = seededRandom(seed + 1);
+  const prices = allPriceTargets(data.image, seededRandom(defaultSampleSeed));
+  const random = seededRandom(defaultSampleSeed + 1);
   // The service's cache is full of these at once; the others outnumber what it holds many times.
-  const searches = searchTargets(data.snapshot, sizes.searchWarm + sizes.searchCold, random);
+  const searches = searchTargets(data.snapshot, sizes.warm + sizes.cold, random);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
   const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
   const unknown = Array.from({ length: sizes.keys }, withKey);
@@ -65,8 +65,8 @@ export function writeLists(
     hot: list("hot", [hotTarget]),
     zipf: list("zipf", drawZipf(prices, sizes.zipf, random)),
     uniform: list("uniform", prices),
-    "search-warm": list("search-warm", searches.slice(0, sizes.searchWarm)),
-    "search-cold": list("search-cold", searches.slice(sizes.searchWarm)),
+    "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
+    "search-cold": list("search-cold", searches.slice(sizes.warm)),
     "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
     // Well formed and unknown: what costs most to refuse.
     unauthorized: list("unauthorized", unknown, true),
@@ -151,10 +151,7 @@ export const loads: readonly Load[] = [
         threads: Number(threads[0]),
       })),
     ),
-    {
-      "service, 2 threads / service, 1 thread": 1.1,
-      "service, 4 threads / service, 1 thread": 1.1,
-    },
+    { "service, 2 threads / service, 1 thread": 1.1, "service, 4 threads / service, 1 thread": 1.1 },
     { loadProcesses: 2, isPinned: false },
   ),
 ];

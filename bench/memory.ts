@@ -15,7 +15,6 @@ import { prepareGround, Servers } from "./servers.ts";
 
 const seconds = smoke ? 5 : 600;
 const everyMs = smoke ? 1000 : 10_000;
-const seed = defaultSampleSeed;
 const threads = 2;
 const maxBytes = 300e6;
 /** How much larger the mean of the last third may be than that of the second one, to be called flat. */
@@ -26,9 +25,9 @@ const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + 
 
 async function main(): Promise<void> {
   checkPrograms(["wrk"]);
-  const ground = await prepareGround(temporaryFolder(), defaultSampleRows, seed);
-  const sizes = { zipf: 0, searchWarm: 0, searchCold: 0, keys: 0 };
-  const { uniform } = writeLists(ground.folder, loadSnapshot(ground.snapshotFile), "", sizes, seed);
+  const ground = await prepareGround(temporaryFolder(), defaultSampleRows);
+  const sizes = { zipf: 0, warm: 0, cold: 0, keys: 0 };
+  const { uniform } = writeLists(ground.folder, loadSnapshot(ground.snapshotFile), "", sizes);
   const servers = new Servers(ground);
   const server = await servers.get("service", threads);
   const series: number[] = [];
@@ -50,7 +49,7 @@ async function main(): Promise<void> {
   const third = Math.floor(series.length / 3);
   const growth = mean(series.slice(-third)) / mean(series.slice(third, 2 * third));
   console.log(
-    `${requests.toLocaleString("en")} requests in ${seconds} s, ${threads} threads, seed ${seed}\n` +
+    `${requests.toLocaleString("en")} requests in ${seconds} s, ${threads} threads, seed ${defaultSampleSeed}\n` +
       `resident memory: first ${megabytes(series[0])} MB, last ${megabytes(series[series.length - 1])} MB, ` +
       `min ${megabytes(min)} MB, max ${megabytes(max)} MB (target ≤ ${megabytes(maxBytes)} MB), ` +
       `last third / second third ${growth.toFixed(3)} (target ≤ ${maxGrowth})`,

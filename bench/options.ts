@@ -30,10 +30,15 @@ export function twoCores(): { server: number; load: number } | undefined {
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
 
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 /** A folder that goes when the process ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
 

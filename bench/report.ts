@@ -10,7 +10,7 @@ export interface Results {
   date: string;
   seed: number;
   settings: Record<string, number | null>;
-  machine: ReturnType<typeof machine>;
+  machine: { cpu: string; cores: number; memoryBytes: number; kernel: string };
   versions: Record<string, string>;
   loads: LoadResult[];
 }
@@ -52,12 +52,9 @@ export function summarize(load: Load, measured: readonly Measured[]) {
       rounds,
     };
   });
-  const target = (what: string, atMost: number, found: Spread) => ({
-    what,
-    atMost,
-    found,
-    met: found.median <= atMost,
-  });
+  const target = (what: string, atMost: number, found: Spread) => {
+    return { what, atMost, found, met: found.median <= atMost };
+  };
   const targets = Object.entries(load.targets).map(([pair, atMost]) => {
     const [name, against] = pair.split(" / ");
     return target(`CPU of ${pair}`, atMost, ratio(name, against));
@@ -115,25 +112,23 @@ export function markdownOf({ loads }: Results): string {
 
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
 
-export async function versions(): Promise<Record<string, string>> {
-  const installed = packages.map((name) => {
+/** The machine and the programs that a run's figures are true for. */
+export async function surroundings(): Promise<Pick<Results, "machine" | "versions">> {
+  const installed = packages.map((name): [string, string] => {
     const file = join(import.meta.dirname, "../node_modules", name, "package.json");
     const found: { name: string; version: string } = JSON.parse(readFileSync(file, "utf8"));
     // uWebSockets.js is installed under its own name from another package.
     return [found.name, found.version];
   });
-  const firstLine = (text: string) => text.split("\n", 1)[0];
-  return {
+  const firstLine = async (...command: string[]) => (await run(command)).split("\n", 1)[0];
+  const versions = {
     node: process.versions.node,
     ...Object.fromEntries(installed),
-    nginx: firstLine(await run(["nginx", "-v"])).replace(/^.*nginx\//, ""),
+    nginx: (await firstLine("nginx", "-v")).replace(/^.*nginx\//, ""),
     // wrk prints its version with its usage, and fails.
-    wrk: firstLine(await run(["sh", "-c", "wrk --version || true"])).replace(/^wrk (\S+).*$/, "$1"),
+    wrk: (await firstLine("sh", "-c", "wrk --version || true")).replace(/^wrk (\S+).*$/, "$1"),
   };
-}
-
-export function machine() {
-  const processors = cpus();
-  const cpu = processors[0].model.trim();
-  return { cpu, cores: processors.length, memoryBytes: totalmem(), kernel: release() };
+  const [{ model }, ...others] = cpus();
+  const machine = { cpu: model.trim(), cores: 1 + others.length, memoryBytes: totalmem(), kernel: release() };
+  return { machine, versions };
 }

@@ -54,7 +54,7 @@ async function loadImage(path: string): Promise<Image> {
 }
 
 function write({ rows, folder }: { rows: number; folder: string }): Promise<Ground> {
-  return prepareGround(folder, rows, seed, [dataYear]);
+  return prepareGround(folder, rows, [dataYear]);
 }
 
 async function load(file: string) {
@@ -113,10 +113,7 @@ async function time(files: string[]) {
 }
 
 /** Runs a function of this file in a process of its own, for as long as it takes. */
-async function inProcess<Given, Result>(
-  work: (given: Given) => Promise<Result>,
-  given: Given,
-): Promise<Result> {
+async function inProcess<In, Out>(work: (given: In) => Promise<Out>, given: In): Promise<Out> {
   const command = [process.execPath, import.meta.filename, work.name, JSON.stringify(given)];
   return JSON.parse(await run([...command, ...(smoke ? ["--smoke"] : [])], 0));
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
-import { syntheticContent } from "../datasets/synthetic.ts";
+import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { run } from "./measure.ts";
@@ -32,6 +32,8 @@ export interface Constant {
   body: Buffer;
 }
 
+const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
+
 export interface Server {
   kind: Kind;
   port: number;
@@ -50,12 +52,8 @@ export interface Ground {
 }
 
 /** Writes snapshots of some years and a state with one account that is never refused. */
-export async function prepareGround(
-  folder: string,
-  rows: number,
-  seed: number,
-  years = [2023, 2024],
-): Promise<Ground> {
+export async function prepareGround(folder: string, rows: number, years = [2023, 2024]): Promise<Ground> {
+  const seed = defaultSampleSeed;
   const files = years.map((dataYear) =>
     publishSnapshot(join(folder, "snapshots"), dataYear, [], (revision) =>
       encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
@@ -69,10 +67,8 @@ export async function prepareGround(
   return { folder, snapshotFile: files[files.length - 1], key: key.trim() };
 }
 
-interface Running {
+interface Running extends Server {
   child: ChildProcess;
-  pid: number;
-  kind: Kind;
   ended: Promise<unknown>;
   logFile: string;
 }
@@ -100,9 +96,7 @@ export class Servers {
    */
   get(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
     const name = JSON.stringify([kind, threads, core, sendsConstant(kind) && constant]);
-    const known = this.#servers.get(name);
-    if (known !== undefined) return known;
-    const server = this.#start(kind, threads, core, constant);
+    const server = this.#servers.get(name) ?? this.#start(kind, threads, core, constant);
     this.#servers.set(name, server);
     return server;
   }
@@ -124,46 +118,34 @@ export class Servers {
     );
   }
 
-  async #start(kind: Kind, threads: number, core?: number, constant?: Constant): Promise<Server> {
+  async #start(kind: Kind, threads: number, core?: number, constant = nothing): Promise<Server> {
     const { folder: ground, snapshotFile, key } = this.#ground;
     const folder = join(ground, String(this.#folders++));
-    mkdirSync(folder);
-    if (kind === "service") {
-      const STATE_DIR = join(folder, "state");
-      // A copy, because a server locks its state.
-      cpSync(join(ground, "state"), STATE_DIR, { recursive: true });
-      const directories = { DATASETS_DIR: join(ground, "snapshots"), STATE_DIR };
-      const environment = { PORT: "0", OPS_PORT: "0", THREADS: String(threads), ...directories };
-      const running = this.#spawn(kind, folder, [process.execPath, "server/main.ts"], core, environment);
-      return { kind, port: await readyPort(running), pids: [running.pid], key };
-    }
-    if (constant === undefined) throw new Error(`${kind} has no constant, expected one`);
-    const { status, headers, body } = constant;
-    if (kind === "nginx") {
-      const port = await freePort();
-      const configuration = writeNginx(folder, port, core, headers, body);
-      const running = this.#spawn(kind, folder, ["nginx", "-p", folder, "-c", configuration], core);
-      return { kind, port, pids: await workersOf(running), key };
-    }
+    const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(ground, "snapshots")];
+    // A copy, because a server locks its state.
+    cpSync(join(ground, "state"), STATE_DIR, { recursive: true });
     const bodyFile = join(folder, "body");
-    writeFileSync(bodyFile, body);
-    const settings: RivalSettings = { snapshotFile, headers, status, bodyFile, threads };
-    const command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
-    const running = this.#spawn(kind, folder, command, core);
-    return { kind, port: await readyPort(running), pids: [running.pid], key };
-  }
-
-  #spawn(kind: Kind, folder: string, command: string[], core?: number, environment = {}): Running {
+    writeFileSync(bodyFile, constant.body);
     const logFile = join(folder, "log");
-    const [file, ...args] = core === undefined ? command : ["taskset", "-c", String(core), ...command];
+    const port = kind === "nginx" ? await freePort() : 0;
+    const { status, headers } = constant;
+    const settings: RivalSettings = { snapshotFile, headers, status, bodyFile, threads };
+    let command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
+    if (kind === "service") command = [process.execPath, "server/main.ts"];
+    if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, core, constant)];
+    if (core !== undefined) command.unshift("taskset", "-c", String(core));
+    const [file, ...args] = command;
+    const ports = { PORT: "0", OPS_PORT: "0" };
     const child = spawn(file, args, {
       cwd: repository,
-      env: { PATH: process.env.PATH, ...environment },
+      env: { PATH: process.env.PATH, ...ports, THREADS: String(threads), DATASETS_DIR, STATE_DIR },
       stdio: ["ignore", "pipe", openSync(logFile, "a")],
     });
     if (child.pid === undefined) throw new Error(`${kind} can't be started`);
-    const running = { child, pid: child.pid, kind, ended: once(child, "exit"), logFile };
+    const running = { kind, port, pids: [child.pid], key, child, ended: once(child, "exit"), logFile };
     this.#running.push(running);
+    if (kind === "nginx") running.pids = await workersOf(running);
+    else running.port = await readyPort(running);
     return running;
   }
 }
@@ -180,9 +162,9 @@ async function readyPort(running: Running): Promise<number> {
 
 /** The worker processes of nginx, which it starts as soon as it listens. */
 async function workersOf(running: Running): Promise<number[]> {
-  const { child, pid } = running;
-  for (let waited = 0; waited < maxStartMs && child.exitCode === null; waited += pollMs) {
-    const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  const [master] = running.pids;
+  for (let waited = 0; waited < maxStartMs && running.child.exitCode === null; waited += pollMs) {
+    const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
     if (workers !== "") return workers.split(" ").map(Number);
     await delay(pollMs);
   }
