@@ -53,7 +53,7 @@ export const percentiles = {
   median_charge: 50,
   p75_charge: 75,
   p90_charge: 90,
-} as const;
+};
 
 export interface Query {
   procedure: string;
