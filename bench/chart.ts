@@ -1,3 +1,4 @@
+import { digits } from "./figures.ts";
 import type { LoadResult, Results } from "./report.ts";
 
 /** Draws a load as a picture: a dot for each server's median CPU time per request, a line for its spread. */
@@ -39,14 +40,13 @@ export function chartOf(load: LoadResult, { machine, date }: Results): string {
   const bottom = top + rows.length * rowHeight;
   const x = (us: number) =>
     round(left + ((Math.log10(us) - first) / Math.max(1, last - first)) * (width - left - right));
-  const label = (us: number) => us.toLocaleString("en", { maximumSignificantDigits: 3 });
 
   const grid: string[] = [];
   for (let exponent = first; exponent <= last; exponent++) {
     const at = x(10 ** exponent);
     grid.push(
       `<line class="grid" x1="${at}" y1="${top - 8}" x2="${at}" y2="${bottom}"/>`,
-      `<text class="axis" x="${at}" y="${bottom + 16}" text-anchor="middle">${label(10 ** exponent)} µs</text>`,
+      `<text class="axis" x="${at}" y="${bottom + 16}" text-anchor="middle">${digits(10 ** exponent)} µs</text>`,
     );
   }
   const marks = rows.map(({ name, cpuUs }, i) => {
@@ -56,7 +56,7 @@ export function chartOf(load: LoadResult, { machine, date }: Results): string {
       `<text class="name${ours}" x="${left - 14}" y="${y + 4}" text-anchor="end">${escaped(names[name] ?? name)}</text>`,
       `<line class="spread${ours}" x1="${x(cpuUs.min)}" y1="${y}" x2="${x(cpuUs.max)}" y2="${y}"/>`,
       `<circle class="dot${ours}" cx="${x(cpuUs.median)}" cy="${y}" r="6"/>`,
-      `<text class="value${ours}" x="${x(cpuUs.max) + 12}" y="${y + 4}">${label(cpuUs.median)} µs</text>`,
+      `<text class="value${ours}" x="${x(cpuUs.max) + 12}" y="${y + 4}">${digits(cpuUs.median)} µs</text>`,
     ].join("\n");
   });
   const rounds = load.entrants[0].rounds.length;
@@ -73,10 +73,5 @@ ${marks.join("\n")}
 `;
 }
 
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-}
+const round = (value: number) => Math.round(value * 10) / 10;
+const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -23,14 +23,15 @@ import { maxBurst, maxQuota } from "../server/plans.ts";
 import { groupOfUsual, readUsual } from "../server/prices.ts";
 import { checkParameters, parseQuery } from "../server/query.ts";
 import { Service } from "../server/service.ts";
-import { randomFrom } from "./requests.ts";
+import { seededRandom } from "../test/support/random.ts";
+import { digits } from "./figures.ts";
+import { smoke } from "./options.ts";
 
 /*
  * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.
  * Run `npm run bench`; `--smoke` runs each case a few times, to see that it works and answers rightly.
  */
 
-const smoke = process.argv.includes("--smoke");
 const rows = smoke ? 5_000 : 116_800;
 const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000, warmupTime: 250 };
 const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
@@ -44,15 +45,13 @@ interface Query {
 
 /** Queries drawn evenly from every group that has rows and every limit. */
 function drawQueries(image: Image, count: number): Query[] {
-  const pick = randomFrom(seed);
+  const random = seededRandom(seed);
   const codes = [...image.procedureOf.keys()];
   const states = ["CA", "TX", "NY", "FL", "IL", "PA", "OH", "GA", "NC", "MI", "WY", "VT", null];
   const queries: Query[] = [];
   while (queries.length < count) {
-    const code = codes[Math.floor(pick() * codes.length)];
-    const state = states[Math.floor(pick() * states.length)];
-    const limit = 1 + Math.floor(pick() * 50);
-    if (findGroup(image, code, state) >= 0) queries.push({ code, state, limit });
+    const query = { code: random.pick(codes), state: random.pick(states), limit: 1 + random.int(50) };
+    if (findGroup(image, query.code, query.state) >= 0) queries.push(query);
   }
   return queries;
 }
@@ -98,120 +97,94 @@ const draws = 50_000;
 const queries = drawQueries(image, draws);
 const ask = serviceOver(image);
 const [pricesEndpoint] = endpoints;
-const asText = ({ code, state, limit }: Query) =>
-  `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
-const texts = queries.map(asText);
+const texts = queries.map(
+  ({ code, state, limit }) => `procedure=${code}${state === null ? "" : `&state=${state}`}&limit=${limit}`,
+);
 
 const searchPath = "/api/v1/search";
 
-// Each case counts the bytes it made, so that none of the work can be optimized away, and checks an answer first.
-let sink = 0;
 let turn = 0;
+const next = <T>(list: readonly T[]) => list[turn++ % list.length];
+const answerOf = ({ code, state, limit }: Query) => encodePrices(image, findGroup(image, code, state), limit);
+const bodyOf = (query: string, path?: string) => ask(query, path).body ?? new Uint8Array();
+
+// Each case checks an answer first.
 const first = queries[0];
-const expected = textOf(encodePrices(image, findGroup(image, first.code, first.state), first.limit));
-const { next: _, ...answered } = JSON.parse(textOf(ask(texts[0]).body ?? new Uint8Array()));
-assert.deepEqual({ ...answered, next: null }, JSON.parse(expected));
-assert.equal(JSON.parse(expected).procedure.code, first.code);
-assert.equal(
-  JSON.parse(expected).data.length,
-  Math.min(first.limit, JSON.parse(expected).summary.facilities),
-);
+const expected = JSON.parse(textOf(answerOf(first)));
+assert.deepEqual({ ...JSON.parse(textOf(bodyOf(texts[0]))), next: null }, expected);
+assert.equal(expected.procedure.code, first.code);
+assert.equal(expected.data.length, Math.min(first.limit, expected.summary.facilities));
 assert.equal(decodeSnapshot(file, "benchmark").sha256, snapshot.sha256);
 
 const words = [...new Set(snapshot.facilities.name.flatMap((name) => name.split(" ")))];
-const pickWord = randomFrom(seed + 1);
+const random = seededRandom(seed + 1);
 const typed = () => {
-  const word = words[Math.floor(pickWord() * words.length)];
-  const at = Math.floor(pickWord() * word.length);
+  const word = random.pick(words);
+  const at = random.int(word.length);
   // One letter less, now and then: a typo.
-  return pickWord() < 0.3 ? word.slice(0, at) + word.slice(at + 1) : word;
+  return random.next() < 0.3 ? word.slice(0, at) + word.slice(at + 1) : word;
 };
 const searches = Array.from({ length: draws }, () => `${typed()} ${typed()}`);
 assert.equal(search(image, "facility", snapshot.facilities.ccn[0], 0, 1).documents[0], 0);
 const firstGroup = findGroup(image, first.code, first.state);
 assert.equal(groupOfUsual(readUsual(image, texts[0])), firstGroup);
 assert.equal(checkParameters(pricesEndpoint.parameters, parseQuery(texts[0])).procedure, first.code);
-const page = () => pathOfPage(image, "prices", 25, texts[turn++ % texts.length]);
+const page = () => pathOfPage(image, "prices", 25, next(texts));
 assert.equal(decodeCursor(page().toString().slice(pagesPath.length))?.query, texts[0]);
 assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
 assert.ok(limits.admit(0, month, 0) > 0);
-const found = JSON.parse(textOf(ask("q=general+hospital", searchPath).body ?? new Uint8Array()));
+const found = JSON.parse(textOf(bodyOf("q=general+hospital", searchPath)));
 assert.equal(found.summary.matches, search(image, "facility", "general hospital", 0, 25).total);
+
+// Each case counts what it made, so that none of the work can be optimized away.
+let sink = 0;
+const count = (made: number | { length: number }) => {
+  sink += typeof made === "number" ? made : made.length;
+};
 
 const lookups = new Bench({ name: "queries", ...timing });
 lookups
   .add("engine: look up a group, any procedure and state", () => {
-    const { code, state } = queries[turn++ % queries.length];
-    sink += findGroup(image, code, state);
+    const { code, state } = next(queries);
+    count(findGroup(image, code, state));
   })
-  .add("engine: encode 25 rows, the same again (in the processor's cache)", () => {
-    sink += encodePrices(image, firstGroup, 25).length;
-  })
-  .add("engine: arguments to bytes, any procedure, state and limit", () => {
-    const { code, state, limit } = queries[turn++ % queries.length];
-    sink += encodePrices(image, findGroup(image, code, state), limit).length;
-  })
-  .add("read a price query in its usual form", () => {
-    sink += readUsual(image, texts[turn++ % texts.length]);
-  })
-  .add("path of a next page", () => {
-    sink += page().length;
-  })
-  .add("parse and check a query in any form", () => {
-    sink +=
-      checkParameters(pricesEndpoint.parameters, parseQuery(texts[turn++ % texts.length])).limit === 0
-        ? 0
-        : 1;
-  })
-  .add("look up a key never seen before (SHA-256 and table)", () => {
-    sink += keys.find(hashKey(key)) + 1;
-  })
-  .add("limiter: admit one request", () => {
-    sink += limits.admit(0, month, turn++) === 0 ? 0 : 1;
-  })
-  .add("request to reply, one hot query (prepared)", () => {
-    sink += ask(texts[0]).body?.length ?? 0;
-  })
-  .add("request to reply, any query (made anew)", () => {
-    sink += ask(texts[turn++ % texts.length]).body?.length ?? 0;
-  })
-  .add("engine: search never seen before", () => {
-    sink += search(image, "facility", searches[turn++ % searches.length], 0, 25).total;
-  })
-  .add("request to reply, search never seen before", () => {
-    sink += ask(`q=${searches[turn++ % searches.length]}`, searchPath).body?.length ?? 0;
-  })
-  .add("request to reply, one search (prepared)", () => {
-    sink += ask("q=general+hospital", searchPath).body?.length ?? 0;
-  });
+  .add("engine: encode 25 rows, the same again (in the processor's cache)", () =>
+    count(encodePrices(image, firstGroup, 25)),
+  )
+  .add("engine: arguments to bytes, any procedure, state and limit", () => count(answerOf(next(queries))))
+  .add("read a price query in its usual form", () => count(readUsual(image, next(texts))))
+  .add("path of a next page", () => count(page()))
+  .add("parse and check a query in any form", () =>
+    count(checkParameters(pricesEndpoint.parameters, parseQuery(next(texts))).limit === 0 ? 0 : 1),
+  )
+  .add("look up a key never seen before (SHA-256 and table)", () => count(keys.find(hashKey(key)) + 1))
+  .add("limiter: admit one request", () => count(limits.admit(0, month, turn++) === 0 ? 0 : 1))
+  .add("request to reply, one hot query (prepared)", () => count(bodyOf(texts[0])))
+  .add("request to reply, any query (made anew)", () => count(bodyOf(next(texts))))
+  .add("engine: search never seen before", () =>
+    count(search(image, "facility", next(searches), 0, 25).total),
+  )
+  .add("request to reply, search never seen before", () => count(bodyOf(`q=${next(searches)}`, searchPath)))
+  .add("request to reply, one search (prepared)", () => count(bodyOf("q=general+hospital", searchPath)));
 await lookups.run();
 
 const loads = new Bench({ name: "load", ...slowTiming });
 loads
-  .add(`decode and verify ${rows} rows of Parquet`, () => {
-    sink += decodeSnapshot(file, "benchmark").counts.rows;
-  })
-  .add(`build the image of ${rows} rows`, () => {
-    sink += buildImage(snapshot).byteLength;
-  })
-  .add(`Parquet to attached image, ${rows} rows`, () => {
-    sink += attachImage(buildImage(decodeSnapshot(file, "benchmark"))).procedures;
-  })
-  .add("attach an image", () => {
-    sink += attachImage(image.buffer).procedures;
-  });
+  .add(`decode and verify ${rows} rows of Parquet`, () =>
+    count(decodeSnapshot(file, "benchmark").counts.rows),
+  )
+  .add(`build the image of ${rows} rows`, () => count(buildImage(snapshot).byteLength))
+  .add(`Parquet to attached image, ${rows} rows`, () =>
+    count(attachImage(buildImage(decodeSnapshot(file, "benchmark"))).procedures),
+  )
+  .add("attach an image", () => count(attachImage(image.buffer).procedures));
 await loads.run();
 
 assert.ok(sink > 0);
-for (const bench of [lookups, loads]) {
-  for (const task of bench.tasks) {
-    if (task.result.state !== "completed") throw new Error(`${task.name}: ${task.result.state}`);
-    const { p50, p99 } = task.result.latency;
-    const figures = [p50 * 1000, p99 * 1000].map((us) =>
-      us.toLocaleString("en", { maximumSignificantDigits: 4 }),
-    );
-    console.log(`${task.name}: median ${figures[0]} µs, p99 ${figures[1]} µs`);
-  }
+for (const { name, result } of [...lookups.tasks, ...loads.tasks]) {
+  if (result.state !== "completed") throw new Error(`${name}: ${result.state}`);
+  const { p50, p99 } = result.latency;
+  console.log(`${name}: median ${digits(p50 * 1000, 4)} µs, p99 ${digits(p99 * 1000, 4)} µs`);
 }
 console.log(
   `snapshot ${file.length.toLocaleString("en")} bytes, image ${image.buffer.byteLength.toLocaleString("en")} bytes, seed ${seed}`,

@@ -1,9 +1,7 @@
 import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { Accounts } from "../server/accounts.ts";
 import { Directory } from "../server/directory.ts";
@@ -11,14 +9,15 @@ import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
 import { Limits, maxAccounts, monthOf } from "../server/limits.ts";
 import { maxBurst, maxQuota } from "../server/plans.ts";
 import { Store } from "../server/store.ts";
-import { spreadOf } from "./measure.ts";
+import { seededRandom } from "../test/support/random.ts";
+import { digits, spreadOf } from "./figures.ts";
+import { runToEnd, smoke, temporaryFolder } from "./options.ts";
 
 /*
  * What accounts cost: admitting a request, looking up a key, starting with many keys, and saving many counts.
  * Run `node bench/limits.ts`; `--smoke` runs each case once and small, to see that it works and answers rightly.
  */
 
-const smoke = process.argv.includes("--smoke");
 const seed = 20_261_120;
 const month = monthOf(Date.UTC(2026, 0, 15));
 const admits = smoke ? 20_000 : 5_000_000;
@@ -30,8 +29,8 @@ const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook
 
 interface Task {
   buffer: SharedArrayBuffer;
-  /** Two words: how many threads are ready, who begin when all are, and the milliseconds of their clock. */
-  shared: SharedArrayBuffer;
+  /** How many threads are ready, who begin when all are, and the milliseconds of their clock. */
+  words: Int32Array;
   threads: number;
   slot: number;
 }
@@ -57,22 +56,21 @@ async function admitInThreads(threads: number, sameAccount: boolean): Promise<nu
     limits.configure(slot, maxBurst, maxQuota);
     limits.enter(slot, month, 0);
   }
-  const shared = new SharedArrayBuffer(8);
+  const words = new Int32Array(new SharedArrayBuffer(8));
   const times = slots.map(async (slot): Promise<number> => {
-    const task: Task = { buffer: limits.buffer, shared, threads, slot };
+    const task: Task = { buffer: limits.buffer, words, threads, slot };
     const worker = new Worker(new URL(import.meta.url), { workerData: task, argv: process.argv.slice(2) });
     const [ns] = await once(worker, "message");
     return ns;
   });
   const all = await Promise.all(times);
-  const used = new Set(slots).size;
-  for (const slot of new Set(slots)) assert.equal(limits.used(slot, month), (2 * admits * threads) / used);
+  const used = new Set(slots);
+  for (const slot of used) assert.equal(limits.used(slot, month), (2 * admits * threads) / used.size);
   return all.reduce((sum, ns) => sum + ns, 0) / threads;
 }
 
-function inThread({ buffer, shared, threads, slot }: Task): void {
+function inThread({ buffer, words, threads, slot }: Task): void {
   const limits = new Limits(buffer);
-  const words = new Int32Array(shared);
   admitAll(limits, slot, words);
   Atomics.add(words, 0, 1);
   while (Atomics.load(words, 0) < threads);
@@ -86,12 +84,11 @@ function lookUp(count: number, isBaseline = false): number {
   for (const [slot, hash] of hashes.entries()) table.put({ hash, expires_at: null, revoked_at: null }, slot);
   assert.equal(table.find(randomBytes(32)), -1);
   assert.ok(hashes.every((hash, slot) => table.slotOf(table.find(hash), 0) === slot));
+  const random = seededRandom(seed);
   let sum = 0;
-  let at = seed;
   const start = performance.now();
   for (let i = 0; i < lookups; i++) {
-    at = (Math.imul(at, 1_664_525) + 1_013_904_223) >>> 0;
-    const hash = hashes[at % count];
+    const hash = random.pick(hashes);
     sum += isBaseline ? hash[0] : table.slotOf(table.find(hash), 0);
   }
   const ns = ((performance.now() - start) * 1e6) / lookups;
@@ -99,74 +96,52 @@ function lookUp(count: number, isBaseline = false): number {
   return ns;
 }
 
-function inFolder<Result>(work: (folder: string) => Result): Result {
-  const folder = mkdtempSync(join(tmpdir(), "limits-bench-"));
-  try {
-    return work(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** Milliseconds for opening the database of so many accounts with a key each, and for filling the shared tables. */
-function startWith(count: number): number {
-  return inFolder((folder) => {
-    const store = Store.open(folder);
-    const now = new Date();
-    const key = generateKey();
-    store.atomically(() => {
-      for (let i = 0; i < count; i++) {
-        const { id } = store.createAccount({ ...account, name: `account ${i}` }, now);
-        store.createKey(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
-      }
-    });
-    store.close();
-    const [keys, limits, directory] = [new KeyTable(), new Limits(), new Directory()];
+/**
+ * Milliseconds that a state of so many accounts with a key each takes: for opening its database and filling the shared
+ * tables, then for saving the counts of accounts that all changed: first counts, higher ones, and none.
+ */
+function stateTimes(count: number): { open: number; first: number; again: number; none: number } {
+  const folder = temporaryFolder();
+  const made = Store.open(folder);
+  const now = new Date();
+  const key = generateKey();
+  made.atomically(() => {
+    for (let i = 0; i < count; i++) {
+      const { id } = made.createAccount({ ...account, name: `account ${i}` }, now);
+      made.createKey(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
+    }
+  });
+  made.close();
+  const [keys, limits, directory] = [new KeyTable(), new Limits(), new Directory()];
+  const start = performance.now();
+  const store = Store.open(folder);
+  const accounts = new Accounts(store, keys, limits, directory, now.getTime());
+  const open = performance.now() - start;
+  if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
+  const save = (changed: boolean) => {
+    if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, monthOf(now.getTime()), 1e6);
     const start = performance.now();
-    const opened = Store.open(folder);
-    const accounts = new Accounts(opened, keys, limits, directory, now.getTime());
-    const ms = performance.now() - start;
-    assert.ok(accounts);
-    if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
-    opened.close();
-    return ms;
-  });
+    assert.deepEqual(accounts.save(now.getTime()), []);
+    return performance.now() - start;
+  };
+  const times = { open, first: save(true), again: save(true), none: save(false) };
+  const used = [...store.usage(now.toISOString().slice(0, 7)).values()];
+  assert.ok(used.length === count && used.every((each) => each === 2));
+  store.close();
+  rmSync(folder, { recursive: true });
+  return times;
 }
 
-/** Milliseconds for saving the counts of accounts that all changed: first counts, then higher ones. */
-function flush(count: number): { first: number; again: number; none: number } {
-  return inFolder((folder) => {
-    const store = Store.open(folder);
-    const now = new Date();
-    store.atomically(() => {
-      for (let i = 0; i < count; i++) store.createAccount({ ...account, name: `account ${i}` }, now);
-    });
-    const limits = new Limits();
-    const accounts = new Accounts(store, new KeyTable(), limits, new Directory(), now.getTime());
-    const thisMonth = monthOf(now.getTime());
-    const save = (changed: boolean) => {
-      if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, thisMonth, 1e6);
-      const start = performance.now();
-      assert.deepEqual(accounts.save(now.getTime()), []);
-      return performance.now() - start;
-    };
-    const [first, again, none] = [save(true), save(true), save(false)];
-    const used = [...store.usage(now.toISOString().slice(0, 7)).values()];
-    assert.ok(used.length === count && used.every((each) => each === 2));
-    store.close();
-    return { first, again, none };
-  });
-}
-
-/** The median of some runs, and their range. */
 async function report(what: string, unit: string, run: () => number | Promise<number>): Promise<void> {
   const figures: number[] = [];
   for (let i = 0; i < rounds; i++) figures.push(await run());
+  print(what, unit, figures);
+}
+
+/** Prints the median of some runs, and their range. */
+function print(what: string, unit: string, figures: readonly number[]): void {
   const { median, min, max } = spreadOf(figures);
-  const shown = [median, min, max].map((figure) =>
-    figure.toLocaleString("en", { maximumSignificantDigits: 3 }),
-  );
-  console.log(`${what}: median ${shown[0]} ${unit} (${shown[1]} to ${shown[2]})`);
+  console.log(`${what}: median ${digits(median)} ${unit} (${digits(min)} to ${digits(max)})`);
 }
 
 async function main(): Promise<void> {
@@ -177,18 +152,20 @@ async function main(): Promise<void> {
     await report(`look up one of ${count} keys`, "ns", () => lookUp(count));
     await report(`of that, reading one of ${count} hashes`, "ns", () => lookUp(count, true));
   }
-  await report("open the state and fill the tables without a key", "ms", () => startWith(0));
-  await report(`open the state and fill the tables with ${many} keys`, "ms", () => startWith(many));
-  const flushes = Array.from({ length: rounds }, () => flush(many));
-  for (const kind of ["first", "again", "none"] as const) {
-    let i = 0;
-    const what = { first: "first counts", again: "counts that changed again", none: "no change" }[kind];
-    await report(`save ${many} accounts, ${what}`, "ms", () => flushes[i++][kind]);
-  }
+  await report("open the state and fill the tables without a key", "ms", () => stateTimes(0).open);
+  const times = Array.from({ length: rounds }, () => stateTimes(many));
+  const printAll = (what: string, kind: "open" | "first" | "again" | "none") => {
+    const figures = times.map((each) => each[kind]);
+    print(what, "ms", figures);
+  };
+  printAll(`open the state and fill the tables with ${many} keys`, "open");
+  printAll(`save ${many} accounts, first counts`, "first");
+  printAll(`save ${many} accounts, counts that changed again`, "again");
+  printAll(`save ${many} accounts, no change`, "none");
   console.log(
     `counters ${new Limits().buffer.byteLength.toLocaleString("en")} bytes for ${maxAccounts} accounts`,
   );
 }
 
-if (isMainThread) await main();
+if (isMainThread) await runToEnd(main);
 else inThread(workerData);

@@ -1,7 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import type { List, Load } from "./loads.ts";
+import type { Server } from "./servers.ts";
 
 /** Measures a server from outside: wrk loads it, and the kernel says what its process took. */
 
@@ -14,120 +16,89 @@ const maxOverrunMs = 60_000;
 
 const script = join(import.meta.dirname, "wrk.lua");
 
+/** What wrk says at its end. */
+interface Heard {
+  requests: number;
+  seconds: number;
+  p50Us: number;
+  p99Us: number;
+  p999Us: number;
+  /** Answers with a status of 400 or more. */
+  refused: number;
+  failed: number;
+}
+
 /** One measurement. CPU time is that of the server's process or processes, all threads, per request. */
-export interface Figures {
+export interface Figures extends Omit<Heard, "refused" | "failed"> {
   cpuUs: number;
   userUs: number;
   systemUs: number;
   requestsPerSecond: number;
-  p50Us: number;
-  p99Us: number;
-  p999Us: number;
-  requests: number;
-  seconds: number;
 }
 
-/** What a server gets: requests from a file, over some connections, for some time. */
-export interface Burst {
-  port: number;
-  /** Of the server. */
-  pids: readonly number[];
-  authorization: string;
-  listFile: string;
+/** What a server gets: requests from a list, over some connections, for some time. */
+export interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
+  list: List;
   /** The line of the list to begin with. */
   start: number;
-  connections: number;
-  pipeline: number;
-  /** wrk processes; each opens its share of the connections. */
-  loadProcesses: number;
+  seconds: number;
   /** The core that the load runs on; undefined for any. */
   core: number | undefined;
-  seconds: number;
-  /** Whether every answer has to have a status of 400 or more, rather than none. */
-  refused: boolean;
 }
 
 /** @throws Error when a request failed, or was answered with a status of the other kind */
-export async function measure(burst: Burst): Promise<Figures> {
-  const before = cpuSeconds(burst.pids);
-  const results = await Promise.all(Array.from({ length: burst.loadProcesses }, (_, i) => runWrk(burst, i)));
-  const after = cpuSeconds(burst.pids);
-  const sum = (of: (result: WrkResult) => number) => results.reduce((total, result) => total + of(result), 0);
-  const worst = (of: (result: WrkResult) => number) => Math.max(...results.map(of));
-  const requests = sum((result) => result.requests);
-  const failed = sum((result) => result.failed);
-  const refused = sum((result) => result.refused);
+export async function measure(server: Server, burst: Burst): Promise<Figures> {
+  const before = cpuSeconds(server.pids);
+  const heard = await Promise.all(
+    Array.from({ length: burst.loadProcesses }, (_, i) => runWrk(server, burst, i)),
+  );
+  const after = cpuSeconds(server.pids);
+  const sum = (field: keyof Heard) => heard.reduce((total, each) => total + each[field], 0);
+  // Two loads' percentiles can't be merged: the worse of them stands for both.
+  const worst = (field: keyof Heard) => Math.max(...heard.map((each) => each[field]));
+  const requests = sum("requests");
   if (requests === 0) throw new Error("no request was answered, expected at least one");
-  if (failed > 0) throw new Error(`${failed} of ${requests} requests failed, expected none`);
-  const expectedRefused = burst.refused ? requests : 0;
-  if (refused !== expectedRefused)
-    throw new Error(`${refused} of ${requests} requests were refused, expected ${expectedRefused}`);
+  if (sum("failed") > 0) throw new Error(`${sum("failed")} of ${requests} requests failed, expected none`);
+  const refused = burst.list.refused ? requests : 0;
+  if (sum("refused") !== refused)
+    throw new Error(`${sum("refused")} of ${requests} requests were refused, expected ${refused}`);
   const userUs = ((after.user - before.user) / requests) * 1e6;
   const systemUs = ((after.system - before.system) / requests) * 1e6;
   return {
     cpuUs: userUs + systemUs,
     userUs,
     systemUs,
-    requestsPerSecond: sum((result) => result.requests / result.seconds),
-    // Two loads' percentiles can't be merged: the worse of them stands for both.
-    p50Us: worst((result) => result.p50Us),
-    p99Us: worst((result) => result.p99Us),
-    p999Us: worst((result) => result.p999Us),
+    requestsPerSecond: heard.reduce((total, each) => total + each.requests / each.seconds, 0),
+    p50Us: worst("p50Us"),
+    p99Us: worst("p99Us"),
+    p999Us: worst("p999Us"),
     requests,
-    seconds: worst((result) => result.seconds),
+    seconds: worst("seconds"),
   };
 }
 
-interface WrkResult {
-  requests: number;
-  seconds: number;
-  /** Answers with a status of 400 or more. */
-  refused: number;
-  failed: number;
-  p50Us: number;
-  p99Us: number;
-  p999Us: number;
-}
-
-async function runWrk(burst: Burst, process: number): Promise<WrkResult> {
+async function runWrk({ port, key }: Server, burst: Burst, process: number): Promise<Heard> {
+  const { connections, pipeline, loadProcesses, list, start, seconds, core } = burst;
   const command = [
-    ...(burst.core === undefined ? [] : ["taskset", "-c", String(burst.core)]),
-    "wrk",
-    "--threads=1",
-    `--connections=${Math.ceil(burst.connections / burst.loadProcesses)}`,
-    `--duration=${burst.seconds}s`,
-    `--timeout=${maxAnswerSeconds}s`,
-    `--header=Authorization: ${burst.authorization}`,
-    `--script=${script}`,
-    `http://127.0.0.1:${burst.port}`,
-    "--",
-    burst.listFile,
+    ...(core === undefined ? [] : ["taskset", "-c", String(core)]),
+    ...["wrk", "--threads=1", `--connections=${Math.ceil(connections / loadProcesses)}`],
+    ...[`--duration=${seconds}s`, `--timeout=${maxAnswerSeconds}s`],
+    ...[`--header=Authorization: Bearer ${key}`, `--script=${script}`, `http://127.0.0.1:${port}`],
     // Two loads of one list shouldn't ask the same at the same time.
-    String(burst.start + process * 1009),
-    String(burst.pipeline),
+    ...["--", list.file, String(start + process * 1009), String(pipeline)],
   ];
-  const output = await run(command, burst.seconds * 1000 + maxOverrunMs);
+  const output = await run(command, seconds * 1000 + maxOverrunMs);
   const line = output.trimEnd().split("\n").at(-1) ?? "";
   if (!line.startsWith("{"))
     throw new Error(`wrk printed ${JSON.stringify(output)}, expected a line of JSON`);
   return JSON.parse(line);
 }
 
-/** Runs a command to its end. @returns what it printed */
-export async function run([file, ...args]: string[], timeoutMs = maxOverrunMs): Promise<string> {
-  const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
-  let output = "";
-  let complaints = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaints += text;
-  });
-  const [code, signal] = await once(child, "close");
-  if (code !== 0) throw new Error(`${file} ended with ${code ?? signal}, expected 0: ${output}${complaints}`);
+/** Runs a command to its end. @param timeout milliseconds, 0 for any time @returns what it printed */
+export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(file, args, { timeout });
   // Some programs print their version there.
-  return output === "" ? complaints : output;
+  return stdout || stderr;
 }
 
 function cpuSeconds(pids: readonly number[]): { user: number; system: number } {
@@ -137,31 +108,8 @@ function cpuSeconds(pids: readonly number[]): { user: number; system: number } {
     // After the program's name, which may hold spaces and parentheses itself, the third field stands first.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    user += Number(fields[11]);
-    system += Number(fields[12]);
+    user += Number(fields[11]) / ticksPerSecond;
+    system += Number(fields[12]) / ticksPerSecond;
   }
-  return { user: user / ticksPerSecond, system: system / ticksPerSecond };
-}
-
-/** Bytes of memory that a process holds. */
-export function residentBytes(pid: number): number {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  if (found === null) throw new Error(`process ${pid} has no VmRSS, expected a running one`);
-  return Number(found[1]) * 1024;
-}
-
-export interface Spread {
-  median: number;
-  min: number;
-  max: number;
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  return {
-    median: (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2,
-    min: sorted[0],
-    max: sorted[sorted.length - 1],
-  };
+  return { user, system };
 }

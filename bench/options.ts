@@ -1,16 +1,21 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
-/** What the benchmarks over HTTP need of the machine. */
+/** How a benchmark is run and ends, and what those over HTTP need of the machine. */
+
+/** Whether to be small and quick, only to see that everything works and answers rightly. */
+export const smoke = process.argv.includes("--smoke");
 
 const programs = { wrk: "wrk", nginx: "nginx-light", taskset: "util-linux" };
 
-/** @returns a line that says what to install; undefined when all is there */
-export function missingPrograms(needed: readonly (keyof typeof programs)[]): string | undefined {
+/** @throws Error that says what to install, when something is missing */
+export function checkPrograms(needed: readonly (keyof typeof programs)[]): void {
   const missing = needed.filter((name) => spawnSync(name, ["--version"]).error !== undefined);
-  if (missing.length === 0) return undefined;
   const install = missing.map((name) => programs[name]).join(" ");
-  return `${missing.join(" and ")} not found; on Debian: apt-get install ${install}`;
+  if (missing.length > 0)
+    throw new Error(`${missing.join(" and ")} not found; on Debian: apt-get install ${install}`);
 }
 
 /** A core for the servers and another for the load; none where there is only one. */
@@ -25,8 +30,22 @@ export function twoCores(): { server: number; load: number } | undefined {
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
 
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder that goes when the process ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  folders.push(folder);
+  return folder;
+}
+
 /** Runs a benchmark and ends the process, with code 1 and its message where it failed. */
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
+  // Whatever ends it, servers and folders go at its exit.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   try {
     await main();
     process.exit();

@@ -1,25 +1,13 @@
 import { findGroup, type Image, type Snapshot, stateCodes } from "../engine/index.ts";
+import type { Random } from "../test/support/random.ts";
+import { pricesPath } from "./rivals/rival.ts";
 
 /** What is asked: seeded lists of targets, the same for every server. */
 
-const pricesPath = "/api/v1/healthcare/prices";
 const maxLimit = 50;
 const zipfExponent = 1.1;
 
 export const hotTarget = `${pricesPath}?procedure=5072&limit=25`;
-
-export type Random = () => number;
-
-/** Tommy Ettinger's mulberry32: even numbers from 0 to 1, the same for a seed on any machine. */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Every procedure, state (or none) and limit that has an answer, in random order. */
 export function allPriceTargets(image: Image, random: Random): string[] {
@@ -31,11 +19,7 @@ export function allPriceTargets(image: Image, random: Random): string[] {
       for (let limit = 1; limit <= maxLimit; limit++)
         targets.push(`${pricesPath}?procedure=${code}${scope}&limit=${limit}`);
     }
-  for (let i = targets.length - 1; i > 0; i--) {
-    const other = Math.floor(random() * (i + 1));
-    [targets[i], targets[other]] = [targets[other], targets[i]];
-  }
-  return targets;
+  return random.shuffled(targets);
 }
 
 /** Draws by Zipf's law: the first target is asked most, the n-th 1/n^1.1 as often. */
@@ -47,7 +31,7 @@ export function drawZipf(targets: readonly string[], count: number, random: Rand
     reached[i] = total;
   }
   return Array.from({ length: count }, () => {
-    const drawn = random() * total;
+    const drawn = random.next() * total;
     let low = 0;
     let high = targets.length - 1;
     while (low < high) {
@@ -64,12 +48,12 @@ export function searchTargets({ facilities }: Snapshot, count: number, random: R
   const targets = new Set<string>();
   const maxDraws = 100 * count;
   for (let draws = 0; targets.size < count && draws < maxDraws; draws++) {
-    const facility = Math.floor(random() * facilities.name.length);
+    const facility = random.int(facilities.name.length);
     const words = wordsOf(facilities.name[facility]);
-    const from = Math.floor(random() * words.length);
-    const chosen = words.slice(from, from + 1 + Math.floor(random() * 3));
-    if (random() < 0.5) chosen.push(...wordsOf(facilities.city[facility]));
-    if (random() < 0.5) chosen.push(facilities.state[facility].toLowerCase());
+    const from = random.int(words.length);
+    const chosen = words.slice(from, from + 1 + random.int(3));
+    if (random.next() < 0.5) chosen.push(...wordsOf(facilities.city[facility]));
+    if (random.next() < 0.5) chosen.push(facilities.state[facility].toLowerCase());
     const typed = chosen.map((word) => mistyped(word, random)).join(" ");
     if (typed !== "") targets.add(`/api/v1/search?q=${encodeURIComponent(typed)}`);
   }
@@ -82,17 +66,9 @@ function wordsOf(text: string): string[] {
 }
 
 function mistyped(word: string, random: Random): string {
-  const way = random();
-  if (way < 0.25 && word.length >= 4) return word.slice(0, 3 + Math.floor(random() * (word.length - 3)));
-  if (way > 0.75 && /^[A-Za-z]{6,}$/.test(word)) {
-    const at = 1 + Math.floor(random() * (word.length - 1));
-    const letter = String.fromCharCode(97 + Math.floor(random() * 26));
-    return word.slice(0, at) + letter + word.slice(at + 1);
-  }
-  return word;
-}
-
-/** 32 bytes to make a key from. */
-export function randomBytes(random: Random): Buffer {
-  return Buffer.from(Array.from({ length: 32 }, () => Math.floor(random() * 256)));
+  const way = random.next();
+  if (way < 0.25 && word.length >= 4) return word.slice(0, 3 + random.int(word.length - 3));
+  if (way <= 0.75 || !/^[A-Za-z]{6,}$/.test(word)) return word;
+  const at = 1 + random.int(word.length - 1);
+  return word.slice(0, at) + random.pick([..."abcdefghijklmnopqrstuvwxyz"]) + word.slice(at + 1);
 }

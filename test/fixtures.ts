@@ -13,40 +13,9 @@ import {
   sealSnapshot,
   stateCodes,
 } from "../engine/index.ts";
+import { type Random, seededRandom } from "./support/random.ts";
 
-/** A small seeded generator (mulberry32), the same on every machine. */
-export interface Random {
-  /** A float in [0, 1). */
-  next(): number;
-  /** An integer in [0, below). */
-  int(below: number): number;
-  pick<T>(from: readonly T[]): T;
-  shuffled<T>(from: readonly T[]): T[];
-}
-
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const int = (below: number) => Math.floor(next() * below);
-  return {
-    next,
-    int,
-    pick: (from) => from[int(from.length)],
-    shuffled(from) {
-      const items = [...from];
-      for (let i = items.length - 1; i > 0; i--) {
-        const j = int(i + 1);
-        [items[i], items[j]] = [items[j], items[i]];
-      }
-      return items;
-    },
-  };
-}
+export { type Random, seededRandom } from "./support/random.ts";
 
 export const testProvenance: Provenance = Object.freeze({
   dataYear: 2024,

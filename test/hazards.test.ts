@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, afterEach, test } from "node:test";
 import { generateKey } from "../server/keys.ts";
 import {
@@ -13,6 +12,7 @@ import {
   startServer,
   temporaryFolder,
 } from "./server.ts";
+import { memoryBytes } from "./support/memory.ts";
 
 /** What clients may send that has ended or confused HTTP servers: this one answers or closes, and lives. */
 
@@ -85,12 +85,6 @@ test("pipelined requests are answered in their order", async () => {
   connection.close();
 });
 
-/** Memory of the server process that is in use, in bytes. */
-function residentBytes(): number {
-  const status = readFileSync(`/proc/${server.process.pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
-
 for (const [what, requests, request] of [
   ["50 rows", 3000, text(`GET ${pricesPath}?procedure=5072&limit=50`)],
   ["10 rows", 20_000, text(`GET ${pricesPath}?procedure=5072&limit=10`)],
@@ -110,10 +104,10 @@ for (const [what, requests, request] of [
       return connection;
     };
     (await flooded()).cut();
-    const before = residentBytes();
+    const before = memoryBytes("VmRSS", server.process.pid);
     const connections = await Promise.all([flooded(), flooded(), flooded()]);
     await call(server, `GET ${prices}`);
-    const grown = residentBytes() - before;
+    const grown = memoryBytes("VmRSS", server.process.pid) - before;
     assert.ok(grown < 15 * 2 ** 20, `${grown} bytes more`);
     for (const connection of connections) connection.cut();
   });

@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import pino from "pino";
 import { versionName } from "../engine/index.ts";
 import { Loads } from "../server/loads.ts";
 import { Metrics } from "../server/metrics.ts";
 import { SnapshotFolder } from "../server/snapshots.ts";
 import { Store } from "../server/store.ts";
+import { memoryBytes } from "./support/memory.ts";
 
 /** Loads a folder's snapshots as a server does, in a process whose memory is measured; started by the tests. */
 
@@ -14,11 +14,6 @@ export interface LoadsReport {
   refused: [string, string][];
   /** The most that the process ever had beyond what it began with. */
   takenBytes: number;
-}
-
-function memoryBytes(field: "VmRSS" | "VmHWM"): number {
-  const status = readFileSync("/proc/self/status", "utf8");
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024;
 }
 
 const [folder, stateDir, ceilingBytes] = process.argv.slice(2);

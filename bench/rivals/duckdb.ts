@@ -1,41 +1,36 @@
 import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import { serveWithFastify } from "./fastify.ts";
-import { loadSnapshot, percents, pricesAnswer, type Query, readSettings, tableRows } from "./rival.ts";
+import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
 /** Fastify with DuckDB in memory: prepared statements over a table in the order of the answers. */
 
 const settings = readSettings();
-const { snapshot, image } = loadSnapshot(settings.snapshotFile);
+const { image } = loadSnapshot(settings.snapshotFile);
 const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
 const connection = await instance.connect();
-await connection.run(`CREATE TABLE prices (
-  code VARCHAR, name VARCHAR, state VARCHAR, charge INTEGER, ccn VARCHAR, facility VARCHAR, city VARCHAR, allowed INTEGER)`);
-const appender = await connection.createAppender("prices");
-for (const row of tableRows(snapshot)) {
-  for (const value of row)
-    if (typeof value === "number") appender.appendInteger(value);
-    else appender.appendVarchar(value);
-  appender.endRow();
-}
-appender.closeSync();
+await connection.run(`CREATE TABLE prices AS
+  SELECT procedure_code AS code, procedure_name AS name, state, submitted_charge_cents AS charge, ccn, facility, city,
+    medicare_allowed_cents AS allowed
+  FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
 /** Statements take the code as $1, the state as $2 and the limit as the last. No index: they made both slower here. */
 async function statementsFor(database: DuckDBConnection, where: string, parameters: number) {
   // A hundredth of a cent is the smallest difference, so that the tiny addition only mends floating point.
-  const halfUp = (cents: string) => `floor(${cents} + 0.500001)::INTEGER`;
-  const shares = percents.map((percent) => percent / 100).join(", ");
+  const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;
+  const shares = Object.values(percentiles).map((percent) => percent / 100);
+  const charges = Object.keys(percentiles).map((name, i) => halfUp(`charges[${i + 1}]`, name));
   return {
     summary: await database.prepare(
-      `SELECT name, facilities::INTEGER, low, high, ((200 * high::BIGINT + low) // (2 * low))::INTEGER,
-         ${percents.map((_, i) => halfUp(`charges[${i + 1}]`)).join(", ")}, ${halfUp("allowed")}
+      `SELECT name, facilities::INTEGER AS facilities, low / 100 AS min_charge, high / 100 AS max_charge,
+         ((200 * high::BIGINT + low) // (2 * low)) / 100 AS spread, ${charges}, ${halfUp("allowed", "median_allowed")}
        FROM (SELECT any_value(name) AS name, count(*) AS facilities, min(charge) AS low, max(charge) AS high,
                quantile_cont(charge::DOUBLE, [${shares}]) AS charges, quantile_cont(allowed::DOUBLE, 0.5) AS allowed
              FROM prices WHERE ${where})
        WHERE facilities > 0`,
     ),
     rows: await database.prepare(
-      `SELECT facility, city, state, ccn, charge, allowed FROM prices
-       WHERE ${where} ORDER BY charge, ccn LIMIT $${parameters + 1}`,
+      `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
+       FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT $${parameters + 1}`,
     ),
   };
 }
@@ -45,7 +40,7 @@ const ofState = await statementsFor(connection, "code = $1 AND state = $2", 2);
 async function read(statement: DuckDBPreparedStatement, given: readonly string[], limit?: number) {
   for (const [i, value] of given.entries()) statement.bindVarchar(i + 1, value);
   if (limit !== undefined) statement.bindInteger(given.length + 1, limit);
-  return (await statement.runAndReadAll()).getRows();
+  return (await statement.runAndReadAll()).getRowObjects();
 }
 
 async function find(query: Query): Promise<object | undefined> {
@@ -53,25 +48,9 @@ async function find(query: Query): Promise<object | undefined> {
   const given = query.state === null ? [query.procedure] : [query.procedure, query.state];
   const [totals] = await read(statements.summary, given);
   if (totals === undefined) return undefined;
-  const [name, facilities, minCharge, maxCharge, spread, ...amounts] = totals;
+  const { name, ...summary } = totals;
   const rows = await read(statements.rows, given, query.limit);
-  return pricesAnswer(image, query, {
-    name: String(name),
-    facilities: Number(facilities),
-    minCharge: Number(minCharge),
-    maxCharge: Number(maxCharge),
-    spread: Number(spread),
-    charges: amounts.slice(0, percents.length).map(Number),
-    medianAllowed: Number(amounts[percents.length]),
-    rows: rows.map(([facility, city, state, ccn, charge, allowed]) => ({
-      facility: String(facility),
-      city: String(city),
-      state: String(state),
-      ccn: String(ccn),
-      charge: Number(charge),
-      allowed: Number(allowed),
-    })),
-  });
+  return pricesAnswer(image, query, name, { ...summary, facilities: Number(summary.facilities) }, rows);
 }
 
 // One connection does one query at a time; more of them gain nothing on one core.

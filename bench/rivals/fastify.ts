@@ -1,43 +1,30 @@
 import { fastify } from "fastify";
 import { stateCodes } from "../../engine/index.ts";
-import { announce, type Headers, pricesPath, type Query } from "./rival.ts";
+import { announce, type Headers, percentiles, portOf, pricesPath, type Query } from "./rival.ts";
 
 const object = (properties: Record<string, object>) => ({ type: "object", properties });
-const number = { type: "number" };
-const string = { type: "string" };
+const all = (type: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, { type }]));
 /** With a schema, Fastify compiles the code that writes an answer. */
 const response = object({
-  procedure: object({ code: string, name: string }),
-  scope: object({ state: string }),
+  procedure: object(all("string", "code", "name")),
+  scope: object(all("string", "state")),
   summary: object({
-    facilities: number,
-    median_charge: number,
-    min_charge: number,
-    max_charge: number,
-    spread: number,
-    p10_charge: number,
-    p25_charge: number,
-    p75_charge: number,
-    p90_charge: number,
-    median_allowed: number,
+    ...all("number", "facilities", "min_charge", "max_charge", "spread", "median_allowed"),
+    ...all("number", ...Object.keys(percentiles)),
   }),
   data: {
     type: "array",
     items: object({
-      facility: string,
-      city: string,
-      state: string,
-      ccn: string,
-      submitted_charge: number,
-      medicare_allowed: number,
+      ...all("string", "facility", "city", "state", "ccn"),
+      ...all("number", "submitted_charge", "medicare_allowed"),
     }),
   },
-  source: object({ data_year: number, data_version: string, caveat: string }),
+  source: object({ ...all("number", "data_year"), ...all("string", "data_version", "caveat") }),
   next: { type: ["string", "null"] },
 });
 const querystring = {
   ...object({
-    procedure: string,
+    procedure: { type: "string" },
     state: { type: "string", enum: stateCodes },
     limit: { type: "integer", minimum: 1, maximum: 50, default: 25 },
   }),
@@ -62,7 +49,5 @@ export async function serveWithFastify(
     },
   );
   await app.listen({ host: "127.0.0.1", port: 0 });
-  const address = app.server.address();
-  if (address === null || typeof address === "string") throw new Error(`listening on ${address}`);
-  announce(address.port);
+  announce(portOf(app.server));
 }

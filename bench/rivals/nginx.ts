@@ -1,18 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Headers, pricesPath } from "./rival.ts";
+import type { Constant } from "../servers.ts";
+import { pricesPath } from "./rival.ts";
 
 /** nginx sends one answer as a static file. @returns the configuration's path */
-export function writeNginx(
-  folder: string,
-  port: number,
-  core: number | undefined,
-  headers: Headers,
-  body: Uint8Array,
-): string {
+export function writeNginx(folder: string, port: number, core: number | undefined, sent: Constant): string {
   const file = join(folder, "root", pricesPath);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, body);
+  writeFileSync(file, sent.body);
   const configuration = join(folder, "nginx.conf");
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   writeFileSync(
@@ -39,7 +34,7 @@ ${temporary.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join("\n
   server {
     listen 127.0.0.1:${port} backlog=4096;
     root ${join(folder, "root")};
-${headers.map((header) => `    ${directive(header)}`).join("\n")}
+${sent.headers.map((header) => `    ${directive(header)}`).join("\n")}
   }
 }
 `,

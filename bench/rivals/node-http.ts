@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { encodePrices, findGroup, groupSize } from "../../engine/index.ts";
-import { announce, loadSnapshot, nextPage, pricesPath, readSettings } from "./rival.ts";
+import { announce, loadSnapshot, nextPage, portOf, pricesPath, readSettings } from "./rival.ts";
 
 /** Node's own HTTP server with the service's engine: what is left to gain in the HTTP layer alone. */
 
@@ -25,8 +25,4 @@ const server = createServer((request, response) => {
   response.writeHead(200, [...headers, "Content-Length", String(body.length)]).end(body);
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`listening on ${address}`);
-  announce(address.port);
-});
+server.listen(0, "127.0.0.1", () => announce(portOf(server)));

@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   until,
 } from "../server.ts";
+import { memoryBytes } from "../support/memory.ts";
 
 /** A server in a container of 1 GiB: beyond that the system kills it. */
 
@@ -69,8 +70,8 @@ test("a server that has 1 GiB refuses every hostile file and goes on", { timeout
     assert.equal((await call({ api, key }, `GET ${pricesPath}?procedure=5072`)).status, 200);
     return refusals() === files.length;
   });
-  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${server.pid}/status`, "utf8"))?.[1];
-  t.diagnostic(`${Math.round(Number(peak) / 1024)} MiB at most`);
+  const peakBytes = memoryBytes("VmHWM", server.pid);
+  t.diagnostic(`${Math.round(peakBytes / 2 ** 20)} MiB at most`);
   server.signal("SIGTERM");
   assert.equal((await server.finished()).code, 0);
 });

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { type Random, seededRandom } from "../fixtures.ts";
+import { memoryBytes } from "../support/memory.ts";
 
 /** Sizes of long trials, from the environment: they run for minutes at night and for seconds with every change. */
 
@@ -23,7 +23,5 @@ export function trialRandom(t: TestContext): Random {
 
 /** Resident memory of a process. */
 export function residentMb(pid: number): number {
-  const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  if (kb === undefined) throw new Error(`process ${pid} has no resident memory`);
-  return Number(kb) / 1024;
+  return memoryBytes("VmRSS", pid) / 2 ** 20;
 }
