@@ -123,7 +123,7 @@ export class SnapshotFolder {
   beginServing(): void {
     const { registry } = this.#with;
     const enter = () => {
-      for (const { describe } of this.images()) this.#register(describe);
+      for (const { description } of this.images()) this.#register(description);
     };
     consulted(() => registry.atomically(enter));
     this.#isServing = true;
