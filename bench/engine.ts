@@ -13,16 +13,16 @@ import {
   search,
   textOf,
 } from "../engine/index.ts";
-import { headerNames, type RequestHead } from "../server/answer.ts";
-import { decodeCursor, pagesPath, pathOfPage } from "../server/cursor.ts";
-import { Directory } from "../server/directory.ts";
-import { endpoints } from "../server/endpoints.ts";
-import { generateKey, hashKey, KeyTable } from "../server/keys.ts";
-import { Limits, monthOf } from "../server/limits.ts";
-import { maxBurst, maxQuota } from "../server/plans.ts";
-import { groupOfUsual, readUsual } from "../server/prices.ts";
-import { checkParameters, parseQuery } from "../server/query.ts";
-import { Service } from "../server/service.ts";
+import { generateKey, hashKey, KeyTable } from "../server/accounts/keys.ts";
+import { Limits, monthOf } from "../server/accounts/limits.ts";
+import { Directory } from "../server/accounts/names.ts";
+import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";
+import { endpoints } from "../server/api/endpoints.ts";
+import { checkParameters, parseQuery } from "../server/api/parameters.ts";
+import { groupOfUsual, readUsual } from "../server/api/price-key.ts";
+import { headerNames, type RequestHead } from "../server/serving/reply.ts";
+import { Service } from "../server/serving/service.ts";
+import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits } from "./figures.ts";
 import { smoke } from "./options.ts";

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
 import type { Image, Snapshot } from "../engine/index.ts";
-import { generateKey } from "../server/keys.ts";
+import { generateKey } from "../server/accounts/keys.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { allPriceTargets, drawZipf, hotTarget, searchTargets } from "./requests.ts";
 import type { Kind } from "./servers.ts";

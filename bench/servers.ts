@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
-import { maxBurst, maxQuota } from "../server/plans.ts";
+import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { run } from "./measure.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import { freePort, type Headers, type RivalSettings } from "./rivals/rival.ts";
@@ -59,7 +59,7 @@ export async function prepareGround(folder: string, rows: number, years = [2023,
       encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
     ),
   );
-  const command = [process.execPath, join(repository, "server/keys-command.ts"), "create"];
+  const command = [process.execPath, join(repository, "server/commands/keys.ts"), "create"];
   const account = ["--account", "bench", "--plan", "enterprise"];
   const ceilings = ["--burst", String(maxBurst), "--quota", String(maxQuota)];
   const stateDir = join(folder, "state");

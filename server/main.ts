@@ -1,4 +1,4 @@
 /** The entry. All that a server consists of takes a while to load, so the signals come before it. */
-import "./signals.ts";
+import "./control/signals.ts";
 
-await import("./control.ts");
+await import("./control/thread.ts");

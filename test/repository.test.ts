@@ -70,7 +70,7 @@ test("uWebSockets.js is imported in one file of the product", () => {
   const users = ["engine", "server", "datasets"].flatMap((folder) =>
     importing(folder, (specifier) => specifier === "uWebSockets.js"),
   );
-  assert.deepEqual(users, ["server/http.ts imports uWebSockets.js"]);
+  assert.deepEqual(users, ["server/serving/listener.ts imports uWebSockets.js"]);
 });
 
 test("dependencies have exact versions", () => {

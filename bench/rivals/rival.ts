@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } from "../../engine/index.ts";
-import { pathOfPage } from "../../server/cursor.ts";
+import { pathOfPage } from "../../server/api/cursor.ts";
 
 /** What the rivals share. They check no keys and no ceilings, which is to their advantage. */
 

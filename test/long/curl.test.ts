@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { datasetsFolder, startServer, type TestServer } from "../server.ts";
+import { datasetsFolder, startServer, type TestServer } from "../support/server.ts";
 
 /** What a person with curl sees. It needs curl, so it isn't part of `npm test`. */
 

@@ -3,8 +3,8 @@ import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Random } from "../fixtures.ts";
-import { call, pricesPath, requestText, startServer, type TestServer, until } from "../server.ts";
+import type { Random } from "../support/fixtures.ts";
+import { call, pricesPath, requestText, startServer, type TestServer, until } from "../support/server.ts";
 import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
 
 /** Floods of requests by clients that reset, stall or end their connections at any moment leave the server as it was. */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { generateKey } from "../../server/keys.ts";
-import { checkAnswer, openapiDocument, operationsOf } from "../answers.ts";
-import { seededRandom } from "../fixtures.ts";
-import { type Exchange, exchange, type FuzzKeys, type Message } from "../fuzz-requests.ts";
+import { generateKey } from "../../server/accounts/keys.ts";
+import { checkAnswer, openapiDocument, operationsOf } from "../support/answers.ts";
+import { seededRandom } from "../support/fixtures.ts";
+import { type Exchange, exchange, type FuzzKeys, type Message } from "../support/fuzz-requests.ts";
 import {
   Answer,
   call,
@@ -14,7 +14,7 @@ import {
   pricesPath,
   startServer,
   temporaryFolder,
-} from "../server.ts";
+} from "../support/server.ts";
 import { residentMb } from "./trial.ts";
 
 const requests = Number(process.env.FUZZ_REQUESTS || 20_000);

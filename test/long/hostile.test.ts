@@ -3,10 +3,10 @@ import { utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { decodeSnapshot, versionName } from "../../engine/index.ts";
-import { honestSpec, hostileFiles } from "../hostile-files.ts";
-import type { LoadsReport } from "../hostile-loads.ts";
-import { fileOfSpec } from "../parquet-file.ts";
-import { Running, temporaryFolder } from "../server.ts";
+import { honestSpec, hostileFiles } from "../support/hostile-files.ts";
+import type { LoadsReport } from "../support/hostile-loads.ts";
+import { fileOfSpec } from "../support/parquet-file.ts";
+import { Running, temporaryFolder } from "../support/server.ts";
 
 /** Files that lie about their sizes: what they cost before they are refused. */
 
@@ -25,7 +25,7 @@ async function loaded(some: { name: string; bytes: Uint8Array }[], maxBytes: num
     utimesSync(path.join(folder, name), longAgo, longAgo);
   }
   const args = [folder, temporaryFolder(), String(maxBytes)];
-  const { code, stdout, stderr } = await new Running("test/hostile-loads.ts", args, {}).finished();
+  const { code, stdout, stderr } = await new Running("test/support/hostile-loads.ts", args, {}).finished();
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout);
 }

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { monthName, monthOf } from "../../server/limits.ts";
-import { Store } from "../../server/store.ts";
-import { snapshotOf, testProvenance } from "../fixtures.ts";
+import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { Store } from "../../server/store/store.ts";
+import { snapshotOf, testProvenance } from "../support/fixtures.ts";
 import {
   ample,
   Connection,
@@ -20,7 +20,7 @@ import {
   spawnServer,
   temporaryFolder,
   until,
-} from "../server.ts";
+} from "../support/server.ts";
 import { killRounds, trialRandom } from "./trial.ts";
 
 const connections = 16;

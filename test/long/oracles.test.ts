@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { sealSnapshot } from "../../engine/index.ts";
-import { compared, comparePrices } from "../compared-prices.ts";
-import { compareEverything } from "../endpoint-oracle.ts";
-import { randomSnapshot } from "../fixtures.ts";
+import { compared, comparePrices } from "../support/compared-prices.ts";
+import { compareEverything } from "../support/endpoint-oracle.ts";
+import { randomSnapshot } from "../support/fixtures.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
 /** Every answer on many snapshots, and on one of full size, against oracles of our own and DuckDB. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
-import { listenAlone } from "../../server/port.ts";
-import { currentOnly, datasetsFolder, spawnServer, temporaryFolder, until } from "../server.ts";
+import { listenAlone } from "../../server/control/port.ts";
+import { currentOnly, datasetsFolder, spawnServer, temporaryFolder, until } from "../support/server.ts";
 import { sizeFrom } from "./trial.ts";
 
 /** Servers share a port among their threads, and with nobody else. */
@@ -14,7 +14,7 @@ const races = sizeFrom("PORT_RACES", 200);
 async function contender(host: string, port: number): Promise<{ won: boolean; stop(): void }> {
   const script = `
     import * as uws from "uWebSockets.js";
-    import { listenAlone } from "${new URL("../../server/port.ts", import.meta.url).href}";
+    import { listenAlone } from "${new URL("../../server/control/port.ts", import.meta.url).href}";
     try {
       await listenAlone("${host}", ${port}, (free) => new Promise((resolve, reject) => {
         uws.App().any("/*", (res) => void res.end()).listen("${host}", free, (socket) => (socket ? resolve() : reject()));

@@ -3,9 +3,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { seededRandom } from "../fixtures.ts";
-import { datasetsFolder, ready, spawnServer, temporaryFolder, until } from "../server.ts";
-import { preloaded, takesSignals, trialOfStops } from "../stopping.ts";
+import { seededRandom } from "../support/fixtures.ts";
+import { datasetsFolder, ready, spawnServer, temporaryFolder, until } from "../support/server.ts";
+import { preloaded, takesSignals, trialOfStops } from "../support/stopping.ts";
 
 /** How a server ends: by signals at any moment, as the first process of a container, and when a thread of it dies. */
 

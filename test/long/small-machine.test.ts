@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { hostileFiles } from "../hostile-files.ts";
+import { hostileFiles } from "../support/hostile-files.ts";
+import { memoryBytes } from "../support/memory.ts";
 import {
   call,
   createKey,
@@ -12,8 +13,7 @@ import {
   ready,
   temporaryFolder,
   until,
-} from "../server.ts";
-import { memoryBytes } from "../support/memory.ts";
+} from "../support/server.ts";
 
 /** A server in a container of 1 GiB: beyond that the system kills it. */
 

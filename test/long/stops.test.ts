@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Store } from "../../server/store.ts";
+import { Store } from "../../server/store/store.ts";
 import {
   call,
   createKey,
@@ -10,8 +10,8 @@ import {
   ready,
   spawnServer,
   temporaryFolder,
-} from "../server.ts";
-import { preloaded, trialOfStops } from "../stopping.ts";
+} from "../support/server.ts";
+import { preloaded, trialOfStops } from "../support/stopping.ts";
 import { killRounds, trialRandom } from "./trial.ts";
 
 /** Signals at many moments. Rounds: KILL_ROUNDS. */

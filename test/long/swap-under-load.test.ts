@@ -8,10 +8,10 @@ import { Worker } from "node:worker_threads";
 import * as v from "valibot";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
-import { monthName, monthOf } from "../../server/limits.ts";
-import { Store } from "../../server/store.ts";
-import { naivePrices } from "../oracle.ts";
-import { startServer, type TestServer, temporaryFolder, until } from "../server.ts";
+import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { Store } from "../../server/store/store.ts";
+import { naivePrices } from "../support/oracle.ts";
+import { startServer, type TestServer, temporaryFolder, until } from "../support/server.ts";
 import type { FromLoad, LoadOptions, Served, ToLoad } from "./load.ts";
 import { residentMb, trialRandom, trialSeconds } from "./trial.ts";
 

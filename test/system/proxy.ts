@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { allEndpoints } from "../../server/openapi.ts";
+import { allEndpoints } from "../../server/api/openapi.ts";
 import {
   type Answer,
   Connection,
@@ -16,7 +16,7 @@ import {
   type TestServer,
   temporaryFolder,
   until,
-} from "../server.ts";
+} from "../support/server.ts";
 
 /** What every proxy in front of the service has to do, with the block that the README shows for it. */
 

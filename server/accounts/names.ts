@@ -1,0 +1,31 @@
+import { type Plan, planNames } from "../shared/plans.ts";
+import { maxAccounts } from "./limits.ts";
+
+/** Printable ASCII, so that a name has as many bytes as characters. */
+export const maxNameLength = 64;
+const cellBytes = 2 + maxNameLength;
+
+/** Names and plans by account slot, in shared memory, for answers that show them. A cell is plan, length, name. */
+export class Directory {
+  readonly buffer: SharedArrayBuffer;
+  readonly #bytes: Uint8Array;
+
+  constructor(buffer = new SharedArrayBuffer(maxAccounts * cellBytes)) {
+    this.buffer = buffer;
+    this.#bytes = new Uint8Array(buffer);
+  }
+
+  put(slot: number, name: string, plan: Plan): void {
+    const at = slot * cellBytes;
+    const text = Buffer.from(name, "latin1");
+    this.#bytes.set(text, at + 2);
+    this.#bytes[at + 1] = text.length;
+    this.#bytes[at] = planNames.indexOf(plan);
+  }
+
+  get(slot: number): { name: string; plan: Plan } {
+    const at = slot * cellBytes;
+    const text = this.#bytes.slice(at + 2, at + 2 + this.#bytes[at + 1]);
+    return { name: Buffer.from(text).toString("latin1"), plan: planNames[this.#bytes[at]] };
+  }
+}

@@ -1,0 +1,189 @@
+import { reached, recordEvents } from "../notices/quota-events.ts";
+import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
+import type { KeyTable } from "./keys.ts";
+import { type Limits, monthName, monthOf } from "./limits.ts";
+import type { Directory } from "./names.ts";
+
+/** Requests of an account in a month. */
+interface Count {
+  month: number;
+  /** What was seen last; where serving threads count, there may be more by now. */
+  used: number;
+  /** What the database holds. */
+  saved: number;
+  /** The account's quota then; of a month that is over, another says nothing any more. */
+  quota: number;
+  /** The threshold that this quota's events are recorded up to. */
+  recorded: number;
+}
+
+interface Known {
+  account: Account;
+  slot: number;
+  /** Of the even and the odd month that its counters have. */
+  counts: Count[];
+}
+
+/**
+ * Serving threads hold the counts of two months, that of so long ago and the one after: the month around its start,
+ * and before its end the next one. So a clock that jumps by less finds its month at hand.
+ */
+const lookBackMs = 14 * 86_400_000;
+/** Counts that can't be saved wait for a disk or a database that fails; for so many months beside those that are served. */
+const maxUnsavedMonths = 24;
+
+/** Keeps the shared tables of keys and limits in step with the database, in the control thread. */
+export class Accounts {
+  readonly #store: Store;
+  readonly #keys: KeyTable;
+  readonly #limits: Limits;
+  readonly #directory: Directory;
+  readonly #known = new Map<number, Known>();
+  /** The earlier one of the two months that are served. */
+  #month: number;
+  /** Counts of months that aren't served any more, and not saved yet. */
+  readonly #unsaved = new Map<number, Map<Known, Count>>();
+  #changes = "";
+  #taken: Changes = { accounts: 0, keys: 0 };
+  /** Whether the database has this server's word on what it has taken over. */
+  #gaveWord = false;
+
+  constructor(store: Store, keys: KeyTable, limits: Limits, directory: Directory, nowMs: number) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#limits = limits;
+    this.#directory = directory;
+    this.#month = firstMonth(nowMs);
+    const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
+    this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
+  }
+
+  /** Takes over what other processes have written since the last call. */
+  refresh(): void {
+    this.#refresh((account, month) => this.#store.used(account, monthName(month)));
+  }
+
+  /** Gives the commands that wait for it the word that what they have written is taken over. */
+  giveWord(): void {
+    if (this.#gaveWord) return;
+    this.#store.obey(this.#taken);
+    this.#gaveWord = true;
+  }
+
+  #refresh(savedUse: (account: number, month: number) => number): void {
+    const changes = this.#store.changes();
+    if (changes === this.#changes) return;
+    this.#store.consistently(() => this.#read(savedUse));
+    this.#changes = changes;
+    this.#gaveWord = false;
+  }
+
+  #read(savedUse: (account: number, month: number) => number): void {
+    for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
+      const known = this.#known.get(account.id) ?? { account, slot: this.#known.size, counts: [] };
+      known.account = account;
+      this.#limits.configure(known.slot, account.burst, account.quota);
+      this.#directory.put(known.slot, account.name, account.plan);
+      if (!this.#known.has(account.id))
+        for (const month of [this.#month, this.#month + 1])
+          this.#enter(known, month, savedUse(account.id, month));
+      this.#known.set(account.id, known);
+      this.#taken.accounts = changed;
+    }
+    for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
+      const known = this.#known.get(key.account);
+      if (known !== undefined) this.#keys.put(key, known.slot);
+      this.#taken.keys = changed;
+    }
+  }
+
+  /**
+   * Follows the clock: serves the counts of the months around it, whichever way it went. A month that comes back goes
+   * on with what was used in it.
+   *
+   * @throws Error when what was saved can't be read; the months that were served are served on then
+   */
+  enterMonths(nowMs: number): void {
+    const first = firstMonth(nowMs);
+    const isServed = (month: number) => month === this.#month || month === this.#month + 1;
+    const coming = [first, first + 1].filter((month) => !isServed(month));
+    if (coming.length === 0) return;
+    if (this.#unsaved.size > maxUnsavedMonths - coming.length)
+      throw new Error(
+        `counts of ${this.#unsaved.size} months wait to be saved: no other month's requests are admitted`,
+      );
+    const saved = coming.map((month) => this.#store.usage(monthName(month)));
+    for (const [i, month] of coming.entries())
+      for (const known of this.#known.values())
+        this.#enter(known, month, saved[i].get(known.account.id) ?? 0);
+    this.#month = first;
+  }
+
+  #enter(known: Known, month: number, saved: number): void {
+    const unsaved = this.#unsaved.get(month);
+    const count = unsaved?.get(known) ?? {
+      month,
+      used: saved,
+      saved,
+      quota: known.account.quota,
+      recorded: 0,
+    };
+    unsaved?.delete(known);
+    if (unsaved?.size === 0) this.#unsaved.delete(month);
+    const { used } = this.#limits.enter(known.slot, month, count.used);
+    const before: Count | undefined = known.counts[month & 1];
+    known.counts[month & 1] = count;
+    if (before === undefined || used === before.saved) return;
+    before.used = used;
+    const others = this.#unsaved.get(before.month) ?? new Map();
+    this.#unsaved.set(before.month, others.set(known, before));
+  }
+
+  /**
+   * Writes the counts that changed since the last call, of whatever month, and the events they bring. When it fails,
+   * nothing is taken for written, and the next call does it all.
+   *
+   * @returns the new events
+   */
+  save(nowMs: number): StoredEvent[] {
+    const thisMonth = monthOf(nowMs);
+    const due: { known: Known; count: Count; after: Count; isReached: boolean }[] = [];
+    const look = (known: Known, count: Count, used: number) => {
+      const quota = count.month < thisMonth ? count.quota : known.account.quota;
+      const recorded = quota === count.quota ? count.recorded : 0;
+      const highest = reached(used, quota);
+      const isReached = highest > recorded;
+      const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
+      if (used !== count.saved || isReached) due.push({ known, count, after, isReached });
+    };
+    for (const known of this.#known.values())
+      for (const count of known.counts)
+        look(known, count, this.#limits.used(known.slot, count.month) ?? count.used);
+    for (const others of this.#unsaved.values())
+      for (const [known, count] of others) look(known, count, count.used);
+    if (due.length === 0) return [];
+    const now = new Date(nowMs);
+    const events = this.#store.atomically(() =>
+      [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
+        const changed = counted.filter(({ count, after }) => after.used !== count.saved);
+        this.#store.saveUsage(
+          month,
+          changed.map(({ known, after }) => [known.account.id, after.used]),
+        );
+        return counted
+          .filter(({ isReached }) => isReached)
+          .flatMap(({ known, after }) =>
+            recordEvents(this.#store, { ...known.account, quota: after.quota }, month, after.used, now),
+          );
+      }),
+    );
+    for (const { count, after } of due) Object.assign(count, after);
+    this.#unsaved.clear();
+    return events;
+  }
+}
+
+/** The earlier one of the two months to serve at a time. */
+function firstMonth(nowMs: number): number {
+  return monthOf(nowMs - lookBackMs);
+}

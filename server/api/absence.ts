@@ -1,0 +1,75 @@
+import {
+  type Coverage,
+  coverageOf,
+  describeFacility,
+  type Image,
+  type RowCounts,
+  rowsOfFacility,
+  rowsOfProcedure,
+  rowsOfScope,
+  versionName,
+} from "../../engine/query.ts";
+import { ApiError, echo } from "./errors.ts";
+
+/** Says why there is no data: what isn't known at all, has no row, or has rows without a price. */
+
+/** A data version's gaps, as each thread works them out once: that looks at every facility. */
+const coverages = new WeakMap<Image, Coverage>();
+
+export function gapsOf(image: Image): Coverage {
+  let coverage = coverages.get(image);
+  if (coverage === undefined) {
+    coverage = coverageOf(image);
+    coverages.set(image, coverage);
+  }
+  return coverage;
+}
+
+/** Why there is no price list. */
+export function noPrices(image: Image, code: string, state: string | undefined): ApiError {
+  const procedure = image.procedureOf.get(code);
+  if (procedure === undefined) return notFound(image, `there is no procedure ${echo(code)}`);
+  const counts = rowsOfProcedure(image, procedure, state ?? null);
+  const reason = unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
+  return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
+}
+
+/** @param minFacilities that a procedure has to have to be in the list, which is empty */
+export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
+  const { pricedRows } = image.description.counts;
+  const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;
+  const what = `no procedure has ${facilities} with prices${inState(state)}`;
+  const isPriced = state === undefined ? pricedRows > 0 : gapsOf(image).states.includes(state);
+  if (isPriced) return notFound(image, what);
+  return notFound(image, what, unpriced(rowsOfScope(image, state ?? null)) ?? noRowsIn(image, state));
+}
+
+/** @param facility −1 where there is none of this CCN */
+export function noFacility(image: Image, ccn: string, facility: number): ApiError {
+  if (facility < 0) return notFound(image, `there is no facility ${echo(ccn)}`);
+  const { ccn: known, facility: name } = describeFacility(image, facility);
+  const reason = unpriced(rowsOfFacility(image, facility));
+  return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
+}
+
+/** @param what there isn't, in which data version is added */
+export function notFound({ description }: Image, what: string, reason?: string): ApiError {
+  const place = `${what} in data version ${versionName(description.provenance)}`;
+  return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
+}
+
+const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);
+
+/** Why rows have no price, where there are any. */
+function unpriced({ rows, suppressed }: RowCounts): string | undefined {
+  if (rows === 0) return undefined;
+  const kind =
+    suppressed === rows ? "suppressed" : suppressed === 0 ? "incomplete" : "suppressed or incomplete";
+  return rows === 1 ? `the only row is ${kind}` : `all ${rows} rows are ${kind}`;
+}
+
+/** Why a state has no rows at all, where it has none. */
+function noRowsIn(image: Image, state: string | undefined): string | undefined {
+  if (state === undefined || rowsOfScope(image, state).rows > 0) return undefined;
+  return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;
+}

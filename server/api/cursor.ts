@@ -1,0 +1,93 @@
+import { type Image, versionName } from "../../engine/query.ts";
+import { hashOf } from "./hash.ts";
+
+/** Where a page starts: opaque to clients, bound to one data version and its content. */
+interface Cursor {
+  version: string;
+  /** The start of the data's checksum. */
+  content: string;
+  /** Which endpoint's list. */
+  list: string;
+  offset: number;
+  /** The endpoint's parameters, as in a request. */
+  query: string;
+}
+
+export const pagesPath = "/api/v1/pages/";
+const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
+const checkBytes = 4;
+
+/** What a cursor calls the content of an image. */
+export function contentOf(image: Image): string {
+  return image.description.sha256.slice(0, 8);
+}
+
+/** Longer than any cursor: a query of 200 characters takes 2,400 bytes with all of them escaped. */
+const maxBytes = 4096;
+const bytes = new Uint8Array(maxBytes + 2);
+const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
+path.write(pagesPath, "latin1");
+
+/** What the cursors of one list begin with; that of the last list is at hand. It holds no image, which may be retired. */
+let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
+
+function startOf(image: Image, list: string): { length: number; check: number } {
+  if (start?.of === image.description && start.list === list) return start;
+  const text = `${versionName(image.description.provenance)}~${contentOf(image)}~${list}~`;
+  start = { of: image.description, list, length: text.length, check: write(text, 0) };
+  return start;
+}
+
+/**
+ * The path of a page. Written byte by byte, because most price lists have a next page, and by way of strings its path
+ * would cost as much as all their rows.
+ *
+ * @param query percent-encoded, so that it is ASCII and has no `~`
+ * @returns ASCII, valid until the next one
+ */
+export function pathOfPage(image: Image, list: string, offset: number, query: string): Buffer {
+  const { length, check } = startOf(image, list);
+  const rest = `${offset}~${query}`;
+  const textEnd = length + rest.length;
+  const end = textEnd + checkBytes;
+  if (end > maxBytes) throw new RangeError(`a cursor has ${end} bytes, expected at most ${maxBytes}`);
+  const whole = write(rest, length, check);
+  for (let i = 0; i < checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);
+  return path.subarray(0, writeBase64(end));
+}
+
+/** Writes text into `bytes`. @returns its hash, going on from that of what stands before */
+function write(text: string, at: number, before?: number): number {
+  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+  return hashOf(text, before);
+}
+
+const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+
+/** Writes the first `bytes` into `path` (RFC 4648, 5, without padding). @returns where it ends */
+function writeBase64(length: number): number {
+  let at = pagesPath.length;
+  // The last letter's spare bits are zero.
+  bytes[length] = 0;
+  bytes[length + 1] = 0;
+  for (let i = 0; i < length; i += 3) {
+    const three = (bytes[i] << 16) | (bytes[i + 1] << 8) | bytes[i + 2];
+    path[at] = digits[three >>> 18];
+    path[at + 1] = digits[(three >>> 12) & 63];
+    path[at + 2] = digits[(three >>> 6) & 63];
+    path[at + 3] = digits[three & 63];
+    at += 4;
+  }
+  return pagesPath.length + Math.ceil((length * 4) / 3);
+}
+
+/** @returns undefined when it isn't a cursor of ours, to the letter */
+export function decodeCursor(cursor: string): Cursor | undefined {
+  const decoded = Buffer.from(cursor, "base64url");
+  if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;
+  const text = decoded.toString("latin1", 0, decoded.length - checkBytes);
+  const found = pattern.exec(text);
+  if (found === null || hashOf(text) !== decoded.readInt32LE(text.length)) return undefined;
+  const [, version, content, list, offset, query] = found;
+  return { version, content, list, offset: Number(offset), query };
+}

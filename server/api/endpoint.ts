@@ -1,0 +1,77 @@
+import type * as v from "valibot";
+import type { Image } from "../../engine/query.ts";
+import type { ErrorType } from "./errors.ts";
+import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
+
+/** The data versions that are served. */
+export interface Versions {
+  /** Newest first; the first one is the current. */
+  images: readonly Image[];
+  byName: ReadonlyMap<string, Image>;
+  /** ISO times at which they were loaded. */
+  loadedAt: ReadonlyMap<string, string>;
+}
+
+/** The caller's account, as `/usage` shows it. */
+export interface Usage {
+  account: string;
+  plan: string;
+  period: { start: string; end: string };
+  quota: { limit: number; used: number; remaining: number };
+  burst: { limit: number };
+}
+
+/** What an endpoint answers from. */
+export interface Context {
+  versions: Versions;
+  /** The data version that the path or the cursor names, or the current one. */
+  image: Image;
+  /** The path's last segment, decoded, where the endpoint's path ends in a parameter. */
+  segment: string;
+  /** Rows before this page. */
+  offset: number;
+  /** Memory that an answer may be written to, which is valid until the next one then. */
+  scratch: Buffer;
+  usage(): Usage;
+}
+
+export interface Endpoint {
+  /** Below `/api/v1`; may end in a parameter, `/{name}`. */
+  path: string;
+  /** Names the operation in the OpenAPI document, and the list in cursors. */
+  name: string;
+  summary: string;
+  kind: "versioned" | "page" | "service";
+  /** The path's parameter, where it ends in one. */
+  segment: { name: string; description: string; example: string } | undefined;
+  parameters: v.ObjectSchema<Parameters, undefined>;
+  response: v.GenericSchema;
+  /** Errors it gives beside those that any request can meet. */
+  errors: readonly ErrorType[];
+  /**
+   * The body of a 200.
+   *
+   * @param query what stands behind the `?`, undecoded
+   * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
+   */
+  answer(context: Context, query: string): Uint8Array;
+}
+
+/** Ties an endpoint's answer to the type of its parameters. */
+export function endpoint<Schema extends Parameters>(
+  definition: Omit<Endpoint, "parameters" | "answer" | "segment"> & {
+    segment?: Endpoint["segment"];
+    parameters: v.ObjectSchema<Schema, undefined>;
+    answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
+  },
+): Endpoint {
+  return {
+    segment: undefined,
+    ...definition,
+    answer(context, query) {
+      const values = checkParameters(definition.parameters, parseQuery(query));
+      const answer = definition.answer(context, values);
+      return answer instanceof Uint8Array ? answer : Buffer.from(JSON.stringify(answer));
+    },
+  };
+}

@@ -1,0 +1,360 @@
+import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+import { plans } from "../shared/plans.ts";
+import { type Endpoint, endpoint } from "./endpoint.ts";
+import { endpoints } from "./endpoints.ts";
+import { type ErrorType, errorTypes } from "./errors.ts";
+
+/** The OpenAPI description of the API, made from the same table that routes and checks requests. */
+
+/** What the description says of each error: when it comes, and an example of its message. */
+const errors: Record<ErrorType, { when: string; retry: string; message: string; param?: string }> = {
+  missing_parameter: {
+    when: "A required parameter is absent or empty.",
+    retry: "no",
+    message: "the parameter procedure is required",
+    param: "procedure",
+  },
+  invalid_parameter: {
+    when: "A parameter is unknown, repeated, malformed, out of range or not recognised.",
+    retry: "no",
+    message: 'limit is "99", expected a whole number from 1 to 50',
+    param: "limit",
+  },
+  missing_api_key: {
+    when: "There is no `Authorization` header, or it has another scheme than Bearer.",
+    retry: "no",
+    message: 'an API key is required: send the header "Authorization: Bearer <API key>"',
+  },
+  invalid_api_key: {
+    when: "The key is malformed, unknown, revoked or expired.",
+    retry: "no",
+    message: "the API key isn't valid",
+  },
+  not_found: {
+    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
+    retry: "when the data is expected to appear",
+    message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
+  },
+  unknown_endpoint: {
+    when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
+    retry: "no",
+    message: 'there is no endpoint "/api/v1/prices"',
+  },
+  method_not_allowed: {
+    when: "The method is another than GET and HEAD.",
+    retry: "no",
+    message: "the method POST isn't allowed, only GET and HEAD",
+  },
+  rate_limit_exceeded: {
+    when: "The account's requests per second or per month are used up; the message says which.",
+    retry: "after `Retry-After` seconds",
+    message: "the account's requests per second are used up; retry in 1 s",
+  },
+  internal_error: {
+    when: "The service failed. The request doesn't count.",
+    retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
+    message: "the request failed; try again",
+  },
+};
+const allErrorTypes = Object.keys(errorTypes) as ErrorType[];
+const statusOf = (type: ErrorType) => errorTypes[type].slice(0, 3);
+
+const errorRows = allErrorTypes.map((type) => {
+  const { when, retry } = errors[type];
+  return `| ${statusOf(type)} | \`${type}\` | ${when} | ${retry} |`;
+});
+const planRows = Object.entries(plans).map(([plan, ceilings]) =>
+  ceilings === undefined
+    ? `| ${plan} | by agreement | by agreement |`
+    : `| ${plan} | ${ceilings.burst} | ${ceilings.quota.toLocaleString("en-US")} |`,
+);
+
+const description = `Medicare's public outpatient hospital charges: one row per hospital for a procedure group, with the charge that the hospital submits and the amount that Medicare allows. Amounts are US dollars.
+
+## Requests
+Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
+The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice.
+Fields may be added to answers at any time; none is removed or changes its type.
+
+## Keys and limits
+Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceilings belong to the account, whichever of its keys is used.
+
+| Plan | Requests per second | Requests per month (UTC) |
+|---|---|---|
+${planRows.join("\n")}
+
+Every answer has \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. Every request counts against the month, but those that are answered with 401, 429 or 500.
+
+## Errors
+An error has a \`type\`, which is stable, and a \`message\` for people, which may change at any time.
+
+| Status | Type | When | Retry |
+|---|---|---|---|
+${errorRows.join("\n")}
+
+## Pages
+Where there are more rows, \`next\` is the path of the next page, else null. All pages are of the data version of the first.
+
+## Data versions
+Paths without a version answer from the newest data. Below \`/api/v1/versions/{version}\` the same version gives the same bytes for ever; \`GET /api/v1/datasets\` lists the versions.
+
+## Caching and compression
+An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it.`;
+
+type JsonSchema = ReturnType<typeof toJsonSchema>;
+
+/** Where the conversion's own choice isn't right. */
+const conversion: ConversionConfig = {
+  target: "draft-2020-12",
+  typeMode: "output",
+  // What JSON Schema has no words for, as upper-casing, says so in its description.
+  errorMode: "ignore",
+  overrideAction: ({ valibotAction, jsonSchema }) =>
+    // Parameters are text; those that are parsed as numbers are digits only.
+    "operation" in valibotAction && valibotAction.operation === Number ? { type: "integer" } : jsonSchema,
+  overrideSchema({ valibotSchema, jsonSchema }) {
+    if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
+    const [inner] = jsonSchema.anyOf ?? [];
+    if (valibotSchema.type === "nullable" && typeof inner === "object" && typeof inner.type === "string")
+      return { ...inner, type: [inner.type, "null"] };
+    return jsonSchema;
+  },
+};
+
+const reference = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+const schemaName = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
+
+const errorSchema: JsonSchema = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      required: ["type", "message"],
+      properties: {
+        type: { type: "string", enum: allErrorTypes, description: "Stable: what to decide by." },
+        message: { type: "string", description: "For people; may change at any time." },
+        param: { type: "string", description: "The parameter at fault, where there is one." },
+      },
+    },
+  },
+};
+
+/** The schemas of the answers, and of every part of them that has a title, by name. */
+function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
+  const definitions = Object.fromEntries(entries.map(({ name, response }) => [schemaName(name), response]));
+  const { $defs = {} } = toJsonSchema(v.unknown(), {
+    ...conversion,
+    definitions,
+    overrideRef: ({ referenceId }) => reference("schemas", referenceId).$ref,
+  });
+  const schemas: Record<string, unknown> = { Error: errorSchema };
+  for (const [name, schema] of Object.entries($defs)) schemas[name] = withoutTitled(schema, schemas);
+  return schemas;
+}
+
+/** Moves what has a title to the schemas, and leaves a reference. */
+function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(part)) return part.map((item) => withoutTitled(item, schemas));
+  if (typeof part !== "object" || part === null) return part;
+  const inner = Object.entries(part).map(([key, value]) => [key, withoutTitled(value, schemas)]);
+  const schema: Record<string, unknown> = Object.fromEntries(inner);
+  const { title } = schema;
+  if (typeof title !== "string") return schema;
+  schemas[title] = schema;
+  return reference("schemas", title);
+}
+
+function queryParameter([name, schema]: [string, v.GenericSchema]) {
+  const converted = toJsonSchema(schema, conversion);
+  const { $schema: _, description, examples, default: given, ...rest } = converted;
+  const value = rest.type === "integer" && given !== undefined ? Number(given) : given;
+  return {
+    name,
+    in: "query",
+    required: schema.type !== "optional",
+    description,
+    schema: value === undefined ? rest : { ...rest, default: value },
+    ...(Array.isArray(examples) ? { example: examples[0] } : {}),
+  };
+}
+
+function parametersOf({ parameters, segment }: Endpoint, ofVersion: boolean) {
+  const inPath = { in: "path", required: true, schema: { type: "string", minLength: 1 } };
+  return [
+    ...(ofVersion ? [reference("parameters", "Version")] : []),
+    ...(segment === undefined ? [] : [{ ...inPath, ...segment }]),
+    ...Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter),
+    reference("parameters", "IfNoneMatch"),
+  ];
+}
+
+const header = (description: string, schema: object) => ({ description, required: true, schema });
+const text = { type: "string" };
+const headers = {
+  Remaining: header("Whole requests left in the month; 0 on 401 and 429.", { type: "integer", minimum: 0 }),
+  Reset: header(
+    "Unix seconds: the start of the next UTC month; when the burst is used up, the next second that accepts a request.",
+    { type: "integer", minimum: 0 },
+  ),
+  RetryAfter: header("Seconds to wait.", { type: "integer", minimum: 1 }),
+  Authenticate: header("The scheme to use.", { type: "string", const: "Bearer" }),
+  Allow: header("The methods there are.", { type: "string", const: "GET, HEAD" }),
+  ETag: header("Names these bytes; for If-None-Match.", { type: "string", pattern: '^"[!#-~]+"$' }),
+  CacheControl: header("Immutable where the path names an exact data version, or is a page.", {
+    type: "string",
+    enum: ["private, no-cache", "private, max-age=31536000, immutable"],
+  }),
+  Vary: header("What else the answer depends on.", text),
+  ContentEncoding: {
+    description: "Where the body is compressed.",
+    schema: { type: "string", enum: ["br", "gzip"] },
+  },
+};
+const limitHeaders = {
+  "X-RateLimit-Remaining": reference("headers", "Remaining"),
+  "X-RateLimit-Reset": reference("headers", "Reset"),
+};
+const cacheHeaders = {
+  ...limitHeaders,
+  ETag: reference("headers", "ETag"),
+  "Cache-Control": reference("headers", "CacheControl"),
+  Vary: reference("headers", "Vary"),
+};
+
+/** An answer with one of the errors, which all have the same status. */
+function errorResponse(types: readonly ErrorType[], ownHeaders: object = {}) {
+  return {
+    description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
+    headers: { ...limitHeaders, ...ownHeaders },
+    content: {
+      "application/json": {
+        schema: reference("schemas", "Error"),
+        examples: Object.fromEntries(types.map((type) => [type, reference("examples", type)])),
+      },
+    },
+  };
+}
+
+/** Errors that any request can meet, whatever its endpoint. */
+const responses = {
+  Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"], {
+    "WWW-Authenticate": reference("headers", "Authenticate"),
+  }),
+  MethodNotAllowed: errorResponse(["method_not_allowed"], { Allow: reference("headers", "Allow") }),
+  TooManyRequests: errorResponse(["rate_limit_exceeded"], {
+    "Retry-After": reference("headers", "RetryAfter"),
+  }),
+  InternalServerError: errorResponse(["internal_error"]),
+};
+
+function responsesOf({ name, errors: own, segment }: Endpoint, ofVersion: boolean) {
+  const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
+  if (ofVersion) possible.add("not_found");
+  if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
+  const of = (status: string) =>
+    allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
+  return {
+    "200": {
+      description: "The answer.",
+      headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
+      content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
+    },
+    "304": { description: "What If-None-Match names is still right.", headers: cacheHeaders },
+    "400": errorResponse(of("400")),
+    "401": reference("responses", "Unauthorized"),
+    ...(of("404").length > 0 ? { "404": errorResponse(of("404")) } : {}),
+    "405": reference("responses", "MethodNotAllowed"),
+    "429": reference("responses", "TooManyRequests"),
+    "500": reference("responses", "InternalServerError"),
+  };
+}
+
+function pathItem(entry: Endpoint, ofVersion: boolean) {
+  return {
+    get: {
+      operationId: ofVersion ? `${entry.name}OfVersion` : entry.name,
+      summary: ofVersion ? `${entry.summary}; from one data version` : entry.summary,
+      tags: [entry.kind === "service" ? "service" : "data"],
+      parameters: parametersOf(entry, ofVersion),
+      responses: responsesOf(entry, ofVersion),
+    },
+  };
+}
+
+function describe(entries: readonly Endpoint[]) {
+  const paths = entries.flatMap((entry) => [
+    [`/api/v1${entry.path}`, pathItem(entry, false)],
+    ...(entry.kind === "versioned"
+      ? [[`/api/v1/versions/{version}${entry.path}`, pathItem(entry, true)]]
+      : []),
+  ]);
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Healthcare Charge Query Service",
+      version: "1",
+      summary: "Medicare's public outpatient hospital charges, read only",
+      description,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ apiKey: [] }],
+    tags: [
+      { name: "data", description: "Charges, procedure groups and facilities" },
+      { name: "service", description: "About the service and the account" },
+    ],
+    paths: Object.fromEntries(paths),
+    components: {
+      securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "An API key, `hcq_…`" } },
+      parameters: {
+        Version: {
+          name: "version",
+          in: "path",
+          required: true,
+          description: "A data version such as 2024.1, or a year, which means its newest revision.",
+          schema: { type: "string", pattern: "^\\d{4}(\\.\\d+)?$" },
+          example: "2024.1",
+        },
+        IfNoneMatch: {
+          name: "If-None-Match",
+          in: "header",
+          description: "ETags of answers that the client has. Where one is still right, the answer is 304.",
+          schema: text,
+        },
+      },
+      headers,
+      responses,
+      examples: Object.fromEntries(
+        allErrorTypes.map((type) => {
+          const { when, message, param } = errors[type];
+          return [type, { summary: when, value: { error: { type, message, param } } }];
+        }),
+      ),
+      schemas: schemasOf(entries),
+    },
+  };
+}
+
+let document: Buffer | undefined;
+
+/** The description as it is sent. Made when it is first asked for: few threads ever need it. */
+export function openapiDocument(): Buffer {
+  document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
+  return document;
+}
+
+const openapi: Endpoint = endpoint({
+  path: "/openapi.json",
+  name: "openapi",
+  summary: "This description",
+  kind: "service",
+  parameters: v.object({}),
+  response: v.pipe(v.looseObject({ openapi: v.string() }), v.description("An OpenAPI 3.1 document.")),
+  errors: [],
+  answer: openapiDocument,
+});
+
+/** Every endpoint of the API. */
+export const allEndpoints: readonly Endpoint[] = [...endpoints, openapi];

@@ -1,0 +1,188 @@
+import * as v from "valibot";
+import { documentKinds } from "../../engine/query.ts";
+import { planNames } from "../shared/plans.ts";
+
+/** The shapes of answers. A title makes one a component of the OpenAPI document. */
+
+const text = (description: string, example: string) =>
+  v.pipe(v.string(), v.description(description), v.examples([example]));
+const dollars = (description: string) =>
+  v.pipe(v.number(), v.minValue(0), v.description(`${description}, in US dollars`));
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+const dataYear = v.pipe(count("Year of the charges"), v.examples([2024]));
+const dataVersion = text("Data version: year and revision", "2024.1");
+const caveat = v.pipe(v.string(), v.description("What to know before using the numbers"));
+const source = v.pipe(
+  v.object({ data_year: dataYear, data_version: dataVersion, caveat }),
+  v.title("Source"),
+  v.description("Where the numbers come from"),
+);
+const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
+const scope = v.pipe(
+  v.object({ state: text("A state code, or `national`", "national") }),
+  v.title("Scope"),
+  v.description("The part of the country that the answer is about"),
+);
+const procedureFields = {
+  code: text("APC code of the procedure group", "5072"),
+  name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
+};
+const facilityFields = {
+  ccn: text("CCN, Medicare's number of the facility", "050625"),
+  facility: text("Name of the facility", "Cedars-Sinai Medical Center"),
+  city: text("City", "Los Angeles"),
+  state: text("State code", "CA"),
+};
+const priceFields = {
+  submitted_charge: dollars("Average charge that the facility submitted"),
+  medicare_allowed: dollars("Average amount that Medicare allowed"),
+};
+const chargeFields = {
+  median_charge: dollars("Median charge"),
+  min_charge: dollars("Lowest charge"),
+  max_charge: dollars("Highest charge"),
+  spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
+};
+
+const standing = v.pipe(
+  v.object({
+    rank: v.pipe(count("1 is the lowest charge; equal charges share a rank"), v.minValue(1)),
+    facilities: count("Facilities that are compared, this one included"),
+    percentile: v.pipe(
+      v.number(),
+      v.minValue(0),
+      v.maxValue(100),
+      v.description("Share of the facilities that charge strictly less, 0 to 100, one decimal"),
+    ),
+    median_charge: dollars("Median charge of the facilities that are compared"),
+  }),
+  v.title("Standing"),
+  v.description("The facility's charge among those of the nation, or of its state"),
+);
+
+const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
+const time = v.pipe(v.string(), v.isoTimestamp());
+
+export const pricesShape = v.object({
+  procedure: v.object(procedureFields),
+  scope,
+  summary: v.pipe(
+    v.object({
+      facilities: count("Facilities that match"),
+      ...chargeFields,
+      p10_charge: dollars("10th percentile of the charges"),
+      p25_charge: dollars("25th percentile of the charges"),
+      p75_charge: dollars("75th percentile of the charges"),
+      p90_charge: dollars("90th percentile of the charges"),
+      median_allowed: dollars("Median allowed amount"),
+    }),
+    v.description("Over all facilities that match, not only those of this page"),
+  ),
+  data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
+  source,
+  next,
+});
+
+export const proceduresShape = v.object({
+  scope,
+  summary: v.object({ procedures: count("Procedure groups on all pages") }),
+  data: v.array(
+    v.pipe(
+      v.object({ ...procedureFields, facilities: count("Facilities with prices"), ...chargeFields }),
+      v.title("ProcedureVariation"),
+    ),
+  ),
+  source,
+  next,
+});
+
+export const facilityShape = v.object({
+  facility: v.object(facilityFields),
+  summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
+  data: v.array(
+    v.pipe(
+      v.object({ ...procedureFields, ...priceFields, national: standing, state: standing }),
+      v.title("ProcedurePrice"),
+    ),
+  ),
+  source,
+});
+
+const score = v.pipe(v.number(), v.description("The higher, the better; comparable within one answer"));
+
+export const searchShape = v.object({
+  query: v.object({ q: text("As it was asked", "springfield il"), type: v.picklist(documentKinds) }),
+  summary: v.object({ matches: count("Matches on all pages") }),
+  data: v.array(
+    v.variant("type", [
+      v.pipe(v.object({ type: v.literal("facility"), ...facilityFields, score }), v.title("FacilityMatch")),
+      v.pipe(
+        v.object({ type: v.literal("procedure"), ...procedureFields, score }),
+        v.title("ProcedureMatch"),
+      ),
+    ]),
+  ),
+  source,
+  next,
+});
+
+export const datasetsShape = v.object({
+  data: v.array(
+    v.pipe(
+      v.object({
+        id: text("Stable name of the dataset", "opps-2024.1"),
+        title: v.string(),
+        publisher: v.string(),
+        data_year: dataYear,
+        data_version: dataVersion,
+        status: v.pipe(
+          v.picklist(["current", "available", "superseded"]),
+          v.description("`current` answers without a version; `available` is the newest of an older year"),
+        ),
+        rows: count("All rows of the source"),
+        priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
+        suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
+        incomplete_rows: count("Other rows without prices, as with one amount only"),
+        facilities: count("Facilities in the source"),
+        procedures: count("Procedure groups in the source"),
+        released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
+        loaded_at: time,
+        sha256: v.pipe(sha256, v.description("Checksum of the content and of what is said of it here")),
+        content_sha256: v.pipe(
+          sha256,
+          v.description("Checksum of the rows alone: the same rows have the same, whatever the revision"),
+        ),
+        source_sha256: v.pipe(
+          v.nullable(sha256),
+          v.description("SHA-256 of the source file; null where it isn't known"),
+        ),
+        source_url: v.nullable(v.string()),
+        caveat,
+        coverage: v.object({
+          states: v.pipe(v.array(v.string()), v.description("State codes with prices")),
+          missing_states: v.array(
+            v.object({
+              state: text("State code", "MD"),
+              reason: text("Why", "hospitals there are outside the OPPS"),
+            }),
+          ),
+          procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),
+        }),
+      }),
+      v.title("Dataset"),
+    ),
+  ),
+});
+
+export const usageShape = v.object({
+  account: v.string(),
+  plan: v.picklist(planNames),
+  period: v.pipe(v.object({ start: time, end: time }), v.description("The month, in UTC")),
+  quota: v.object({
+    limit: count("Requests per month"),
+    used: count("Requests of this month, this one included"),
+    remaining: count("Requests left in this month"),
+  }),
+  burst: v.object({ limit: count("Requests per second") }),
+});

@@ -1,0 +1,84 @@
+import type { Image } from "../../engine/query.ts";
+import type { Endpoint, Versions } from "./endpoint.ts";
+import { ApiError, echo } from "./errors.ts";
+import { allEndpoints } from "./openapi.ts";
+import { decodeSegment } from "./parameters.ts";
+
+/** A request's target. */
+export interface Target {
+  endpoint: Endpoint;
+  /** The data version that the path names; null for the current one. */
+  version: string | null;
+  /** The path's last segment, where the endpoint takes one; else empty. */
+  segment: string;
+}
+
+const base = "/api/v1";
+const versionsBase = "/versions/";
+
+/** Endpoints by path; where a path ends in a parameter, by what stands before it. */
+const table: ReadonlyMap<string, Endpoint> = new Map(
+  allEndpoints.map((endpoint) => [endpoint.path.replace(/\{\w+\}$/, ""), endpoint]),
+);
+
+/**
+ * The endpoint of a path. What stands in the path for a parameter isn't decoded yet: an escaped slash parts nothing,
+ * and the method is checked before parameters are.
+ *
+ * @throws ApiError `unknown_endpoint`
+ */
+export function resolve(path: string): Target {
+  const target = path.startsWith(`${base}/`) ? find(path.slice(base.length), null) : undefined;
+  if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
+  return target;
+}
+
+/**
+ * The target with its parameters decoded.
+ *
+ * @throws ApiError `invalid_parameter`
+ */
+export function decodeTarget({ endpoint, version, segment }: Target): Target {
+  return {
+    endpoint,
+    version: version === null ? null : decodeSegment(version, "version"),
+    segment: decodeSegment(segment, endpoint.segment?.name ?? ""),
+  };
+}
+
+function find(path: string, version: string | null): Target | undefined {
+  const exact = table.get(path);
+  if (exact !== undefined && exact.segment === undefined) return allowed(exact, version, "");
+  if (version === null && path.startsWith(versionsBase)) {
+    const end = path.indexOf("/", versionsBase.length);
+    return end <= versionsBase.length
+      ? undefined
+      : find(path.slice(end), path.slice(versionsBase.length, end));
+  }
+  const start = path.lastIndexOf("/") + 1;
+  const parent = table.get(path.slice(0, start));
+  return parent === undefined || start === path.length
+    ? undefined
+    : allowed(parent, version, path.slice(start));
+}
+
+function allowed(endpoint: Endpoint, version: string | null, segment: string): Target | undefined {
+  return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
+}
+
+/**
+ * The image of a version's name, or of a bare year's newest revision.
+ *
+ * @throws ApiError `not_found`
+ */
+export function findVersion(versions: Versions, version: string | null): Image {
+  if (version === null) return versions.images[0];
+  const isYear = /^\d{4}$/.test(version);
+  // Newest first, so a year's first image is its newest revision.
+  const image = isYear
+    ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
+    : versions.byName.get(version);
+  if (image !== undefined) return image;
+  const loaded = [...versions.byName.keys()].join(", ");
+  throw new ApiError("not_found", `there is no data version ${echo(version)}; loaded are ${loaded}`);
+}

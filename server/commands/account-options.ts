@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import * as v from "valibot";
+import { DataError, shown } from "../../engine/query.ts";
+import { maxNameLength } from "../accounts/names.ts";
+import { wholeNumber } from "../api/parameters.ts";
+import { webhookFault } from "../notices/post.ts";
+import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
+import type { Account, NewAccount } from "../store/store.ts";
+
+/** What an operator says of an account, and what the account is by that. */
+
+const expectedName = `1 to ${maxNameLength} ASCII characters, none at the ends a space`;
+
+export const accountOptions = v.object({
+  account: v.pipe(
+    v.string(),
+    v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedName),
+    v.maxLength(maxNameLength, expectedName),
+  ),
+  plan: v.optional(v.picklist(planNames, `one of ${planNames.join(", ")}`)),
+  burst: v.optional(wholeNumber(1, maxBurst)),
+  quota: v.optional(wholeNumber(1, maxQuota)),
+  webhook: v.optional(v.string()),
+});
+export type AccountOptions = v.InferOutput<typeof accountOptions>;
+
+/** The options' usage, without the account's name. */
+export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none]`;
+
+/** An account's plan and ceilings after options: the plan's own, or an enterprise account's numbers. */
+function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
+  const name = plan ?? known?.plan;
+  if (name === undefined)
+    throw new DataError("--plan", "nothing", `a plan, because the account ${account} is new`);
+  const fixed = plans[name];
+  if (fixed !== undefined) {
+    if (burst !== undefined || quota !== undefined)
+      throw new DataError("--burst or --quota", "a number", `none for the plan ${name}, which has its own`);
+    return { plan: name, ...fixed };
+  }
+  const before = known?.plan === name ? known : undefined;
+  const numbers = { burst: burst ?? before?.burst, quota: quota ?? before?.quota };
+  if (numbers.burst === undefined || numbers.quota === undefined)
+    throw new DataError("--burst and --quota", "not both", `both for the plan ${name}`);
+  return { plan: name, burst: numbers.burst, quota: numbers.quota };
+}
+
+/** What a webhook's posts are signed with, by the Standard Webhooks specification. */
+export function newWebhookSecret(): string {
+  return `whsec_${randomBytes(24).toString("base64")}`;
+}
+
+/** The words that show a secret, which nothing shows a second time. */
+export function secretShown(secret: string): string {
+  return `webhook signing secret, shown this once: ${secret}\n`;
+}
+
+/** A webhook after options; a new address gets a new secret. */
+function webhook({ webhook: url }: AccountOptions, known: Account | undefined, allowLoopback: boolean) {
+  if (url === undefined || url === (known?.webhook ?? "none"))
+    return { webhook: known?.webhook ?? null, webhook_secret: known?.webhook_secret ?? null };
+  if (url === "none") return { webhook: null, webhook_secret: null };
+  const fault = webhookFault(url, allowLoopback);
+  if (fault !== undefined) throw new DataError("--webhook", shown(url), fault);
+  return { webhook: url, webhook_secret: newWebhookSecret() };
+}
+
+/**
+ * The account that options ask for.
+ *
+ * @param known the account of that name, if there is one: what the options don't name stays
+ * @throws DataError when the options don't go together
+ */
+export function accountAsked(
+  options: AccountOptions,
+  known: Account | undefined,
+  allowLoopback: boolean,
+): Omit<Account, "id"> {
+  const asked = {
+    name: options.account,
+    ...ceilings(options, known),
+    ...webhook(options, known, allowLoopback),
+  };
+  // An old secret belongs to the address it was made for.
+  const old = asked.webhook_secret === known?.webhook_secret ? known : undefined;
+  return {
+    ...asked,
+    webhook_old_secret: old?.webhook_old_secret ?? null,
+    webhook_old_secret_until: old?.webhook_old_secret_until ?? null,
+  };
+}
+
+/** What is told apart when an account is changed, as an operator reads it. */
+function described({ plan, burst, quota, webhook }: NewAccount): [what: string, value: string | number][] {
+  return [
+    ["plan", plan],
+    ["burst", burst],
+    ["quota", quota],
+    ["webhook", webhook ?? "none"],
+  ];
+}
+
+/** What differs between an account as it is and as it is asked for. */
+export function differences(before: NewAccount, after: NewAccount) {
+  const wanted = described(after);
+  return described(before)
+    .map(([what, value], i) => ({ what, before: value, after: wanted[i][1] }))
+    .filter((pair) => pair.before !== pair.after);
+}

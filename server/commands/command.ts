@@ -1,0 +1,212 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import * as v from "valibot";
+import { parsedArguments } from "../../datasets/arguments.ts";
+import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { wholeNumber } from "../api/parameters.ts";
+import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
+import { isServed } from "../store/lock.ts";
+import { checkServed } from "../store/state-files.ts";
+import { type Changes, Store } from "../store/store.ts";
+
+/** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
+
+/** So long a command waits for a running server; a server looks ten times a second. */
+const maxObeyMs = 3000;
+const askObeyedMs = 10;
+
+const maxOverlapHours = 8760;
+/** For how long what is replaced goes on beside what replaces it. */
+export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
+
+export interface Context {
+  store: Store;
+  settings: Settings;
+  now: Date;
+}
+
+/** What a command has to say, each ended by a line end: what was asked for, on stdout, and words about it, on stderr. */
+export interface Said {
+  result: string;
+  note?: string;
+}
+
+/** One of a command's words. */
+export interface Subcommand {
+  /** Its words and options, on one line. */
+  usage: string;
+  about: string;
+  /** Whether it may make the state's folder and database; any other on a missing one has a mistyped STATE_DIR. */
+  makesState?: boolean;
+  run(args: string[], context: Context): Said;
+}
+
+// A reader that has seen enough, such as head, is no fault.
+for (const stream of [process.stdout, process.stderr])
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") fail(`what the command says can't be written: ${error.message}`);
+  });
+
+function fail(message: string): void {
+  process.exitCode = 1;
+  process.stderr.write(`${message}\n`);
+}
+
+function helpOf(name: string, subcommands: [word: string, Subcommand][]): string {
+  const parts = subcommands.map(
+    ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
+  );
+  return `usage: npm run --silent ${name} -- COMMAND
+
+${parts.join("")}
+STATE_DIR names the folder of the state (default: var), whether a server runs on it or not.
+`;
+}
+
+/**
+ * Runs the process's words as an operator's command on the state database, as one transaction, and waits until a
+ * running server goes by it. A failure is one message on stderr and exit code 1, and changes nothing.
+ *
+ * @param name what npm calls the command
+ */
+export async function runCommand(name: string, subcommands: Record<string, Subcommand>): Promise<void> {
+  const words = process.argv.slice(2);
+  const [word, ...args] = words;
+  const subcommand = word !== undefined && Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
+  if (asksForHelp(words)) {
+    process.stdout.write(
+      helpOf(name, subcommand === undefined ? Object.entries(subcommands) : [[word, subcommand]]),
+    );
+    return;
+  }
+  try {
+    if (subcommand === undefined)
+      throw new DataError(
+        name,
+        word === undefined ? "no command" : `the command ${shown(word)}`,
+        `one of ${Object.keys(subcommands).join(", ")}; --help explains them`,
+      );
+    await run(subcommand, args);
+  } catch (error) {
+    fail(reasonOf(error));
+  }
+}
+
+async function run(subcommand: Subcommand, args: string[]): Promise<void> {
+  const settings = readSettings(process.env);
+  if (Array.isArray(settings)) throw new Error(settings.join("\n"));
+  const { stateDir } = settings;
+  checkServed(stateDir);
+  // A server whose database is gone doesn't see a new one.
+  const mayCreate = subcommand.makesState === true && !isServed(stateDir);
+  const isNew = !existsSync(join(stateDir, "state.sqlite"));
+  const store = Store.open(stateDir, { mayCreate });
+  // From here on an interruption ends the waiting only: what is stored is said.
+  const interruption = new AbortController();
+  const interrupt = () => interruption.abort();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, interrupt);
+  try {
+    const { said, changes } = transact(store, stateDir, () => {
+      const before = store.latest();
+      const said = subcommand.run(args, { store, settings, now: new Date() });
+      const changes = store.latest();
+      return { said, changes: reaches(before, changes) ? undefined : changes };
+    });
+    const doubt =
+      changes === undefined ? undefined : await doubtAbout(store, stateDir, changes, interruption.signal);
+    process.stdout.write(said.result);
+    if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
+    process.stderr.write(said.note ?? "");
+    if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
+    store.close();
+  }
+}
+
+/** @throws DataError when the database can't be written */
+function transact<Result>(store: Store, folder: string, work: () => Result): Result {
+  try {
+    return store.atomically(work);
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    throw new DataError(`state database in ${folder}`, error.message, "one that can be written");
+  }
+}
+
+const reaches = (done: Changes, wanted: Changes) =>
+  done.accounts >= wanted.accounts && done.keys >= wanted.keys;
+
+/** What an operator has to know when a running server doesn't go by what is stored; undefined when it does, or there is none. */
+async function doubtAbout(
+  store: Store,
+  folder: string,
+  changes: Changes,
+  interruption: AbortSignal,
+): Promise<string | undefined> {
+  const stored = "this is stored, but the running server";
+  try {
+    for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
+      if (reaches(store.obeyed(), changes) || !isServed(folder)) return undefined;
+      if (interruption.aborted) return `${stored} hasn't taken it over yet; it will when it can`;
+    }
+    return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;
+  } catch (error) {
+    return `${stored} can't be asked whether it has taken it over: ${reasonOf(error)}`;
+  }
+}
+
+/**
+ * Reads `--name value` options by a schema.
+ *
+ * @param command what the message is about
+ * @throws DataError when they aren't as the schema says
+ */
+export function readOptions<Entries extends v.ObjectEntries>(
+  command: string,
+  schema: v.ObjectSchema<Entries, undefined>,
+  args: string[],
+): v.InferOutput<typeof schema> {
+  const values = parseValues(command, args, Object.keys(schema.entries));
+  const parsed = v.safeParse(schema, values, { abortEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const name = v.getDotPath(issue) ?? "";
+  const given = values[name];
+  if (given === undefined) throw new DataError(`--${name}`, "nothing", "a value");
+  throw new DataError(`--${name}`, shown(given), issue.message);
+}
+
+function parseValues(command: string, args: string[], names: string[]): Record<string, string | undefined> {
+  const options = Object.fromEntries(names.map((name) => [name, { type: "string" } as const]));
+  return {
+    ...parsedArguments(command, { args, options }, `${optionsNamed(names)}, each with a value`).values,
+  };
+}
+
+export function optionsNamed(names: string[]): string {
+  return names.map((name) => `--${name}`).join(", ");
+}
+
+type Row<Column extends string> = Record<Column, string | number | null>;
+
+/**
+ * A list: with `--json` an array of its rows, else lines with a header, their fields parted by tabs.
+ *
+ * @param inWords a row as a line shows it; null is a dash
+ */
+export function listed<Column extends string, Given extends Row<Column>>(
+  command: string,
+  args: string[],
+  columns: readonly Column[],
+  rows: Given[],
+  inWords: (row: Given) => Row<Column> = (row) => row,
+): string {
+  if (args.length === 1 && args[0] === "--json") return `${JSON.stringify(rows, null, 2)}\n`;
+  if (args.length > 0) throw new DataError(command, shown(args.join(" ")), "--json or nothing more");
+  const header = columns.map((column) => column.replaceAll("_", " "));
+  const lines = rows.map(inWords).map((row) => columns.map((column) => row[column] ?? "-"));
+  return [header, ...lines].map((fields) => `${fields.join("\t")}\n`).join("");
+}

@@ -1,0 +1,253 @@
+import * as v from "valibot";
+import { DataError, shown } from "../../engine/query.ts";
+import { generateKey, hashKey } from "../accounts/keys.ts";
+import { monthName, monthOf } from "../accounts/limits.ts";
+import type { Account, Store, StoredKey } from "../store/store.ts";
+import {
+  type AccountOptions,
+  accountAsked,
+  accountOptions,
+  accountUsage,
+  differences,
+  secretShown,
+} from "./account-options.ts";
+import {
+  type Context,
+  listed,
+  optionsNamed,
+  overlapOptions,
+  readOptions,
+  runCommand,
+  type Said,
+} from "./command.ts";
+
+/** The operator's command for keys, and for making and changing the accounts that they belong to. */
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const expectedTime = "a time such as 2027-01-31T00:00:00Z";
+
+/** JavaScript takes the 30th of February for the 2nd of March. */
+function isTime(text: string): boolean {
+  const day = text.slice(0, 10);
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(Date.parse(text)) && midnight.toISOString().startsWith(day);
+}
+
+function time(expected: string) {
+  return v.pipe(
+    v.string(),
+    v.regex(isoTime, expected),
+    v.check(isTime, "a time that exists"),
+    v.transform((text) => new Date(text)),
+  );
+}
+
+const keyOptions = v.object({ ...accountOptions.entries, expires: v.optional(time(expectedTime)) });
+const expiryOptions = v.object({
+  at: v.union(
+    [
+      v.pipe(
+        v.literal("never"),
+        v.transform(() => null),
+      ),
+      time(expectedTime),
+    ],
+    `${expectedTime}, or never`,
+  ),
+});
+
+/** @throws DataError when a time is over */
+function checkToCome(option: string, at: Date, now: Date): void {
+  if (at <= now) throw new DataError(option, at.toISOString(), "a time to come");
+}
+
+/** The account that a new key is for: one of that name which is as the options say, or a new one. */
+function accountFor(options: AccountOptions, { store, settings, now }: Context) {
+  const known = store.account(options.account);
+  const wanted = accountAsked(options, known, settings.webhookAllowLoopback);
+  if (known === undefined) return { isNew: true, account: store.createAccount(wanted, now) };
+  const changes = differences(known, wanted);
+  if (changes.length > 0)
+    throw new DataError(
+      `account ${known.name}`,
+      changes.map(({ what, before }) => `${what} ${before}`).join(", "),
+      `${changes.map(({ what, after }) => `${what} ${after}`).join(", ")} as asked for: keys update changes an account, keys create takes it as it is`,
+    );
+  return { isNew: false, account: known };
+}
+
+function makeKey(store: Store, account: number, expires: Date | null, now: Date) {
+  const key = generateKey();
+  const id = store.createKey(account, hashKey(key), key.slice(-4), expires, now);
+  return { key, id };
+}
+
+const ceilingsOf = ({ plan, burst, quota }: Account) =>
+  `plan ${plan}, ${burst} requests per second, ${quota} per month`;
+const ending = (expires: Date | null) =>
+  expires === null ? "" : `, which expires at ${expires.toISOString()}`;
+
+function create(args: string[], context: Context): Said {
+  const { store, now } = context;
+  const { expires = null, ...options } = readOptions("keys create", keyOptions, args);
+  if (expires !== null) checkToCome("--expires", expires, now);
+  const { isNew, account } = accountFor(options, context);
+  const { key, id } = makeKey(store, account.id, expires, now);
+  const made = `key ${id}${ending(expires)}`;
+  const note = isNew
+    ? `made account ${account.name} (${ceilingsOf(account)}) and ${made}\n`
+    : `made ${made}, for account ${account.name} (${ceilingsOf(account)})\n`;
+  const secret = isNew && account.webhook_secret !== null ? secretShown(account.webhook_secret) : "";
+  return { result: `${key}\n`, note: note + secret };
+}
+
+function update(args: string[], { store, settings }: Context): Said {
+  const options = readOptions("keys update", accountOptions, args);
+  const { account: _, ...changeable } = accountOptions.entries;
+  if (Object.keys(options).length === 1)
+    throw new DataError(
+      `keys update of account ${options.account}`,
+      "nothing to change",
+      `one or more of ${optionsNamed(Object.keys(changeable))}`,
+    );
+  const known = store.account(options.account);
+  if (known === undefined)
+    throw new DataError(`account ${options.account}`, "none of that name", "one that exists");
+  const wanted = accountAsked(options, known, settings.webhookAllowLoopback);
+  const changes = differences(known, wanted).map(
+    ({ what, before, after }) => `${what} from ${before} to ${after}`,
+  );
+  if (changes.length === 0) return { result: `account ${known.name} is like that already\n` };
+  store.updateAccount({ id: known.id, ...wanted });
+  const secret = wanted.webhook_secret === known.webhook_secret ? null : wanted.webhook_secret;
+  return {
+    result: `changed account ${known.name}: ${changes.join(", ")}\n`,
+    note: secret === null ? "" : secretShown(secret),
+  };
+}
+
+function stateOf(key: StoredKey, now: Date): string {
+  if (key.revoked_at !== null) return "revoked";
+  return key.expires_at !== null && key.expires_at <= now.toISOString() ? "expired" : "active";
+}
+
+const columns = ["id", "account", "plan", "key", "state", "created", "expires", "revoked"] as const;
+
+function list(args: string[], { store, now }: Context): Said {
+  const keys = store.keys().map((key) => ({
+    id: key.id,
+    account: key.name,
+    plan: key.plan,
+    key: `…${key.last4}`,
+    state: stateOf(key, now),
+    created: key.created_at,
+    expires: key.expires_at,
+    revoked: key.revoked_at,
+  }));
+  const inWords = ({ expires, ...key }: (typeof keys)[number]) => ({ ...key, expires: expires ?? "never" });
+  return { result: listed("keys list", args, columns, keys, inWords) };
+}
+
+function findKey(store: Store, command: string, [id, ...more]: string[]): StoredKey & { name: string } {
+  if (id === undefined || more.length > 0 || !/^[1-9]\d{0,14}$/.test(id))
+    throw new DataError(
+      `keys ${command}`,
+      id === undefined ? "nothing" : shown([id, ...more].join(" ")),
+      "one key id from keys list",
+    );
+  const key = store.key(Number(id));
+  const name = key === undefined ? undefined : store.accountOf(key.account)?.name;
+  if (key === undefined || name === undefined)
+    throw new DataError(`key ${id}`, "none of that id", "one of keys list");
+  return { ...key, name };
+}
+
+function show(args: string[], { store, now }: Context): Said {
+  const key = findKey(store, "show", args);
+  const account = store.accountOf(key.account);
+  const month = monthName(monthOf(now.getTime()));
+  const fields = [
+    ["id", key.id],
+    ["key", `…${key.last4}`],
+    ["state", stateOf(key, now)],
+    ["created", key.created_at],
+    ["expires", key.expires_at ?? "never"],
+    ["revoked", key.revoked_at ?? "never"],
+    ["account", key.name],
+    ["plan", account?.plan],
+    ["burst", `${account?.burst} requests per second`],
+    ["quota", `${account?.quota} requests per month`],
+    ["used", `${store.usage(month).get(key.account) ?? 0} in ${month}`],
+    ["webhook", account?.webhook ?? "none"],
+  ];
+  return { result: fields.map((pair) => `${pair.join("\t")}\n`).join("") };
+}
+
+function revoke(args: string[], { store, now }: Context): Said {
+  const key = findKey(store, "revoke", args);
+  if (key.revoked_at !== null)
+    return { result: `key ${key.id} of account ${key.name} was revoked at ${key.revoked_at} already\n` };
+  store.revokeKey(key.id, now);
+  return { result: `revoked key ${key.id} of account ${key.name}\n` };
+}
+
+/** Changes when a key expires; one that has expired lives again. */
+function expire([id, ...args]: string[], { store, now }: Context): Said {
+  const key = findKey(store, "expire", id === undefined ? [] : [id]);
+  const { at } = readOptions("keys expire", expiryOptions, args);
+  if (at !== null) checkToCome("--at", at, now);
+  if (key.revoked_at !== null)
+    throw new DataError(`key ${key.id}`, "revoked", "one that is active or expired");
+  store.expireKey(key.id, at);
+  const when = at === null ? "never expires" : `expires at ${at.toISOString()}`;
+  return { result: `key ${key.id} of account ${key.name} ${when}\n` };
+}
+
+/** Makes a new key for the account of an old one, which ends after the overlap, if it doesn't before. */
+function rotate([id, ...args]: string[], { store, now }: Context): Said {
+  const old = findKey(store, "rotate", id === undefined ? [] : [id]);
+  const { overlap } = readOptions("keys rotate", overlapOptions, args);
+  if (stateOf(old, now) !== "active")
+    throw new DataError(`key ${old.id}`, stateOf(old, now), "an active one");
+  const expires = old.expires_at === null ? null : new Date(old.expires_at);
+  const { key, id: newId } = makeKey(store, old.account, expires, now);
+  const end = new Date(now.getTime() + overlap * 3_600_000);
+  if (overlap === 0) store.revokeKey(old.id, now);
+  else if (expires === null || end < expires) store.expireKey(old.id, end);
+  const last = expires === null || end < expires ? end : expires;
+  const oldEnds = overlap === 0 ? "is revoked" : `works until ${last.toISOString()}`;
+  return {
+    result: `${key}\n`,
+    note: `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${oldEnds}\n`,
+  };
+}
+
+await runCommand("keys", {
+  create: {
+    usage: `--account NAME ${accountUsage} [--expires ISO]`,
+    about:
+      "Makes a key and prints it, alone, on stdout. A new account needs --plan, and enterprise both numbers; a known one stays as it is.",
+    makesState: true,
+    run: create,
+  },
+  update: {
+    usage: `--account NAME ${accountUsage}`,
+    about:
+      "Changes an account's plan, numbers or webhook. A webhook at a new address gets a new signing secret.",
+    run: update,
+  },
+  list: { usage: "[--json]", about: "Lists the keys of all accounts.", run: list },
+  show: { usage: "ID", about: "Shows a key, its account's ceilings and their use.", run: show },
+  revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
+  expire: {
+    usage: "ID --at ISO|never",
+    about: "Changes when a key expires. One that has expired lives again.",
+    run: expire,
+  },
+  rotate: {
+    usage: "ID --overlap HOURS",
+    about:
+      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over.",
+    run: rotate,
+  },
+});

@@ -1,0 +1,76 @@
+import { once } from "node:events";
+import { createServer, type ListenOptions, type Server } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { reasonOf } from "../../engine/query.ts";
+
+/** Another server that starts on the same port is waited for so long. */
+const maxTurnMs = 10_000;
+const turnStepMs = 20;
+
+/**
+ * Finds the port that threads can share, and listens on it. Serving threads share theirs by SO_REUSEPORT, and so would
+ * two servers: each would get half of the other's requests. So a port is looked at without sharing first, by one server
+ * at a time.
+ *
+ * @param port 0 for any that is free
+ * @param listen done when the threads listen
+ * @throws Error when the port is taken or the address can't be listened on
+ */
+export async function listenAlone<Result>(
+  host: string,
+  port: number,
+  listen: (port: number) => Promise<Result>,
+): Promise<Result> {
+  for (;;) {
+    const free = await findFree(host, port);
+    const turn = await takeTurn(free);
+    try {
+      // Meanwhile another server may have come to listen there.
+      if ((await findFree(host, free, port === 0)) === free) return await listen(free);
+    } finally {
+      await close(turn);
+    }
+  }
+}
+
+/** A port that nobody listens on at this moment; 0 where that is asked for and it isn't so. */
+async function findFree(host: string, port: number, orNone = false): Promise<number> {
+  const probe = createServer();
+  try {
+    await listening(probe, { host, port, exclusive: true });
+  } catch (error) {
+    if (orNone) return 0;
+    throw new Error(`can't listen on ${host} port ${port}: ${reasonOf(error)}`);
+  }
+  const address = probe.address();
+  await close(probe);
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+/** Waits until no other server is starting on a port. The system ends a turn with the process that has it. */
+async function takeTurn(port: number): Promise<Server> {
+  for (let waitedMs = 0; ; waitedMs += turnStepMs) {
+    const turn = createServer();
+    try {
+      // A name of the abstract kind (unix(7)): no file, and one owner at a time.
+      await listening(turn, { path: `\0healthcare-charge-query-service port ${port}` });
+      return turn;
+    } catch (error) {
+      if (waitedMs >= maxTurnMs)
+        throw new Error(
+          `another server has been starting on port ${port} for ${maxTurnMs} ms: ${reasonOf(error)}`,
+        );
+    }
+    await delay(turnStepMs);
+  }
+}
+
+async function listening(server: Server, options: ListenOptions): Promise<void> {
+  server.listen(options);
+  await once(server, "listening");
+}
+
+async function close(server: Server): Promise<void> {
+  server.close();
+  await once(server, "close");
+}

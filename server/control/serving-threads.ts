@@ -1,0 +1,120 @@
+import { Worker } from "node:worker_threads";
+import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
+
+/** Requests leave little behind: a larger young generation would only be memory that each thread takes. */
+const maxYoungGenerationSizeMb = 8;
+
+class ServingThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<FromServe["type"], () => void>();
+  #mayEnd = false;
+  readonly ended: Promise<void>;
+
+  /** @param onFailure told once, when it ends without being asked */
+  constructor(data: ServeData, onFailure: (reason: string) => void, onError: (stack: string) => void) {
+    this.#worker = new Worker(new URL("../serving/thread.ts", import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb },
+    });
+    const fail = (reason: string) => {
+      if (!this.#mayEnd) onFailure(reason);
+      this.#mayEnd = true;
+    };
+    this.#worker.on("error", (error) => fail(error.message));
+    this.#worker.on("message", (message: FromServe) => {
+      if (message.type === "failed") fail(message.reason);
+      else if (message.type === "error") onError(message.stack);
+      else this.#waiting.get(message.type)?.();
+    });
+    this.ended = new Promise((resolve) =>
+      this.#worker.once("exit", (code) => {
+        fail(`it ended with exit code ${code}`);
+        resolve();
+      }),
+    );
+  }
+
+  /** When the thread says so. */
+  async hears(type: FromServe["type"]): Promise<void> {
+    await new Promise<void>((resolve) => this.#waiting.set(type, resolve));
+  }
+
+  send(message: ToServe): void {
+    if (message.type === "close") this.#mayEnd = true;
+    this.#worker.postMessage(message);
+  }
+}
+
+/** All serving threads, as the control thread sees them. They share a port. */
+export class ServingThreads {
+  readonly #threads: ServingThread[];
+  readonly #listening: Promise<unknown>;
+  #isListening = false;
+  readonly #gate = new Int32Array(new SharedArrayBuffer(4));
+
+  /**
+   * @param images what they serve at first
+   * @param onFailure told when a thread ends that should not
+   * @param onError told of each request that failed by our fault
+   */
+  constructor(
+    count: number,
+    data: Omit<ServeData, "gate">,
+    images: Published,
+    onFailure: (reason: string) => void,
+    onError: (stack: string) => void,
+  ) {
+    let failStart = (_reason: string) => {};
+    const failed = new Promise<never>((_, reject) => {
+      failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
+    });
+    const fail = (reason: string) => (this.#isListening ? onFailure(reason) : failStart(reason));
+    const gated = { ...data, gate: this.#gate.buffer };
+    this.#threads = Array.from({ length: count }, () => new ServingThread(gated, fail, onError));
+    const listening = this.#threads.map((thread) => thread.hears("listening"));
+    this.#listening = Promise.race([failed, Promise.all(listening)]);
+    // By message: what a thread is started with stays in memory as long as the thread.
+    for (const thread of this.#threads) thread.send({ type: "publish", images });
+  }
+
+  /** When all of them do. @throws Error when one of them can't be started */
+  async listening(): Promise<void> {
+    await this.#listening;
+    this.#isListening = true;
+  }
+
+  /** Lets all of them answer, which they don't before, though they listen. */
+  answer(): void {
+    this.#leaveGate(gate.open);
+  }
+
+  /** @returns whether the threads waited there */
+  #leaveGate(state: number): boolean {
+    const waited = Atomics.compareExchange(this.#gate, 0, gate.shut, state) === gate.shut;
+    Atomics.notify(this.#gate, 0);
+    return waited;
+  }
+
+  /** Serves these images in every thread; done when no thread answers from another any more. */
+  async publish(images: Published): Promise<void> {
+    await this.#ask({ type: "publish", images }, "published");
+  }
+
+  /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */
+  async stop(): Promise<void> {
+    if (!this.#leaveGate(gate.ending)) await this.#ask({ type: "drain" }, "drained");
+    for (const thread of this.#threads) thread.send({ type: "close" });
+    await Promise.all(this.#threads.map((thread) => thread.ended));
+  }
+
+  async #ask(message: ToServe, answer: FromServe["type"]): Promise<void> {
+    await Promise.all(
+      this.#threads.map((thread) => {
+        const heard = thread.hears(answer);
+        thread.send(message);
+        // A thread that has failed answers nothing any more.
+        return Promise.race([heard, thread.ended]);
+      }),
+    );
+  }
+}

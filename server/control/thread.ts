@@ -1,0 +1,368 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import pino from "pino";
+import { knownVersions } from "../../datasets/registry.ts";
+import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { generateKey, hashKey, KeyTable } from "../accounts/keys.ts";
+import { Limits } from "../accounts/limits.ts";
+import { Directory } from "../accounts/names.ts";
+import { Accounts } from "../accounts/sync.ts";
+import { Webhooks } from "../notices/webhooks.ts";
+import { Connections, maxConnections } from "../shared/connections.ts";
+import type { Published, ServeData } from "../shared/messages.ts";
+import { Metrics } from "../shared/metrics.ts";
+import { plans } from "../shared/plans.ts";
+import { watchHeap } from "../shared/runtime.ts";
+import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../shared/settings.ts";
+import { listSnapshots } from "../snapshots/folder.ts";
+import { Loads } from "../snapshots/loads.ts";
+import { SnapshotFolder } from "../snapshots/snapshots.ts";
+import { databaseFile, narrowAccess, StateGuard } from "../store/state-files.ts";
+import { Store, type StoredEvent } from "../store/store.ts";
+import { Output } from "./log.ts";
+import { opsServer } from "./ops.ts";
+import { listenAlone } from "./port.ts";
+import { ServingThreads } from "./serving-threads.ts";
+import { onSignal } from "./signals.ts";
+
+/** The control thread: starts and stops everything, and owns what changes. */
+
+/** A command waits for this to come round. */
+const refreshMs = 100;
+const guardMs = 300;
+const saveMs = 1000;
+const scanMs = 500;
+/** With what a try has at least, well within a second. */
+const deliverMs = 250;
+/** Longer waits for a command that writes would keep the operator's listener waiting. */
+const maxStateWaitMs = 200;
+const settleStepMs = 100;
+/** From SIGTERM to the end at the latest; what is not done by then is given up. */
+const maxStopMs = 9000;
+/** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
+const maxCloseMs = 7000;
+const sampleYears = [2023, 2024];
+const stateLost =
+  "the state isn't what was opened: requests are counted in memory only, and commands are refused; put back what was deleted or replaced, or stop the server, put a backup in its place and start again";
+
+const metrics = new Metrics();
+const countDropped = () => metrics.logLinesDropped.inc();
+const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
+const log = pino({ base: null }, stderr);
+
+/** Each undoes something that was begun; the last one comes first. */
+const closers: (() => void | Promise<void>)[] = [];
+/** Aborted when the server is to end, at whatever moment that is. */
+const stopping = new AbortController();
+
+/** What a start waits for. @throws when the server is to end meanwhile: then nothing more may be begun */
+async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
+  const result = await work;
+  stopping.signal.throwIfAborted();
+  return result;
+}
+
+/** Ends the process in an orderly way; a failure on the way, or a second one, makes the exit code 1. */
+async function end(exitCode: number, sayWhy = () => log.info("stopped")): Promise<void> {
+  if (exitCode > 0) process.exitCode = exitCode;
+  if (stopping.signal.aborted) return;
+  stopping.abort();
+  setTimeout(giveUp, maxStopMs).unref();
+  let isStuck = false;
+  for (const close of closers.reverse())
+    try {
+      isStuck = (await Promise.race([close(), delay(maxCloseMs, true)])) || isStuck;
+    } catch (error) {
+      process.exitCode = 1;
+      log.error({ reason: reasonOf(error) }, "stopping failed");
+    }
+  if (isStuck) log.fatal("a thread doesn't end: the process is killed");
+  else sayWhy();
+  await Promise.all([stdout.flush(), stderr.flush()]);
+  if (isStuck) giveUp();
+  process.exit();
+}
+
+function giveUp(): void {
+  process.kill(process.pid, "SIGKILL");
+  // As process 1 of a container it can't be killed from inside.
+  process.abort();
+}
+
+/** The first start without settings: a folder of synthetic snapshots. */
+async function writeSample(folder: string, stateDir: string): Promise<void> {
+  // Only here, because what writes snapshots takes memory and time to load.
+  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
+    await Promise.all([
+      import("../../datasets/publish.ts"),
+      import("../../datasets/synthetic.ts"),
+      import("../../engine/index.ts"),
+    ]);
+  const known = knownVersions(stateDir) ?? [];
+  stdout.write(`no snapshots in ${folder}: writing a synthetic sample (invented facilities and amounts)\n`);
+  for (const dataYear of sampleYears) {
+    const options = { dataYear, rows: defaultSampleRows, seed: defaultSampleSeed };
+    const path = publishSnapshot(folder, dataYear, known, (revision) =>
+      engine.encodeSnapshot(engine.sealSnapshot(syntheticContent({ ...options, revision }))),
+    );
+    stdout.write(`wrote ${path}\n`);
+  }
+}
+
+/** The first start without settings makes an account to try the service with. @returns its key, once */
+function createDemo(settings: Settings, store: Store): string | undefined {
+  if (!settings.isDefaultStateDir || store.hasAccounts()) return undefined;
+  const key = generateKey();
+  store.atomically(() => {
+    const now = new Date();
+    const demo = {
+      name: "demo",
+      plan: "developer",
+      ...plans.developer,
+      webhook: null,
+      webhook_secret: null,
+    } as const;
+    const account = store.createAccount(demo, now);
+    store.createKey(account.id, hashKey(key), key.slice(-4), null, now);
+  });
+  return key;
+}
+
+/** @returns its port */
+async function listenOps(settings: Settings, isReady: () => boolean): Promise<number> {
+  const server = opsServer(isReady, metrics);
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  server.listen(settings.opsPort, settings.opsHost);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new Error(`can't listen on ${settings.opsHost} port ${settings.opsPort} (ops): ${reasonOf(error)}`);
+  }
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : settings.opsPort;
+}
+
+function url(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Locks and opens the state. */
+function openState({ stateDir }: Settings): { store: Store; guard: StateGuard; isNew: boolean } {
+  const isNew = !existsSync(databaseFile(stateDir));
+  const guard = new StateGuard(stateDir);
+  closers.push(() => guard.close());
+  const { narrowed, open } = narrowAccess(stateDir);
+  if (narrowed.length > 0) log.warn({ files: narrowed }, "other users could read the state: no longer");
+  if (open.length > 0) log.warn({ files: open }, "other users can get at the state");
+  const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
+  closers.push(() => {
+    try {
+      guard.checkpoint(store);
+    } finally {
+      // SQLite would write its log into what is there now.
+      if (!guard.isOverwritten) store.close();
+    }
+  });
+  guard.watch();
+  return { store, guard, isNew };
+}
+
+/** Loads what is in the folder, or a sample. */
+async function loadData(
+  { datasetsDir, isDefaultDatasetsDir, stateDir }: Settings,
+  registry: Store,
+  publish: (images: Published) => Promise<void>,
+): Promise<SnapshotFolder> {
+  if (listSnapshots(datasetsDir).length === 0) {
+    if (!isDefaultDatasetsDir)
+      throw new DataError(
+        `DATASETS_DIR ${datasetsDir}`,
+        "no snapshots",
+        "at least one <year>.<revision>.parquet",
+      );
+    await unlessStopping(writeSample(datasetsDir, stateDir));
+  }
+  const snapshots = new SnapshotFolder(datasetsDir, { log, metrics, registry, loads: new Loads(), publish });
+  closers.push(() => snapshots.close());
+  while ((await unlessStopping(snapshots.settle())) && snapshots.images().length === 0)
+    await unlessStopping(delay(settleStepMs));
+  if (snapshots.images().length === 0)
+    throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
+  return snapshots;
+}
+
+/** Starts the threads that answer requests, on one port. */
+async function startServing(
+  settings: Settings,
+  tables: Pick<ServeData, "keys" | "limits" | "directory">,
+  snapshots: SnapshotFolder,
+): Promise<{ threads: ServingThreads; port: number }> {
+  const connections = new Connections(maxConnections(settings.threads));
+  metrics.watch(connections);
+  return unlessStopping(
+    listenAlone(settings.host, settings.port, async (port) => {
+      stopping.signal.throwIfAborted();
+      const threads = new ServingThreads(
+        settings.threads,
+        {
+          ...tables,
+          host: settings.host,
+          port,
+          connections: connections.buffer,
+          maxConnections: connections.max,
+        },
+        // Asked for here: what the functions below can see stays in memory as long as they do.
+        snapshots.published(),
+        (reason) => {
+          log.fatal({ reason }, "a serving thread failed");
+          void end(1);
+        },
+        (stack) => {
+          metrics.requestsFailed.inc();
+          log.error({ stack }, "request failed");
+        },
+      );
+      closers.push(() => threads.stop());
+      await threads.listening();
+      stopping.signal.throwIfAborted();
+      // After all that can fail, and before the first answer.
+      snapshots.beginServing();
+      threads.answer();
+      return { threads, port };
+    }),
+  );
+}
+
+/** Does something again and again until the server ends; what fails is tried again. */
+function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
+  let failure: string | undefined;
+  const timer = setInterval(async () => {
+    try {
+      await work();
+      failure = undefined;
+    } catch (error) {
+      const reason = reasonOf(error);
+      // Once, not with every try.
+      if (reason !== failure) log.error({ reason }, `${what} failed`);
+      failure = reason;
+    }
+  }, everyMs);
+  closers.push(() => clearInterval(timer));
+}
+
+function logEvents(events: StoredEvent[]): void {
+  for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
+}
+
+async function start(settings: Settings): Promise<void> {
+  let isReady = false;
+  let isSaved = true;
+  /** Undefined while the state's files are in their places. */
+  let fault: string | undefined;
+  const opsPort = await unlessStopping(
+    listenOps(settings, () => isReady && isSaved && fault === undefined && !stopping.signal.aborted),
+  );
+  const { store, guard, isNew } = openState(settings);
+  let threads: ServingThreads | undefined;
+  const snapshots = await loadData(settings, store, async (images) => threads?.publish(images));
+
+  const keys = new KeyTable();
+  const limits = new Limits();
+  const directory = new Directory();
+  const accounts = new Accounts(store, keys, limits, directory, Date.now());
+  const save = () => {
+    // What is written to a file that isn't there any more is lost: in memory it isn't.
+    if (fault === undefined) logEvents(accounts.save(Date.now()));
+  };
+  closers.push(() => {
+    try {
+      fault ??= guard.fault();
+      if (fault !== undefined) throw new Error(fault);
+      save();
+    } catch (error) {
+      process.exitCode = 1;
+      log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
+    }
+  });
+  const webhooks = new Webhooks(store, log, metrics, { allowLoopback: settings.webhookAllowLoopback });
+  closers.push(() => webhooks.stop());
+  const scan = async () => void (await snapshots.scan());
+
+  // Before the threads: these go on until the last answer.
+  repeat("looking for the state", guardMs, () => {
+    const found = guard.fault();
+    if (found !== undefined && found !== fault) log.error({ reason: found }, stateLost);
+    if (found === undefined && fault !== undefined) log.info("the state is back in its place");
+    fault = found;
+  });
+  repeat("reading accounts and keys", refreshMs, () => {
+    accounts.enterMonths(Date.now());
+    if (fault !== undefined) return;
+    accounts.refresh();
+    accounts.giveWord();
+  });
+  repeat("saving usage", saveMs, () => {
+    isSaved = false;
+    save();
+    guard.checkpoint(store);
+    isSaved = true;
+  });
+  repeat("delivering events", deliverMs, async () => {
+    if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
+  });
+  const tables = { keys: keys.buffer, limits: limits.buffer, directory: directory.buffer };
+  const serving = await startServing(settings, tables, snapshots);
+  threads = serving.threads;
+  repeat("looking for snapshots", scanMs, scan);
+  onSignal.hangUp = () =>
+    void scan().catch((error) => log.error({ reason: reasonOf(error) }, "looking for snapshots failed"));
+
+  // Last, so that no failed start uses up the one time that the key is shown.
+  const demoKey = createDemo(settings, store);
+  accounts.refresh();
+  isReady = true;
+  const api = url(settings.host, serving.port);
+  if (demoKey !== undefined)
+    stdout.write(
+      `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}/api/v1/healthcare/prices?procedure=5072&limit=3"\n`,
+    );
+  // A mistyped STATE_DIR would look like this.
+  if (isNew && !settings.isDefaultStateDir)
+    log.warn(
+      { stateDir: settings.stateDir },
+      "made a new state: without accounts, and without a registry of data versions",
+    );
+  stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
+}
+
+process.on("uncaughtException", ({ stack }) => {
+  log.fatal({ stack }, "the control thread failed");
+  void end(1);
+});
+watchHeap();
+onSignal.stop = (signal) => {
+  if (!stopping.signal.aborted) log.info({ signal }, "stopping");
+  void end(0);
+};
+
+async function main(words: string[]): Promise<void> {
+  if (asksForHelp(words)) {
+    stdout.write(serverHelp());
+    return end(0, () => {});
+  }
+  if (words.length > 0) throw new DataError("npm start", shown(words.join(" ")), "--help or nothing more");
+  const settings = await unlessStopping(readServerSettings(process.env));
+  if (Array.isArray(settings)) throw new Error(settings.join("\n"));
+  await start(settings);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  // A start that is stopped fails on the way.
+  if (!stopping.signal.aborted) void end(1, () => stderr.write(`${reasonOf(error)}\n`));
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import type { Account, Store, StoredEvent } from "../store/store.ts";
+
+/** Warnings that an account's quota comes to its end. */
+
+/** Percents of the quota. */
+export const thresholds = [80, 90, 100] as const;
+
+/** The highest threshold that a count has reached; 0 for none. */
+export function reached(used: number, quota: number): number {
+  return thresholds.findLast((threshold) => used * 100 >= quota * threshold) ?? 0;
+}
+
+/**
+ * Records the events of the thresholds up to the one reached, each once per account, month and
+ * quota whoever asks how often.
+ *
+ * @param month `YYYY-MM`
+ * @returns those that are new
+ */
+export function recordEvents(
+  store: Store,
+  account: Account,
+  month: string,
+  used: number,
+  now: Date,
+): StoredEvent[] {
+  const highest = reached(used, account.quota);
+  return thresholds
+    .filter((threshold) => threshold <= highest)
+    .map((threshold) => eventOf(account, month, threshold, used, now))
+    .filter((event) => store.createEvent(event));
+}
+
+function eventOf(account: Account, month: string, threshold: number, used: number, now: Date): StoredEvent {
+  const { id, name, plan, quota, webhook } = account;
+  const created = now.toISOString();
+  const payload = {
+    type: threshold < 100 ? "quota.warning" : "quota.exhausted",
+    timestamp: created,
+    data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
+  };
+  return {
+    id: `evt_${randomUUID().replaceAll("-", "")}`,
+    account: id,
+    month,
+    threshold,
+    quota,
+    payload: JSON.stringify(payload),
+    created_at: created,
+    state: webhook === null ? "none" : "pending",
+    tries: 0,
+    next_try_at: webhook === null ? null : created,
+    last_answer: null,
+  };
+}

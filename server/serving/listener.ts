@@ -1,0 +1,199 @@
+import * as uws from "uWebSockets.js";
+import type { Connections } from "../shared/connections.ts";
+import { RecentAnswers } from "./recent-answers.ts";
+import { headerNames, type Reply, type RequestHead } from "./reply.ts";
+
+declare module "uWebSockets.js" {
+  /** Sets what no call of its own is there for. `silent` leaves out the header that names the library. */
+  export function _cfg(option: "silent"): void;
+}
+
+const empty = new Uint8Array(0);
+/** Answers up to this length may wait in the library's memory for a client that is behind with reading. */
+const maxBufferedAnswer = 8 * 2 ** 10;
+/** What waits there for one connection, on average, until it is closed. */
+const bufferedBytes = 256 * 2 ** 10;
+
+/** The listening HTTP server of one thread. */
+export interface HttpServer {
+  /** Accepts no new connection, and closes each open one with its next answer. */
+  drain(): void;
+  /** Requests answered so far. */
+  handled(): number;
+  /** Answers that wait for their connections to take them. Small ones may wait in the HTTP server's own memory, uncounted. */
+  pending(): number;
+  /** Cuts every connection. */
+  close(): void;
+}
+
+/**
+ * Listens, and answers every request with what `answer` returns, within the call. Ports are shared by SO_REUSEPORT.
+ *
+ * @param answer must not throw
+ * @throws Error when the address can't be listened on
+ */
+export function serveHttp(
+  host: string,
+  port: number,
+  connections: Connections,
+  answer: (request: RequestHead, method: string, hasBody: boolean) => Reply,
+): HttpServer {
+  let draining = false;
+  let pending = 0;
+  let handled = 0;
+  // What `respond` sends: a closure for every request would cost more than these.
+  let response: uws.HttpResponse;
+  let reply: Reply;
+  let isHead = false;
+  let isStuck = false;
+  const recent = new RecentAnswers();
+
+  function handle(res: uws.HttpResponse, req: uws.HttpRequest, method: string): void {
+    handled++;
+    const hasBody = announcesBody(req);
+    const connection = req.getHeader(headerNames.connection);
+    response = res;
+    isHead = method === "HEAD";
+    reply = answer(req, method, hasBody);
+    // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
+    const closes = connection.length > 5 && /\bclose\b/i.test(connection);
+    const { head, body } = reply;
+    // Behind an answer without a body the HTTP server closes by itself.
+    if (body !== undefined && (hasBody || (closes && !isHead))) respondLast(res, head, isHead ? empty : body);
+    // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
+    else {
+      isStuck = false;
+      res.cork(respond);
+      if (isStuck) res.close();
+    }
+  }
+
+  function respond(): void {
+    const { head, body } = reply;
+    recent.add(head.length, isHead ? undefined : body?.length);
+    // The status takes the headers along: a call for each costs more. It has to come first in any case.
+    response.writeStatus(head);
+    if (draining) response.writeHeader("Connection", "close");
+    if (body !== undefined && !isHead) send(response, body, head.length);
+    else {
+      // Its own argument for the length would abort the process.
+      if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
+      response.endWithoutBody();
+    }
+  }
+
+  /**
+   * Answers and closes the connection. A body may smuggle a second request in: while this one waits for its answer, the
+   * parser closes the connection when it finds another behind it. Then answers to earlier requests of the same segment
+   * are lost as far as they are still gathered, because only more than fits beside them sends them within a handler.
+   */
+  function respondLast(res: uws.HttpResponse, head: string | Uint8Array, body: Uint8Array): void {
+    // Both are valid until the next answer only.
+    const keptHead = typeof head === "string" ? head : new Uint8Array(head);
+    const keptBody = new Uint8Array(body);
+    const wait = waitFor(res);
+    setImmediate(() => {
+      if (wait.isOver) return;
+      wait.end();
+      res.cork(() => {
+        res.writeStatus(keptHead);
+        res.end(keptBody, true);
+      });
+    });
+  }
+
+  /** Counts an answer as pending until it is sent or its connection is gone. */
+  function waitFor(res: uws.HttpResponse) {
+    pending++;
+    const wait = {
+      isOver: false,
+      end() {
+        if (!wait.isOver) pending--;
+        wait.isOver = true;
+      },
+    };
+    res.onAborted(wait.end);
+    return wait;
+  }
+
+  /**
+   * Sends what the socket takes now. `end()` won't do, though it costs a little less: a body that the library drops is
+   * neither sent nor marked as done then, and because nobody would be told of an abort either, the library ends the
+   * process after the handler. Answers without a body are marked as done in any case.
+   */
+  function send(res: uws.HttpResponse, body: Uint8Array, headBytes: number): void {
+    const [, done] = res.tryEnd(body, body.length);
+    if (done) return;
+    if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) sendRest(res, body);
+    // Its client pipelines and is behind. There is no way to know how far behind, so it is closed at random, as likely
+    // as the answer is long: whatever connections do, one that isn't read from at all is found.
+    else if (recent.mayHaveCutHead(headBytes) || Math.random() * bufferedBytes < body.length) isStuck = true;
+    else res.end(body);
+  }
+
+  /** Sends what is left of an answer as the socket drains. */
+  function sendRest(res: uws.HttpResponse, body: Uint8Array): void {
+    // It has to outlast the next answer.
+    const kept = new Uint8Array(body);
+    const wait = waitFor(res);
+    res.onWritable((offset) => {
+      const [ok, finished] = res.tryEnd(kept.subarray(offset), kept.length);
+      if (finished) wait.end();
+      return ok;
+    });
+  }
+
+  uws._cfg("silent");
+  const app = uws.App();
+  // A connection beyond the limit is closed at once: waiting in the queue of the system, it would keep the thread busy
+  // accepting it in vain.
+  const onChange = (res: uws.HttpResponse, change: number) => {
+    if (change < 0) connections.leave();
+    else if (!connections.enter()) res.close();
+  };
+  app.filter(onChange);
+  // An exception that left a handler would end the process.
+  const guarded = (res: uws.HttpResponse, req: uws.HttpRequest, method: string) => {
+    try {
+      handle(res, req, method);
+    } catch {
+      try {
+        res.close();
+      } catch {
+        // It was answered already.
+      }
+    }
+  };
+  app.get("/*", (res, req) => guarded(res, req, "GET"));
+  app.any("/*", (res, req) => guarded(res, req, req.getCaseSensitiveMethod()));
+
+  let socket: uws.us_listen_socket | false = false;
+  app.listen(host, port, (listening) => {
+    socket = listening;
+  });
+  if (!socket) throw new Error(`can't listen on ${host} port ${port}`);
+  const listenSocket: uws.us_listen_socket = socket;
+  return {
+    drain() {
+      draining = true;
+      uws.us_listen_socket_close(listenSocket);
+    },
+    handled: () => handled,
+    pending: () => pending,
+    close() {
+      app.close();
+    },
+  };
+}
+
+/** Whether a request may have a body. Its lengths are all looked at: the parser goes by the first one alone. */
+function announcesBody(req: uws.HttpRequest): boolean {
+  const length = req.getHeader(headerNames.contentLength);
+  if (req.getHeader(headerNames.transferEncoding) !== "") return true;
+  if (length === "") return false;
+  let isNone = true;
+  req.forEach((name, value) => {
+    if (name === "transfer-encoding" || (name === "content-length" && !/^0+$/.test(value))) isNone = false;
+  });
+  return !isNone;
+}

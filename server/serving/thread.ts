@@ -1,0 +1,105 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
+import { KeyTable } from "../accounts/keys.ts";
+import { Limits } from "../accounts/limits.ts";
+import { Directory } from "../accounts/names.ts";
+import type { Versions } from "../api/endpoint.ts";
+import { Connections } from "../shared/connections.ts";
+import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
+import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { type HttpServer, serveHttp } from "./listener.ts";
+import { Service } from "./service.ts";
+
+/** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
+
+/** A draining thread is done when no answer was asked for or was on its way for this long. */
+const quietMs = 200;
+const maxDrainMs = 5000;
+const drainStepMs = 50;
+
+if (parentPort === null) throw new Error("serve.ts runs in a thread, started by main.ts");
+const control = parentPort;
+const send = (message: FromServe) => control.postMessage(message);
+
+function versionsOf(published: Published): Versions {
+  const images = published.map(({ image }) => attachImage(image));
+  const names = images.map((image) => versionName(image.description.provenance));
+  return {
+    images,
+    byName: new Map(images.map((image, i) => [names[i], image])),
+    loadedAt: new Map(published.map(({ loadedAt }, i) => [names[i], loadedAt])),
+  };
+}
+
+/** Ends when the connections have been quiet for a while, or at the latest after `maxDrainMs`. */
+function drain(server: HttpServer): void {
+  server.drain();
+  let handled = server.handled();
+  let quiet = 0;
+  let waited = 0;
+  const timer = setInterval(() => {
+    waited += drainStepMs;
+    const busy = server.pending() > 0 || server.handled() !== handled;
+    handled = server.handled();
+    quiet = busy ? 0 : quiet + drainStepMs;
+    if (quiet < quietMs && waited < maxDrainMs) return;
+    clearInterval(timer);
+    send({ type: "drained" });
+  }, drainStepMs);
+}
+
+const data: ServeData = workerData;
+
+/** Answers from these images on, and listens. */
+function start(images: Published): { service: Service; server: HttpServer } {
+  const service = new Service({
+    keys: new KeyTable(data.keys),
+    limits: new Limits(data.limits),
+    directory: new Directory(data.directory),
+    versions: versionsOf(images),
+    now: Date.now,
+    steadyNow: steadyClock(),
+    report: (error) =>
+      send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
+  });
+  const connections = new Connections(data.maxConnections, data.connections);
+  const server = serveHttp(data.host, data.port, connections, (request, method, hasBody) =>
+    service.answer(request, method, hasBody),
+  );
+  return { service, server };
+}
+
+let started: ReturnType<typeof start> | undefined;
+control.on("message", (message: ToServe) => {
+  if (message.type === "publish" && started === undefined) {
+    try {
+      started = start(message.images);
+      send({ type: "listening" });
+      // Connections wait in the system's queue meanwhile.
+      const state = new Int32Array(data.gate);
+      Atomics.wait(state, 0, gate.shut);
+      if (Atomics.load(state, 0) === gate.ending) started.server.close();
+    } catch (error) {
+      send({ type: "failed", reason: reasonOf(error) });
+      control.close();
+    }
+  } else if (message.type === "publish") {
+    started?.service.publish(versionsOf(message.images));
+    send({ type: "published" });
+    setImmediate(collectGarbage);
+  } else if (message.type === "drain") {
+    if (started !== undefined) drain(started.server);
+  } else {
+    // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
+    started?.server.close();
+    control.close();
+  }
+});
+
+// A thread that ended with its app open would abort the process, and nobody would learn why.
+process.on("exit", () => started?.server.close());
+process.on("uncaughtException", (error) => {
+  send({ type: "failed", reason: String(error.stack) });
+  process.exit();
+});
+watchHeap();

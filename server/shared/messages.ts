@@ -1,0 +1,49 @@
+import type { BuildLimits } from "../../engine/load.ts";
+
+/** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
+
+/** The images to serve, newest version first, and the ISO time at which each was loaded. */
+export type Published = { image: SharedArrayBuffer; loadedAt: string }[];
+
+/** What a thread that listens waits for, in shared memory: whether it is to answer, or to end unheard. */
+export const gate = { shut: 0, open: 1, ending: 2 } as const;
+
+export interface ServeData {
+  gate: SharedArrayBuffer;
+  host: string;
+  port: number;
+  connections: SharedArrayBuffer;
+  maxConnections: number;
+  keys: SharedArrayBuffer;
+  limits: SharedArrayBuffer;
+  directory: SharedArrayBuffer;
+}
+
+/** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
+export type ToServe = { type: "publish"; images: Published } | { type: "drain" } | { type: "close" };
+
+export type FromServe =
+  | { type: "listening" }
+  | { type: "failed"; reason: string }
+  /** The answer to `publish`: from now on no answer comes from an image that isn't among those. */
+  | { type: "published" }
+  | { type: "drained" }
+  | { type: "error"; stack: string };
+
+/** A load, or null: no more will come. */
+export type ToLoad = LoadData | null;
+
+export interface LoadData {
+  /** What to call the file in errors. */
+  name: string;
+  /** The file, open for reading until the load is over. */
+  fd: number;
+  size: number;
+  limits: BuildLimits;
+}
+
+export type FromLoad =
+  | { type: "progress"; rows: number }
+  | { type: "loaded"; image: SharedArrayBuffer }
+  /** By what the file holds, by memory that its image would need, or by the system; for a DataError its three parts. */
+  | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

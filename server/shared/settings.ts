@@ -1,0 +1,192 @@
+import { once } from "node:events";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import * as v from "valibot";
+import { shown } from "../../engine/query.ts";
+import { wholeNumber } from "../api/parameters.ts";
+
+const defaultDatasetsDir = "datasets/snapshots";
+const defaultStateDir = "var";
+const maxThreads = 256;
+
+export interface Settings {
+  host: string;
+  port: number;
+  opsHost: string;
+  opsPort: number;
+  datasetsDir: string;
+  /** Whether the snapshots' folder is the default one, into which a first start writes the sample. */
+  isDefaultDatasetsDir: boolean;
+  stateDir: string;
+  /** Whether the state is in the default folder, where a first start makes the demo account. */
+  isDefaultStateDir: boolean;
+  threads: number;
+  /** Whether webhooks may go to this machine, by plain http too. */
+  webhookAllowLoopback: boolean;
+}
+
+const host = v.pipe(
+  v.string(),
+  v.regex(/^([0-9A-Za-z_.-]+|[0-9A-Fa-f:.]+(%[0-9A-Za-z]+)?)$/, "a host name or an IP address"),
+);
+const folder = v.pipe(
+  v.string(),
+  v.transform((path) => resolve(path)),
+);
+
+const entries = {
+  HOST: v.pipe(v.optional(host, "127.0.0.1"), v.description("where the API listens")),
+  PORT: v.pipe(v.optional(wholeNumber(0, 65535), "8080"), v.description("its port; 0 picks a free one")),
+  OPS_HOST: v.pipe(
+    v.optional(host, "127.0.0.1"),
+    v.description("where the operator's listener is: /livez, /readyz, /metrics, without keys"),
+  ),
+  OPS_PORT: v.pipe(v.optional(wholeNumber(0, 65535), "9090"), v.description("its port; 0 picks a free one")),
+  DATASETS_DIR: v.pipe(
+    v.optional(folder, defaultDatasetsDir),
+    v.description("the snapshots that are served"),
+  ),
+  STATE_DIR: v.pipe(
+    v.optional(folder, defaultStateDir),
+    v.description("accounts, keys, usage, events; one server at a time"),
+  ),
+  THREADS: v.pipe(
+    v.optional(wholeNumber(1, maxThreads), String(availableParallelism())),
+    v.description("serving threads; as many as cores unless set"),
+  ),
+  WEBHOOK_ALLOW_LOOPBACK: v.pipe(
+    v.optional(v.picklist(["true", "false"], "true or false"), "false"),
+    v.description("true lets webhooks go to this machine, by plain http too"),
+  ),
+  REDIS_URL: v.optional(
+    v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
+  ),
+};
+
+const schema = v.pipe(
+  v.object(entries),
+  v.forward(
+    v.partialCheck(
+      [["HOST"], ["PORT"], ["OPS_HOST"], ["OPS_PORT"]],
+      ({ HOST, PORT, OPS_HOST, OPS_PORT }) => PORT === 0 || PORT !== OPS_PORT || HOST !== OPS_HOST,
+      "another port than PORT",
+    ),
+    ["OPS_PORT"],
+  ),
+);
+
+const listenable = v.checkAsync(canListen, "a name or an address of this machine, to listen on");
+/** What a server has to find on its machine; a command that shares the settings needn't. */
+const machine = v.objectAsync({
+  HOST: v.pipeAsync(entries.HOST, listenable),
+  OPS_HOST: v.pipeAsync(entries.OPS_HOST, listenable),
+  DATASETS_DIR: v.optional(v.pipe(folder, v.check(isFolder, "a folder that is there and can be read"))),
+  STATE_DIR: v.optional(
+    v.pipe(
+      folder,
+      v.check((path) => !existsSync(path) || isFolder(path), "a folder, or nothing yet"),
+    ),
+  ),
+});
+
+async function canListen(host: string): Promise<boolean> {
+  const probe = createServer().listen({ host, port: 0, exclusive: true });
+  try {
+    await once(probe, "listening");
+    probe.close();
+    await once(probe, "close");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+type Given = Record<string, string>;
+
+/** One that is empty counts as unset. */
+function givenIn(environment: NodeJS.ProcessEnv): Given {
+  const given: Given = {};
+  for (const name of Object.keys(entries)) {
+    const value = environment[name];
+    if (value !== undefined && value !== "") given[name] = value;
+  }
+  return given;
+}
+
+/** A line for every setting that is wrong. */
+function faultsOf(issues: readonly v.BaseIssue<unknown>[], given: Given): string[] {
+  const named = issues.map((issue) => ({ name: v.getDotPath(issue) ?? "", expected: issue.message }));
+  return Object.entries(entries).flatMap(([name, entry]) => {
+    const fault = named.find((issue) => issue.name === name);
+    if (fault === undefined) return [];
+    // The address may hold a password.
+    if (name === "REDIS_URL") return [`${name} is set, expected ${fault.expected}`];
+    return [`${name} is ${shown(given[name] ?? String(v.getDefault(entry)))}, expected ${fault.expected}`];
+  });
+}
+
+/**
+ * Settings from environment variables.
+ *
+ * @returns the settings, or a line for every one that is wrong
+ */
+export function readSettings(environment: NodeJS.ProcessEnv): Readonly<Settings> | string[] {
+  const given = givenIn(environment);
+  const parsed = v.safeParse(schema, given);
+  return parsed.success ? settingsOf(parsed.output, given) : faultsOf(parsed.issues, given);
+}
+
+/** The same for a server, which also looks whether the machine has what they name. */
+export async function readServerSettings(
+  environment: NodeJS.ProcessEnv,
+): Promise<Readonly<Settings> | string[]> {
+  const given = givenIn(environment);
+  const parsed = v.safeParse(schema, given);
+  const found = await v.safeParseAsync(machine, given, { abortPipeEarly: true });
+  if (parsed.success && found.success) return settingsOf(parsed.output, given);
+  return faultsOf([...(parsed.issues ?? []), ...(found.issues ?? [])], given);
+}
+
+/** Whether a command line asks for help, wherever in it. */
+export function asksForHelp(words: readonly string[]): boolean {
+  return words.includes("--help") || words.includes("-h");
+}
+
+/** How a server is started and what can be set, for the operator. */
+export function serverHelp(): string {
+  const lines = Object.entries(entries).flatMap(([name, entry]) => {
+    const about = v.getDescription(entry);
+    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry)})\n      ${about}\n`];
+  });
+  return `usage: npm start
+
+Settings are environment variables, with these defaults:
+
+${lines.join("")}`;
+}
+
+function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonly<Settings> {
+  return Object.freeze({
+    host: values.HOST,
+    port: values.PORT,
+    opsHost: values.OPS_HOST,
+    opsPort: values.OPS_PORT,
+    datasetsDir: values.DATASETS_DIR,
+    isDefaultDatasetsDir: given.DATASETS_DIR === undefined,
+    stateDir: values.STATE_DIR,
+    isDefaultStateDir: given.STATE_DIR === undefined,
+    threads: values.THREADS,
+    webhookAllowLoopback: values.WEBHOOK_ALLOW_LOOPBACK === "true",
+  });
+}

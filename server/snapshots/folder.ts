@@ -1,0 +1,135 @@
+import { constants, readdirSync, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, readdir, stat } from "node:fs/promises";
+import {
+  headBytes,
+  readSnapshotHead,
+  type SnapshotHead,
+  snapshotFooterRange,
+  tailBytes,
+} from "../../engine/load.ts";
+import { DataError } from "../../engine/query.ts";
+
+/** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */
+
+function isSnapshotName(name: string): boolean {
+  return name.endsWith(".parquet") && !name.startsWith(".");
+}
+
+/**
+ * The snapshot files in a folder; none where there is no such folder.
+ *
+ * @throws DataError when the folder can't be read
+ */
+export function listSnapshots(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter(isSnapshotName).sort();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw new DataError(`DATASETS_DIR ${folder}`, String(error), "a folder that can be read");
+  }
+}
+
+export interface FileState {
+  /** Changes whenever the file does. */
+  signature: string;
+  changedMs: number;
+  /** When it came into the folder, or was touched there last, however old its content says it is. */
+  arrivedMs: number;
+  /** What it is, in words; undefined for a regular file. */
+  otherThanFile: string | undefined;
+}
+
+/** Each snapshot file of a folder with its state, or the error that the system gave for it alone. */
+export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
+  const names = (await readdir(folder)).filter(isSnapshotName);
+  const states = new Map<string, FileState | Error>();
+  for (const name of names) {
+    const state = await stateOf(`${folder}/${name}`).catch((error: Error) => error);
+    if (state !== undefined) states.set(name, state);
+  }
+  return states;
+}
+
+/**
+ * The state of a file, or of what a link leads to; undefined when it is gone.
+ *
+ * @throws Error of the system, when it lets nobody look; a link that leads nowhere is one of those
+ */
+export async function stateOf(path: string): Promise<FileState | undefined> {
+  try {
+    return fileState(await stat(path));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    if (await lstat(path).then(() => true, isNotMissing)) throw error;
+    return undefined;
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+const isNotMissing = (error: unknown) => !isMissing(error);
+
+function fileState(stats: Stats): FileState {
+  const otherThanFile = describeOther(stats);
+  // Whatever is put into a folder changes its times.
+  const signature =
+    otherThanFile === undefined
+      ? `${stats.ino} ${stats.size} ${stats.mtimeMs}`
+      : `${stats.ino} ${otherThanFile}`;
+  return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
+}
+
+function describeOther(stats: Stats): string | undefined {
+  if (stats.isFile()) return undefined;
+  if (stats.isDirectory()) return "a folder";
+  if (stats.isFIFO()) return "a FIFO";
+  if (stats.isSocket()) return "a socket";
+  return "a device";
+}
+
+/** A file that is open, and its size in bytes. */
+export interface OpenFile {
+  handle: FileHandle;
+  size: number;
+}
+
+/**
+ * Opens a regular file.
+ *
+ * @returns undefined when it isn't what it was any more
+ */
+export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
+  // Should it have become something else by now, opening it doesn't wait either.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    const state = fileState(stats);
+    if (state.signature === signature && state.otherThanFile === undefined)
+      return { handle, size: stats.size };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  await handle.close();
+  return undefined;
+}
+
+/**
+ * Reads what a file says of itself: a few bytes at both ends and its footer, whatever its size.
+ *
+ * @throws DataError when it can't be a snapshot
+ * @throws Error of the system
+ */
+export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
+  const read = async (start: number, length: number) => {
+    const bytes = new Uint8Array(length);
+    const { bytesRead } = await handle.read(bytes, 0, length, start);
+    return bytes.subarray(0, bytesRead);
+  };
+  const head = await read(0, Math.min(size, headBytes));
+  const tail = await read(Math.max(0, size - tailBytes), Math.min(size, tailBytes));
+  const { start, length } = snapshotFooterRange(size, head, tail, subject);
+  return readSnapshotHead(await read(start, length), start, subject);
+}

@@ -1,0 +1,368 @@
+import { join } from "node:path";
+import type { Logger } from "pino";
+import type { SnapshotHead } from "../../engine/load.ts";
+import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../../engine/query.ts";
+import type { Published } from "../shared/messages.ts";
+import type { Metrics } from "../shared/metrics.ts";
+import { collectGarbage } from "../shared/runtime.ts";
+import type { Store } from "../store/store.ts";
+import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
+import type { Loads } from "./loads.ts";
+
+/** A file that changed less than this ago may still be written: what is wrong with it is not yet held against it. */
+const settleMs = 1500;
+/** A load that takes longer than this says in the log how far it is. */
+const progressMs = 2000;
+
+/** Where it is kept what each version's number stands for. */
+export type Registry = Pick<
+  Store,
+  "atomically" | "version" | "serveVersion" | "servedVersions" | "retireVersion"
+>;
+
+/** What a snapshot folder works with. */
+export interface Surroundings {
+  log: Logger;
+  metrics: Metrics;
+  registry: Registry;
+  loads: Pick<Loads, "load">;
+  /** Serves these images, newest version first; done when no answer comes from others any more. */
+  publish: (images: Published) => Promise<void>;
+}
+
+function newestFirst(a: Image, b: Image): number {
+  const [x, y] = [a.description.provenance, b.description.provenance];
+  return y.dataYear - x.dataYear || y.revision - x.revision;
+}
+
+interface Served {
+  image: Image;
+  loadedAt: string;
+}
+
+/** An image that the registry can't be told of yet. */
+interface Loaded {
+  signature: string;
+  image: Image;
+}
+
+/**
+ * Keeps what is served in step with a folder: a new file is loaded and published, a deleted one retired, each as soon
+ * as it itself is done.
+ */
+export class SnapshotFolder {
+  readonly #folder: string;
+  readonly #with: Surroundings;
+  /** The signature of each file that was served or refused; a file is looked at again when it changes. */
+  readonly #seen = new Map<string, string>();
+  /** What the system said last of each file that it doesn't let us read or load, or enter into the registry. */
+  readonly #troubles = new Map<string, string>();
+  /** Files that are being looked at or loaded. */
+  readonly #working = new Map<string, Promise<void>>();
+  readonly #loaded = new Map<string, Loaded>();
+  readonly #served = new Map<string, Served>();
+  /** The file of the last version, which stays when it is deleted. */
+  #kept: string | undefined;
+  #unreadable = false;
+  #scanning: Promise<void> | undefined;
+  /** Publications come one after the other. */
+  #publishing: Promise<void> = Promise.resolve();
+  #isSettling = false;
+  /** Whether the registry may have versions as served that aren't. */
+  #isRegistryDue = true;
+  #registryTrouble: string | undefined;
+  /** Whether what is published is answered from, and so has to be in the registry. */
+  #isServing = false;
+  #isClosed = false;
+
+  constructor(folder: string, surroundings: Surroundings) {
+    this.#folder = folder;
+    this.#with = surroundings;
+  }
+
+  /** What is served, newest version first. */
+  images(): Image[] {
+    return [...this.#served.values()].map(({ image }) => image).sort(newestFirst);
+  }
+
+  published(): Published {
+    return [...this.#served.values()]
+      .sort((a, b) => newestFirst(a.image, b.image))
+      .map(({ image, loadedAt }) => ({ image: image.buffer, loadedAt }));
+  }
+
+  /**
+   * Looks at the folder once: retires what is gone, and starts to load what is new. A call during another one is that
+   * one.
+   */
+  scan(): Promise<void> {
+    this.#scanning ??= this.#scan().finally(() => {
+      this.#scanning = undefined;
+    });
+    return this.#scanning;
+  }
+
+  /**
+   * Looks at the folder, and waits until everything in it is published or refused.
+   *
+   * @returns whether a file may still be being written, so that another look is due
+   */
+  async settle(): Promise<boolean> {
+    this.#isSettling = false;
+    await this.scan();
+    while (this.#working.size > 0) await Promise.all(this.#working.values());
+    return this.#isSettling;
+  }
+
+  /**
+   * Enters what is published so far into the registry; from now on, each version before it is published. Before that
+   * nothing is written, so that a start that fails leaves no trace of versions that it never served.
+   *
+   * @throws Error when the registry can't be written; it is as before then
+   */
+  beginServing(): void {
+    const { registry } = this.#with;
+    const enter = () => {
+      for (const { description } of this.images()) this.#register(description);
+    };
+    consulted(() => registry.atomically(enter));
+    this.#isServing = true;
+  }
+
+  /** From now on nothing is published and nothing written. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #scan(): Promise<void> {
+    if (this.#isClosed) return;
+    const states = await this.#list();
+    if (states === undefined) return;
+    for (const names of [this.#seen, this.#troubles, this.#loaded])
+      for (const name of names.keys()) if (!states.has(name)) names.delete(name);
+    await this.#retire(states);
+    const due = [...states].filter(([name, state]) => this.#isDue(name, state));
+    // What came last first: it isn't to wait for what may have lain there for long.
+    const arrivedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.arrivedMs);
+    due.sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a));
+    for (const [name, state] of states)
+      if (!(state instanceof Error) && this.#seen.get(name) === state.signature) this.#troubles.delete(name);
+    for (const [name, state] of due) {
+      if (this.#isClosed) return;
+      if (state instanceof Error) this.#report(name, state);
+      else await this.#take(name, state);
+    }
+    this.#with.metrics.snapshotsUnreadable.set(this.#troubles.size);
+    if (this.#isServing && this.#isRegistryDue) this.#writeRetired();
+  }
+
+  #isDue(name: string, state: FileState | Error): boolean {
+    return !this.#working.has(name) && (state instanceof Error || this.#seen.get(name) !== state.signature);
+  }
+
+  /** Each snapshot file with its state; undefined when the folder can't be read: then nothing changes. */
+  async #list(): Promise<Map<string, FileState | Error> | undefined> {
+    try {
+      const states = await listStates(this.#folder);
+      this.#unreadable = false;
+      return states;
+    } catch (error) {
+      if (!this.#unreadable) this.#with.log.error({ reason: reasonOf(error) }, "snapshots can't be listed");
+      this.#unreadable = true;
+      return undefined;
+    }
+  }
+
+  /** Looks at what a file says of itself, and starts its load when that is what a snapshot says. */
+  async #take(name: string, state: FileState): Promise<void> {
+    try {
+      const image = this.#loaded.get(name);
+      if (image?.signature === state.signature) return await this.#serve(name, state, image.image);
+      const head = await this.#readHead(name, state);
+      if (head === undefined) return this.#lookAgain();
+      const work = this.#load(name, state, head).finally(() => this.#working.delete(name));
+      this.#working.set(name, work);
+    } catch (error) {
+      await this.#fail(name, state, error);
+    }
+  }
+
+  async #readHead(name: string, { signature, otherThanFile }: FileState): Promise<SnapshotHead | undefined> {
+    if (!/^[0-9]{4}\.[1-9][0-9]*\.parquet$/.test(name))
+      throw new DataError("name of a snapshot", shown(name), "<year>.<revision>.parquet");
+    if (otherThanFile !== undefined) throw new DataError(name, otherThanFile, "a regular file");
+    const file = await openFile(join(this.#folder, name), signature);
+    if (file === undefined) return undefined;
+    try {
+      const head = await readHead(file, name);
+      const { data_year, revision, sha256 } = head.metadata;
+      this.#checkPromise(name, `${data_year}.${revision}`, sha256);
+      return head;
+    } finally {
+      await file.handle.close();
+    }
+  }
+
+  /** @throws DataError when a file isn't named by its version, or its number has been given to other content */
+  #checkPromise(name: string, version: string, sha256: string): void {
+    if (name !== `${version}.parquet`)
+      throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
+    const loaded = this.#served.get(name)?.image.description.sha256;
+    if (loaded !== undefined && loaded !== sha256)
+      throw new DataError(`${name}: content of a version that is loaded`, sha256, loaded);
+    const known = consulted(() => this.#with.registry.version(version));
+    if (known !== undefined && known.sha256 !== sha256)
+      throw new DataError(
+        `${name}: content of a version that was served since ${known.first_served}`,
+        sha256,
+        known.sha256,
+      );
+  }
+
+  async #load(name: string, state: FileState, head: SnapshotHead): Promise<void> {
+    const { log, loads } = this.#with;
+    const started = performance.now();
+    let reported = started;
+    const onRows = (rows: number) => {
+      if (performance.now() - reported < progressMs) return;
+      reported = performance.now();
+      log.info({ file: name, rows }, "loading snapshot");
+    };
+    try {
+      const { signature, arrivedMs } = state;
+      const path = join(this.#folder, name);
+      const buffer = await loads.load({ name, path, signature, arrivedMs, head, onRows });
+      if (buffer === undefined) return this.#lookAgain();
+      const image = attachImage(buffer);
+      const ms = Math.round(performance.now() - started);
+      if (!this.#served.has(name))
+        log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
+      await this.#serve(name, state, image);
+    } catch (error) {
+      await this.#fail(name, state, error);
+    }
+  }
+
+  #register({ provenance, sha256, contentSha256 }: Image["description"]): void {
+    this.#with.registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
+  }
+
+  /** Enters a version into the registry, and then publishes it. */
+  async #serve(name: string, { signature }: FileState, image: Image): Promise<void> {
+    if (this.#isClosed) return;
+    const { provenance, sha256 } = image.description;
+    const version = versionName(provenance);
+    this.#checkPromise(name, version, sha256);
+    this.#loaded.set(name, { signature, image });
+    if (this.#isServing) consulted(() => this.#register(image.description));
+    this.#loaded.delete(name);
+    this.#troubles.delete(name);
+    this.#seen.set(name, signature);
+    if (this.#served.has(name)) return;
+    this.#served.set(name, { image, loadedAt: new Date().toISOString() });
+    await this.#publish("published", [version]);
+  }
+
+  #publish(change: "published" | "retired", versions: string[]): Promise<void> {
+    const { log, metrics, publish } = this.#with;
+    this.#publishing = this.#publishing
+      .catch(() => {})
+      .then(async () => {
+        const images = this.images();
+        await publish(this.published());
+        const current = versionName(images[0].description.provenance);
+        for (const version of versions) {
+          metrics.snapshotChanges.inc({ change });
+          log.info({ version, current }, `data version ${change}`);
+        }
+        metrics.snapshotRows.reset();
+        for (const { description } of images)
+          metrics.snapshotRows.set({ version: versionName(description.provenance) }, description.counts.rows);
+      });
+    return this.#publishing;
+  }
+
+  /** Refuses a file for what it holds; what the system refused is tried again with the next look. */
+  async #fail(name: string, state: FileState, error: unknown): Promise<void> {
+    if (this.#isClosed) return;
+    if (!(error instanceof DataError)) return this.#report(name, error);
+    // Perhaps it is still being written: then it is tried again, until it rests.
+    const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
+    if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
+      return this.#lookAgain();
+    this.#troubles.delete(name);
+    this.#seen.set(name, state.signature);
+    this.#isRegistryDue = true;
+    this.#with.metrics.snapshotsRefused.inc();
+    const serving = this.images().map((image) => versionName(image.description.provenance));
+    this.#with.log.error({ file: name, reason: error.message, serving }, "snapshot refused");
+  }
+
+  #report(name: string, error: unknown): void {
+    const reason = reasonOf(error);
+    if (this.#troubles.get(name) === reason) return;
+    this.#troubles.set(name, reason);
+    this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet: it is tried again");
+  }
+
+  #lookAgain(): void {
+    this.#isSettling = true;
+  }
+
+  /** Takes out the versions whose files are gone. */
+  async #retire(states: Map<string, FileState | Error>): Promise<void> {
+    const gone = [...this.#served.keys()].filter((name) => isGone(states.get(name)));
+    if (gone.length > 0 && gone.length === this.#served.size) {
+      const [current] = this.images();
+      const kept = `${versionName(current.description.provenance)}.parquet`;
+      gone.splice(gone.indexOf(kept), 1);
+      if (this.#kept !== kept)
+        this.#with.log.error({ file: kept }, "the last data version stays, though its file is gone");
+      this.#kept = kept;
+    } else this.#kept = undefined;
+    if (gone.length === 0) return;
+    for (const name of gone) {
+      this.#served.delete(name);
+      this.#seen.delete(name);
+    }
+    await this.#publish("retired", gone.map(versionOf));
+    this.#isRegistryDue = true;
+    collectGarbage();
+  }
+
+  /** Tells the registry which versions are served no more: those that were retired, now or while no server ran. */
+  #writeRetired(): void {
+    const { log, registry } = this.#with;
+    try {
+      for (const version of registry.servedVersions()) {
+        const name = `${version}.parquet`;
+        if (!this.#served.has(name) && !this.#working.has(name)) registry.retireVersion(version, new Date());
+      }
+      this.#isRegistryDue = this.#working.size > 0;
+      this.#registryTrouble = undefined;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (this.#registryTrouble !== reason)
+        log.error({ reason }, "retired data versions can't be registered yet");
+      this.#registryTrouble = reason;
+    }
+  }
+}
+
+/** A link that leads nowhere is as good as gone. */
+function isGone(state: FileState | Error | undefined): boolean {
+  return state === undefined || isMissing(state);
+}
+
+function versionOf(name: string): string {
+  return name.replace(/\.parquet$/, "");
+}
+
+/** What is wrong with the registry is held against no file. */
+function consulted<Result>(ask: () => Result): Result {
+  try {
+    return ask();
+  } catch (error) {
+    throw new Error(`the registry of data versions: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,80 @@
+import { versionsTable } from "../../datasets/registry.ts";
+
+/** The state database's form, as SQL. */
+
+export const schemaVersion = 2;
+
+const eventsTable = `
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    threshold INTEGER NOT NULL, -- percent of the quota
+    quota INTEGER NOT NULL,
+    payload TEXT NOT NULL, -- JSON, as it is posted
+    created_at TEXT NOT NULL,
+    state TEXT NOT NULL, -- of the delivery: none, pending, delivered, failed
+    tries INTEGER NOT NULL DEFAULT 0,
+    next_try_at TEXT,
+    last_answer TEXT,
+    UNIQUE (account, month, threshold, quota)
+  ) STRICT;
+  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';`;
+
+const obeyedTable = `
+  CREATE TABLE obeyed ( -- one row: up to which change the server has taken over each table
+    accounts INTEGER NOT NULL,
+    keys INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO obeyed VALUES (0, 0);`;
+
+/** Brings a database of the version before up to date. */
+export const migration = `
+  ALTER TABLE accounts ADD COLUMN webhook_old_secret TEXT;
+  ALTER TABLE accounts ADD COLUMN webhook_old_secret_until TEXT;
+  ALTER TABLE events RENAME TO events_before;
+  DROP INDEX events_due;
+  ${eventsTable}
+  INSERT INTO events SELECT id, account, month, threshold, payload ->> '$.data.quota.limit', payload, created_at,
+    state, tries, next_try_at, last_answer FROM events_before;
+  DROP TABLE events_before;
+  ${versionsTable}
+  ${obeyedTable}`;
+
+/** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
+export const schema = `
+  CREATE TABLE accounts (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    plan TEXT NOT NULL,
+    burst INTEGER NOT NULL, -- requests per second
+    quota INTEGER NOT NULL, -- requests per UTC calendar month
+    webhook TEXT, -- where events are posted
+    webhook_secret TEXT, -- what they are signed with
+    webhook_old_secret TEXT, -- what they are signed with as well, until
+    webhook_old_secret_until TEXT,
+    created_at TEXT NOT NULL,
+    changed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX accounts_changed ON accounts (changed);
+  CREATE TABLE keys (
+    id INTEGER PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    hash BLOB NOT NULL UNIQUE, -- SHA-256 of the key, which itself is stored nowhere
+    last4 TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT,
+    changed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX keys_changed ON keys (changed);
+  CREATE TABLE usage (
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL, -- YYYY-MM
+    used INTEGER NOT NULL,
+    PRIMARY KEY (account, month)
+  ) STRICT, WITHOUT ROWID;
+${eventsTable}
+${versionsTable}
+${obeyedTable}
+`;

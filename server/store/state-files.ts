@@ -1,0 +1,280 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { makeFolder } from "../../datasets/folder.ts";
+import { DataError, reasonOf } from "../../engine/query.ts";
+import { isServed, lockFile, lockFolder } from "./lock.ts";
+import type { Store } from "./store.ts";
+import { lastingWalFault } from "./wal.ts";
+
+/** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted, replaced or overwritten. */
+
+const folderMode = 0o700;
+const fileMode = 0o600;
+const stickyBit = 0o1000;
+
+/** The database in a state folder. */
+export const databaseFile = (folder: string) => join(folder, "state.sqlite");
+const besideDatabase = ["-wal", "-shm"];
+/** Which database the server has open that holds the lock, for commands. */
+const servedFile = (folder: string) => join(folder, "server.database");
+
+/** Makes a state folder where it is missing, for its owner only, whatever the umask. */
+export function makeStateFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+    chmodSync(folder, folderMode);
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+/** Makes an empty file where it is missing, for its owner only. SQLite gives a database's mode to the files beside it. */
+export function makePrivateFile(file: string): void {
+  if (existsSync(file)) return;
+  const descriptor = openSync(file, "a", fileMode);
+  fchmodSync(descriptor, fileMode);
+  closeSync(descriptor);
+}
+
+/**
+ * Takes the state from everybody but its owner.
+ *
+ * @returns what others could read or write, and what of that can't be taken from them
+ */
+export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
+  const files = [databaseFile(folder), lockFile(folder), servedFile(folder)];
+  files.push(...besideDatabase.map((end) => databaseFile(folder) + end));
+  const [narrowed, open]: string[][] = [[], []];
+  for (const path of [folder, ...files]) {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+    if (mode === undefined || (mode & 0o077) === 0) continue;
+    try {
+      // A folder such as /tmp is everybody's.
+      if ((mode & stickyBit) !== 0) throw new Error("a folder for all");
+      chmodSync(path, path === folder ? folderMode : fileMode);
+      narrowed.push(path);
+    } catch {
+      open.push(path);
+    }
+  }
+  return { narrowed, open };
+}
+
+/** What tells a file from another one, or a link, that is put in its place; undefined where there is none. */
+function identityOf(file: string): string | undefined {
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
+}
+
+/** What changes whenever a file is written to; undefined where there is none. Reading the file would drop SQLite's locks on it. */
+function writtenOf(file: string): string | undefined {
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
+}
+
+/** The database and what SQLite has beside it. */
+function filesOf(folder: string): string[] {
+  const file = databaseFile(folder);
+  return [file, ...besideDatabase.map((end) => file + end)];
+}
+
+/** What `server.database` says once what the server had open isn't whole any more. */
+const overwritten = "overwritten\n";
+
+/** What it says before: an identity a line, empty where there is no such file. */
+function linesOf(identities: Iterable<string | undefined>): string {
+  return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
+}
+
+/**
+ * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes,
+ * and from one that was overwritten.
+ *
+ * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
+ */
+export function checkServed(folder: string): void {
+  // In this order: what a server left that was killed says nothing of the next one.
+  const hasServer = isServed(folder);
+  const served = checkWhole(folder);
+  // A server that is just starting says nothing yet.
+  if (!hasServer || served === undefined || served === linesOf(filesOf(folder).map(identityOf))) return;
+  const found = identityOf(databaseFile(folder));
+  const isThere = found !== undefined && served.startsWith(`${found}\n`);
+  const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
+  throw new DataError(
+    `state database ${databaseFile(folder)}`,
+    `${what}, while a server runs on the one that was here`,
+    "that one: put it back, or stop the server",
+  );
+}
+
+/**
+ * Nobody goes on with what is left of an overwritten database: it may look sound, and what its log has isn't its own.
+ *
+ * @returns what `server.database` says
+ */
+function checkWhole(folder: string): string | undefined {
+  const served = readServed(folder);
+  if (served !== overwritten) return served;
+  throw new DataError(
+    `state database ${databaseFile(folder)}`,
+    "what is left of one that was overwritten while a server ran on it",
+    `a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${servedFile(folder)}`,
+  );
+}
+
+/** Undefined where no server says. */
+function readServed(folder: string): string | undefined {
+  try {
+    return readFileSync(servedFile(folder), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)))
+      return undefined;
+    throw error;
+  }
+}
+
+/** A server's hold on its state folder: the lock, and an eye on the files of the database that it has open. */
+export class StateGuard {
+  readonly #folder: string;
+  #unlock: () => void;
+  #lock: string | undefined;
+  #hasMadeFolder = false;
+  /** What each file was when the database was opened, by path. */
+  #files = new Map<string, string | undefined>();
+  /** What the database itself was when this process wrote to it last; commands write to its log only. */
+  #written: string | undefined;
+  /** Which file somebody else has written to. There is no way back while SQLite has it open. */
+  #overwritten: string | undefined;
+
+  /** @throws DataError when another server has the folder, it can't be used, or its database was overwritten */
+  constructor(folder: string) {
+    this.#folder = folder;
+    let unlock: (() => void) | undefined;
+    try {
+      makeStateFolder(folder);
+      unlock = this.#takeLock();
+      checkWhole(folder);
+      rmSync(servedFile(folder), { force: true });
+    } catch (error) {
+      unlock?.();
+      if (error instanceof DataError) throw error;
+      const reason = reasonOf(error);
+      throw new DataError(`STATE_DIR ${folder}`, reason, "a folder that can be read and written");
+    }
+    this.#unlock = unlock;
+  }
+
+  /** Watches the database, which has been opened and read, and tells commands which one it is. */
+  watch(): void {
+    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
+    this.#written = writtenOf(databaseFile(this.#folder));
+    this.#publish();
+  }
+
+  /** Whether the database is lost, and nothing may be written to what is left of it. */
+  get isOverwritten(): boolean {
+    return this.#overwritten !== undefined;
+  }
+
+  /**
+   * Empties the write-ahead log into the database, while all files are as they were left. Done once a second, a log that
+   * is lost takes no more with it than a crash may.
+   */
+  checkpoint(store: Store): void {
+    if (this.fault() !== undefined) return;
+    if (store.loggedFrames() === 0) return;
+    const file = databaseFile(this.#folder);
+    // SQLite copies pages without looking at their checksums.
+    const fault = lastingWalFault(`${file}-wal`, () => store.loggedFrames());
+    if (fault !== undefined) {
+      this.#lose(`${file}-wal was overwritten: ${fault}`);
+      return;
+    }
+    try {
+      store.checkpoint();
+    } finally {
+      this.#written = writtenOf(file);
+    }
+  }
+
+  /**
+   * What has happened to the files since; undefined when all are in their places and whole. Where the lock is gone, it
+   * is taken anew, in a folder made anew if need be, so that commands still see that a server runs.
+   */
+  fault(): string | undefined {
+    try {
+      if (identityOf(lockFile(this.#folder)) !== this.#lock) this.#takeLockAgain();
+      for (const [path, identity] of this.#files) {
+        const found = identityOf(path);
+        if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
+      }
+      const file = databaseFile(this.#folder);
+      if (!this.isOverwritten && writtenOf(file) !== this.#written) this.#lose(`${file} was overwritten`);
+      return this.#overwritten;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
+  /** Gives the folder free; that the database was overwritten stays to be read. */
+  close(): void {
+    if (!this.isOverwritten || this.#hasMadeFolder) rmSync(servedFile(this.#folder), { force: true });
+    if (this.#hasMadeFolder) this.#removeFolder();
+    this.#unlock();
+  }
+
+  #takeLock(maxWaitMs?: number): () => void {
+    makePrivateFile(lockFile(this.#folder));
+    const unlock = lockFolder(this.#folder, maxWaitMs);
+    this.#lock = identityOf(lockFile(this.#folder));
+    return unlock;
+  }
+
+  #takeLockAgain(): void {
+    if (!existsSync(this.#folder)) {
+      mkdirSync(this.#folder, folderMode);
+      this.#hasMadeFolder = true;
+    }
+    const before = this.#unlock;
+    this.#unlock = this.#takeLock(0);
+    before();
+    this.#publish();
+  }
+
+  #lose(reason: string): void {
+    this.#overwritten = reason;
+    this.#publish();
+  }
+
+  #publish(): void {
+    makePrivateFile(servedFile(this.#folder));
+    writeFileSync(servedFile(this.#folder), this.isOverwritten ? overwritten : linesOf(this.#files.values()));
+  }
+
+  /** What was made only for commands to see would be in the way of a folder that is put back. */
+  #removeFolder(): void {
+    rmSync(lockFile(this.#folder), { force: true });
+    try {
+      rmdirSync(this.#folder);
+    } catch {
+      // Something else is in it by now.
+    }
+  }
+}

@@ -1,0 +1,449 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
+import Database from "better-sqlite3";
+import { DataError, reasonOf } from "../../engine/query.ts";
+import type { Plan } from "../shared/plans.ts";
+import { migration, schema, schemaVersion } from "./schema.ts";
+import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
+import { lastingWalFault } from "./wal.ts";
+
+export interface Account {
+  id: number;
+  name: string;
+  plan: Plan;
+  burst: number;
+  quota: number;
+  webhook: string | null;
+  webhook_secret: string | null;
+  /** After a rotation, signs beside the new one until the ISO time; both null otherwise. */
+  webhook_old_secret: string | null;
+  webhook_old_secret_until: string | null;
+}
+const accountColumns =
+  "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, changed";
+
+export type NewAccount = Omit<Account, "id" | "webhook_old_secret" | "webhook_old_secret_until">;
+
+export interface StoredKey {
+  id: number;
+  account: number;
+  hash: Buffer;
+  last4: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+/** How far the tables of accounts and keys have changed, counted by `changed`. */
+export interface Changes {
+  accounts: number;
+  keys: number;
+}
+
+export interface StoredVersion {
+  version: string;
+  sha256: string;
+  content_sha256: string;
+  first_served: string;
+  /** Null while it is served. */
+  retired: string | null;
+}
+
+export type Delivery = "none" | "pending" | "delivered" | "failed";
+
+export interface StoredEvent {
+  id: string;
+  account: number;
+  month: string;
+  /** Percent of the quota. */
+  threshold: number;
+  quota: number;
+  payload: string;
+  created_at: string;
+  state: Delivery;
+  tries: number;
+  next_try_at: string | null;
+  last_answer: string | null;
+}
+
+/** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
+export class Store {
+  readonly #database: Database.Database;
+  #ownChanges = 0;
+  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
+
+  /**
+   * Opens the database in a folder.
+   *
+   * @param options.mayCreate whether both are made where they are missing, for their owner only
+   * @param options.maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
+   * @throws DataError when the folder or the database can't be used; nothing of it is changed then
+   */
+  static open(folder: string, { mayCreate = true, maxWaitMs = 5000 } = {}): Store {
+    const file = databaseFile(folder);
+    let database: Database.Database | undefined;
+    try {
+      if (mayCreate) makeStateFolder(folder);
+      else if (!existsSync(file))
+        throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
+      // In this order: a log with frames that is seen had its database beside it then.
+      const hasLog = (lstatSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+      if (!existsSync(file)) {
+        if (hasLog) throw damaged(file, "none beside a write-ahead log");
+        create(file);
+      }
+      checkSound(file);
+      database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
+      return new Store(database);
+    } catch (error) {
+      database?.close();
+      if (error instanceof DataError) throw error;
+      if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
+        throw damaged(file, error.message);
+      const reason = reasonOf(error);
+      throw new DataError(`state database ${file}`, reason, "a database that can be read and written");
+    }
+  }
+
+  private constructor(database: Database.Database) {
+    this.#database = database;
+    database.pragma("journal_mode = WAL");
+    database.pragma("synchronous = FULL");
+    database.pragma("foreign_keys = ON");
+    // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
+    database.pragma("wal_autocheckpoint = 0");
+    this.atomically(() => {
+      if (database.pragma("user_version", { simple: true }) === schemaVersion) return;
+      database.exec(migration);
+      database.pragma(`user_version = ${schemaVersion}`);
+    });
+  }
+
+  /** Frames in the write-ahead log. */
+  loggedFrames(): number {
+    const [{ log }] = this.#database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
+    return log;
+  }
+
+  /** Brings what is in the write-ahead log into the database itself, and empties the log unless another process needs it. */
+  checkpoint(): void {
+    // The second one keeps other processes from writing: little is left for it.
+    for (const mode of ["PASSIVE", "TRUNCATE"]) this.#database.pragma(`wal_checkpoint(${mode})`);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Something that changes when accounts or keys have, by another process or this one. */
+  changes(): string {
+    return `${this.#database.pragma("data_version", { simple: true })} ${this.#ownChanges}`;
+  }
+
+  /** Runs several reads on one state of the database. */
+  consistently<Result>(work: () => Result): Result {
+    return this.#database.transaction(work).deferred();
+  }
+
+  /** Runs several reads and writes as one. */
+  atomically<Result>(work: () => Result): Result {
+    return this.#database.transaction(work).immediate();
+  }
+
+  /** Accounts that changed since a count, and that count now. */
+  accountsSince(changed: number): (Account & { changed: number })[] {
+    return this.#all(`SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`, changed);
+  }
+
+  /** All accounts by name, with their use in a month and the keys that are valid at a time. */
+  accounts(month: string, now: Date): (Account & { used: number; keys: number })[] {
+    return this.#all(
+      `SELECT accounts.*, coalesce(used, 0) AS used, count(keys.id) AS keys FROM accounts
+        LEFT JOIN usage ON usage.account = accounts.id AND month = ?
+        LEFT JOIN keys ON keys.account = accounts.id AND revoked_at IS NULL
+          AND (expires_at IS NULL OR expires_at > ?)
+        GROUP BY accounts.id ORDER BY name`,
+      month,
+      now.toISOString(),
+    );
+  }
+
+  hasAccounts(): boolean {
+    return this.#all("SELECT 1 FROM accounts LIMIT 1").length > 0;
+  }
+
+  account(name: string): Account | undefined {
+    return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE name = ?`, name)[0];
+  }
+
+  accountOf(id: number): Account | undefined {
+    return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE id = ?`, id)[0];
+  }
+
+  createAccount(account: NewAccount, now: Date): Account {
+    const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, created_at, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
+    const { name, plan, burst, quota, webhook, webhook_secret } = account;
+    const result = this.#change(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
+    const id = Number(result.lastInsertRowid);
+    return { id, ...account, webhook_old_secret: null, webhook_old_secret_until: null };
+  }
+
+  /** Writes an account's plan, ceilings and webhook. */
+  updateAccount(account: Account): void {
+    const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
+      webhook_old_secret = ?, webhook_old_secret_until = ?,
+      changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
+    const { id, plan, burst, quota, webhook, webhook_secret } = account;
+    const { webhook_old_secret, webhook_old_secret_until } = account;
+    this.#change(
+      sql,
+      ...[plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, id],
+    );
+  }
+
+  /** Keys that changed since a count, and that count now. */
+  keysSince(changed: number): (StoredKey & { changed: number })[] {
+    return this.#all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
+  }
+
+  keys(): (StoredKey & { name: string; plan: Plan })[] {
+    return this.#all(
+      "SELECT keys.*, name, plan FROM keys JOIN accounts ON accounts.id = keys.account ORDER BY keys.id",
+    );
+  }
+
+  key(id: number): StoredKey | undefined {
+    return this.#all<StoredKey>("SELECT * FROM keys WHERE id = ?", id)[0];
+  }
+
+  createKey(account: number, hash: Buffer, last4: string, expires: Date | null, now: Date): number {
+    const sql = `INSERT INTO keys (account, hash, last4, created_at, expires_at, changed)
+      VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))`;
+    const result = this.#change(sql, account, hash, last4, now.toISOString(), expires?.toISOString() ?? null);
+    return Number(result.lastInsertRowid);
+  }
+
+  /** A key that was revoked before stays revoked since then. */
+  revokeKey(id: number, now: Date): void {
+    const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?),
+      changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?`;
+    this.#change(sql, now.toISOString(), id);
+  }
+
+  /** Sets when a key expires; null is never. */
+  expireKey(id: number, at: Date | null): void {
+    const sql = "UPDATE keys SET expires_at = ?, changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?";
+    this.#change(sql, at?.toISOString() ?? null, id);
+  }
+
+  /** How far accounts and keys have changed. */
+  latest(): Changes {
+    return this.#one(
+      "SELECT (SELECT coalesce(max(changed), 0) FROM accounts) AS accounts, (SELECT coalesce(max(changed), 0) FROM keys) AS keys",
+    );
+  }
+
+  /** How far a server has taken the changes over; it goes by what it knows, and by nothing else from then on. */
+  obeyed(): Changes {
+    return this.#one("SELECT accounts, keys FROM obeyed");
+  }
+
+  /** A server's word that it goes by these changes. */
+  obey({ accounts, keys }: Changes): void {
+    this.#run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
+  }
+
+  /** Requests counted per account in a month, `YYYY-MM`. */
+  usage(month: string): Map<number, number> {
+    const sql = "SELECT account, used FROM usage WHERE month = ?";
+    const rows = this.#all<{ account: number; used: number }>(sql, month);
+    return new Map(rows.map(({ account, used }) => [account, used]));
+  }
+
+  /** Requests counted for one account in a month, `YYYY-MM`. */
+  used(account: number, month: string): number {
+    const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
+    return this.#all<{ used: number }>(sql, account, month)[0]?.used ?? 0;
+  }
+
+  /** Writes absolute counts, so that writing them twice does no harm. */
+  saveUsage(month: string, used: readonly (readonly [account: number, used: number])[]): void {
+    const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET used = excluded.used`;
+    for (const [account, count] of used) this.#run(sql, account, month, count);
+  }
+
+  /** @returns whether it is new: there is one event per account, month, threshold and quota */
+  createEvent(event: Omit<StoredEvent, "tries" | "last_answer">): boolean {
+    const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at, state, next_try_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
+    const { id, account, month, threshold, quota, payload, created_at, state, next_try_at } = event;
+    const values = [id, account, month, threshold, quota, payload, created_at, state, next_try_at];
+    return this.#run(sql, ...values).changes === 1;
+  }
+
+  events(): (StoredEvent & { name: string })[] {
+    return this.#all(
+      "SELECT events.*, name FROM events JOIN accounts ON accounts.id = events.account ORDER BY events.created_at, events.threshold",
+    );
+  }
+
+  event(id: string): StoredEvent | undefined {
+    return this.#all<StoredEvent>("SELECT * FROM events WHERE id = ?", id)[0];
+  }
+
+  /**
+   * Events whose next try is due, but for some that are under way: of an account no more than a few with those, the
+   * ones with the fewest tries first, so that none hides another's. A first try is due at once. First tries come before
+   * all others, and then every account's first event before anyone's second; events that are under way or have been
+   * tried in vain count, so that an account whose receiver doesn't answer comes after all whose may.
+   */
+  dueEvents(now: Date, underWay: readonly string[], perAccount: number, limit: number): StoredEvent[] {
+    const sql = `
+      WITH pending AS (
+        SELECT id, account, tries, next_try_at, id IN (SELECT value FROM json_each(?)) AS is_under_way
+        FROM events WHERE state = 'pending'
+      ), busy AS (
+        SELECT account, sum(is_under_way) AS under_way, count(*) AS tried
+        FROM pending WHERE tries > 0 OR is_under_way GROUP BY account
+      ), due AS (
+        SELECT id, account, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
+        FROM pending WHERE NOT is_under_way AND (tries = 0 OR next_try_at <= ?)
+      )
+      SELECT events.* FROM due JOIN events USING (id) LEFT JOIN busy ON busy.account = due.account
+      WHERE place + coalesce(under_way, 0) <= ?
+      ORDER BY tries > 0, place + coalesce(tried, 0), next_try_at LIMIT ?`;
+    return this.#all(sql, JSON.stringify(underWay), now.toISOString(), perAccount, limit);
+  }
+
+  /** Moves the times of all tries to come by so much, and to no later than a time. */
+  moveTries(byMs: number, latest: Date): void {
+    const sql = `UPDATE events
+      SET next_try_at = min(strftime('%Y-%m-%dT%H:%M:%fZ', next_try_at, ? || ' seconds'), ?)
+      WHERE state = 'pending'`;
+    this.#run(sql, byMs / 1000, latest.toISOString());
+  }
+
+  /** Writes how an event's delivery stands. */
+  updateDelivery({ id, state, tries, next_try_at, last_answer }: StoredEvent): void {
+    const sql = "UPDATE events SET state = ?, tries = ?, next_try_at = ?, last_answer = ? WHERE id = ?";
+    this.#run(sql, state, tries, next_try_at, last_answer, id);
+  }
+
+  /** What a version's number stands for; undefined when it was never served. */
+  version(version: string): StoredVersion | undefined {
+    return this.#all<StoredVersion>("SELECT * FROM versions WHERE version = ?", version)[0];
+  }
+
+  /** Enters that a version is served; when it was served before, its number stands for the same content as then. */
+  serveVersion(version: string, sha256: string, contentSha256: string, now: Date): void {
+    // What is served all the time isn't written with each start.
+    if (this.version(version)?.retired === null) return;
+    const sql = `INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)
+      ON CONFLICT (version) DO UPDATE SET retired = NULL`;
+    this.#run(sql, version, sha256, contentSha256, now.toISOString());
+  }
+
+  /** Versions that were served when they were last heard of. */
+  servedVersions(): string[] {
+    const rows = this.#all<StoredVersion>("SELECT * FROM versions WHERE retired IS NULL");
+    return rows.map(({ version }) => version);
+  }
+
+  retireVersion(version: string, now: Date): void {
+    this.#run("UPDATE versions SET retired = ? WHERE version = ?", now.toISOString(), version);
+  }
+
+  #prepare(sql: string): Database.Statement<unknown[], unknown> {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare<unknown[], unknown>(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  /** The only row of what always has one. */
+  #one<Row>(sql: string): Row {
+    return this.#all<Row>(sql)[0];
+  }
+
+  /** Writes accounts or keys. */
+  #change(sql: string, ...values: unknown[]): Database.RunResult {
+    this.#ownChanges++;
+    return this.#run(sql, ...values);
+  }
+
+  #run(sql: string, ...values: unknown[]): Database.RunResult {
+    return this.#prepare(sql).run(...values);
+  }
+}
+
+/** Puts a new database in its place whole: one that is empty, or has no tables, has lost them. */
+function create(file: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    makePrivateFile(draft);
+    const database = new Database(draft);
+    try {
+      database.transaction(() => {
+        database.exec(schema);
+        database.pragma(`user_version = ${schemaVersion}`);
+      })();
+      database.pragma("journal_mode = WAL");
+    } finally {
+      database.close();
+    }
+    linkSync(draft, file);
+  } catch (error) {
+    // Another process was faster.
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
+  }
+}
+
+/** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
+function checkSound(file: string): void {
+  const stat = lstatSync(file);
+  if (!stat.isFile())
+    throw new DataError(
+      `state database ${file}`,
+      stat.isSymbolicLink() ? "a symbolic link" : "no regular file",
+      "a regular file: STATE_DIR may name another folder",
+    );
+  if (stat.size === 0) throw damaged(file, "an empty file");
+  const fault = lastingWalFault(`${file}-wal`);
+  if (fault !== undefined) throw damaged(file, fault);
+  const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
+  const database = new Database(file, { readonly: true, timeout: 5000 });
+  try {
+    const check = database.pragma("quick_check(1)", { simple: true });
+    if (check !== "ok") throw damaged(file, String(check));
+    const version = database.pragma("user_version", { simple: true });
+    if (version !== schemaVersion && version !== schemaVersion - 1)
+      throw new DataError(
+        `state database ${file}`,
+        version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
+        `version ${schemaVersion}, or the one before`,
+      );
+    database.close();
+  } catch (error) {
+    database.close();
+    // What looking has left. Where the database is sound they stay: another process may use them by now.
+    for (const path of beside) rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+function damaged(file: string, reason: string): DataError {
+  return new DataError(
+    `state database ${file}`,
+    `damage (${reason.split("\n").find((line) => !line.startsWith("***")) ?? reason})`,
+    "a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew",
+  );
+}

@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
+import { attachImage, buildImage } from "../../engine/index.ts";
+import { generateKey, hashKey, KeyTable } from "../../server/accounts/keys.ts";
+import { Limits, monthName, monthOf, startOfMonth } from "../../server/accounts/limits.ts";
+import { Directory } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { maxBurst } from "../../server/shared/plans.ts";
+import { Store } from "../../server/store/store.ts";
+import { ask, serviceOf } from "../support/asking.ts";
+import { versionsOf } from "../support/endpoint-oracle.ts";
+import { type Random, seededRandom, snapshotOf } from "../support/fixtures.ts";
+import {
+  call,
+  createKey,
+  currentOnly,
+  datasetsFolder,
+  pricesPath,
+  ready,
+  spawnServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+import { preloaded } from "../support/stopping.ts";
+
+/** A clock that jumps: counts belong to a month, and it neither forgives nor invents any. */
+
+const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
+const secondMs = 1000;
+const dayMs = 86_400_000;
+const yearMs = 365 * dayMs;
+const january = Date.UTC(2026, 0, 20, 12);
+
+/** The control thread and a serving one over one database, on clocks that the test turns. */
+class World {
+  readonly folder = temporaryFolder();
+  readonly quota: number;
+  wallMs = january;
+  #steadyMs = 1e6;
+  readonly #key = generateKey();
+  #store: Store;
+  #parts: { accounts: Accounts; limits: Limits; service: ReturnType<typeof serviceOf> };
+
+  constructor(t: TestContext, quota: number) {
+    this.quota = quota;
+    this.#store = Store.open(this.folder, { maxWaitMs: 1 });
+    t.after(() => this.#store.close());
+    const ceilings = { plan: "enterprise", burst: maxBurst, quota } as const;
+    const now = new Date(january);
+    const fields = { name: "acme", ...ceilings, webhook: null, webhook_secret: null };
+    const { id } = this.#store.createAccount(fields, now);
+    this.#store.createKey(id, hashKey(this.#key), "0000", null, now);
+    this.#parts = this.#start();
+  }
+
+  #start() {
+    const [keys, limits] = [new KeyTable(), new Limits()];
+    const accounts = new Accounts(this.#store, keys, limits, new Directory(), this.wallMs);
+    const now = () => this.wallMs;
+    const steadyNow = () => this.#steadyMs;
+    return {
+      accounts,
+      limits,
+      service: serviceOf({ keys, limits, versions: versionsOf(image), now, steadyNow }),
+    };
+  }
+
+  /** What the control thread does a few times a second. */
+  tick(): void {
+    this.#parts.accounts.enterMonths(this.wallMs);
+    this.#parts.accounts.refresh();
+  }
+
+  save(): void {
+    this.#parts.accounts.save(this.wallMs);
+  }
+
+  /** The process ends as it is, and starts again. */
+  restart(): void {
+    this.#store.close();
+    this.#store = Store.open(this.folder, { maxWaitMs: 1 });
+    this.#parts = this.#start();
+  }
+
+  ask() {
+    this.#steadyMs += 200;
+    return ask(this.#parts.service, this.#key, pricesPath, () => "procedure=5072");
+  }
+
+  /** How many of so many requests are admitted. */
+  admitted(requests: number): number {
+    return Array.from({ length: requests }, () => this.ask()).filter(({ status }) => status === 200).length;
+  }
+}
+
+for (const [what, ms] of [
+  ["a second", secondMs],
+  ["two months", 61 * dayMs],
+  ["ten years", 10 * yearMs],
+] as const)
+  test(`a clock that jumps ahead by ${what} and back admits the quota of a month, and no more`, (t) => {
+    const world = new World(t, 100);
+    assert.equal(world.admitted(79), 79);
+    world.save();
+    for (let i = 0; i < 3; i++)
+      for (const step of [ms, -ms]) {
+        world.wallMs += step;
+        world.tick();
+        world.admitted(5);
+        world.save();
+      }
+    assert.equal(world.admitted(200), ms === secondMs ? 0 : 6);
+  });
+
+test("a clock that jumps out of the months at hand refuses for a second at most, and says so", (t) => {
+  const world = new World(t, 100);
+  world.admitted(10);
+  world.wallMs -= yearMs;
+  const { status, reset, retryAfter, body } = world.ask();
+  assert.deepEqual([status, retryAfter, reset], [429, "1", world.wallMs / 1000 + 1]);
+  assert.match(body, /this server's clock was set, .*; retry in 1 s"/);
+  world.tick();
+  assert.equal(world.ask().remaining, 99);
+});
+
+test("a clock that jumps by up to two weeks refuses nothing, in any part of a month", (t) => {
+  const world = new World(t, 1_000_000);
+  for (let day = 0; day < 62; day++)
+    for (const step of [0, 14 * dayMs, -14 * dayMs]) {
+      world.wallMs = january + day * dayMs;
+      world.tick();
+      world.wallMs += step;
+      assert.equal(world.ask().status, 200, new Date(world.wallMs).toISOString());
+    }
+});
+
+test("counts that can't be saved are kept, whatever the clock does, and saved when they can be", (t) => {
+  const world = new World(t, 10);
+  const other = new Database(path.join(world.folder, "state.sqlite"));
+  other.exec("BEGIN EXCLUSIVE");
+  const months = [0, 3, 6, 9, 12, 15];
+  const visit = (month: number) => {
+    world.wallMs = startOfMonth(monthOf(january) + month) + 20 * dayMs;
+    world.tick();
+  };
+  for (const month of months) {
+    visit(month);
+    assert.equal(world.admitted(3), 3);
+    assert.throws(() => world.save(), /database is locked/);
+  }
+  for (const month of months) {
+    visit(month);
+    assert.equal(world.admitted(4), 4);
+  }
+  other.close();
+  world.save();
+  world.restart();
+  for (const month of months) {
+    visit(month);
+    assert.equal(world.admitted(9), 3);
+  }
+});
+
+/** From a second to ten years, any length as likely as ten times that. */
+function jump(random: Random): number {
+  const length = Math.round(Math.exp((Math.log(10 * yearMs) * random.int(1000)) / 1000) + secondMs);
+  return random.int(2) === 0 ? length : -length;
+}
+
+test("counts are those of a naive book-keeper, over jumps of a second to ten years and restarts", (t) => {
+  const seed = 20_260_801;
+  const random = seededRandom(seed);
+  for (let trial = 0; trial < 10; trial++) {
+    const world = new World(t, 20);
+    /** By month: what was admitted; and what of that was saved. */
+    let used = new Map<number, number>();
+    let saved = new Map<number, number>();
+    const visited = [world.wallMs];
+    let isTicked = true;
+    for (let step = 0; step < 120; step++) {
+      const where = `seed ${seed}, trial ${trial}, step ${step}`;
+      switch (random.int(6)) {
+        case 0:
+        case 1:
+          // To somewhere, or to where it was before; not to before the first computers.
+          world.wallMs = random.int(2) === 0 ? random.pick(visited) : world.wallMs + jump(random);
+          if (world.wallMs < 0) world.wallMs += 11 * yearMs;
+          visited.push(world.wallMs);
+          isTicked = false;
+          break;
+        case 2:
+          world.tick();
+          isTicked = true;
+          break;
+        case 3:
+          world.save();
+          saved = new Map(used);
+          break;
+        case 4:
+          if (random.int(3) > 0) break;
+          if (random.int(2) === 0) world.save();
+          else used = new Map(saved);
+          saved = new Map(used);
+          world.restart();
+          isTicked = true;
+          break;
+        default:
+          for (let i = random.int(12); i >= 0; i--) {
+            const { status, remaining, reset } = world.ask();
+            const month = monthOf(world.wallMs);
+            const before = used.get(month) ?? 0;
+            if (status === 200) {
+              assert.equal(remaining, world.quota - before - 1, where);
+              used.set(month, before + 1);
+            } else if (isTicked) assert.equal(before, world.quota, where);
+            const isUnknown = status === 429 && reset <= world.wallMs / 1000 + 2;
+            if (!isUnknown) assert.equal(reset, startOfMonth(month + 1) / 1000, where);
+            else if (isTicked) assert.ok(world.wallMs / 1000 + 2 >= startOfMonth(month + 1) / 1000, where);
+          }
+      }
+      for (const count of used.values()) assert.ok(count <= world.quota, where);
+    }
+  }
+});
+
+test("a server whose clock is set two months ahead and back admits and saves no more than the quota", async (t) => {
+  const [stateDir, datasetsDir] = [temporaryFolder(), datasetsFolder(currentOnly)];
+  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const clock = path.join(temporaryFolder(), "ahead");
+  const set = (aheadMs: number) => writeFileSync(clock, String(aheadMs));
+  set(0);
+  const preload = `
+    import { readFileSync } from "node:fs";
+    const now = Date.now;
+    Date.now = () => now() + Number(readFileSync(${JSON.stringify(clock)}, "utf8"));`;
+  const env = { THREADS: "2", ...preloaded(preload) };
+  /** By the month's end, as each answer says it. */
+  const admitted = new Map<number, number>();
+  const server = spawnServer({ datasetsDir, stateDir, env });
+  t.after(() => server.signal("SIGKILL"));
+  const { api } = await ready(server);
+  const one = async () => {
+    const { status, reset } = await call({ api, key }, `GET ${pricesPath}?procedure=5073`);
+    if (status === 200) admitted.set(reset, (admitted.get(reset) ?? 0) + 1);
+    return { status, reset };
+  };
+  for (let i = 0; i < 79; i++) assert.equal((await one()).status, 200);
+  for (const aheadMs of [62 * dayMs, 0, 62 * dayMs]) {
+    set(aheadMs);
+    const end = startOfMonth(monthOf(Date.now() + aheadMs) + 1) / 1000;
+    await until("the month to be used up", async () => {
+      const { status, reset } = await one();
+      return status === 429 && reset === end;
+    });
+  }
+  assert.deepEqual([...admitted.values()], [100, 100]);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
+  const store = Store.open(stateDir);
+  for (const end of admitted.keys()) {
+    const month = monthName(monthOf(end * 1000 - 1));
+    assert.deepEqual([...store.usage(month).values()], [100]);
+  }
+  store.close();
+});

@@ -1,0 +1,398 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { after, test } from "node:test";
+import { crc32 } from "node:zlib";
+import { bearerKey, generateKey, hashKey, isWellFormed, KeyTable } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { Directory } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { plans } from "../../server/shared/plans.ts";
+import { Store } from "../../server/store/store.ts";
+import {
+  type Answer,
+  Connection,
+  call,
+  pricesPath,
+  requestText,
+  runKeys,
+  startServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+
+/** API keys: their form, the table that serving threads look them up in, and their life under a running server. */
+
+const webhookBodies: string[] = [];
+const receiver = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  webhookBodies.push(JSON.stringify(request.headers), Buffer.concat(chunks).toString());
+  response.end();
+});
+receiver.listen(0, "127.0.0.1");
+await once(receiver, "listening");
+const receiverAddress = receiver.address();
+assert.ok(typeof receiverAddress === "object" && receiverAddress !== null);
+
+/** Hashes of many keys, of which a few are known. */
+const knownKeys = new Map([0, 1, 999, 1000, 50_000, 99_999].map((i) => [i, generateKey()]));
+const hashes = Array.from({ length: 100_000 }, (_, i) => {
+  const key = knownKeys.get(i);
+  return key === undefined ? randomBytes(32) : hashKey(key);
+});
+const manyAccounts = 1000;
+const stateDir = temporaryFolder();
+const store = Store.open(stateDir);
+const plain = { plan: "enterprise", burst: 1_000_000, webhook: null, webhook_secret: null } as const;
+const watching = {
+  webhook: `http://127.0.0.1:${receiverAddress.port}/`,
+  webhook_secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+};
+
+function storeAccount(name: string, quota: number, options = {}): number {
+  return store.createAccount({ ...plain, name, quota, ...options }, new Date()).id;
+}
+
+function storeKey(account: number): string {
+  const key = generateKey();
+  store.createKey(account, hashKey(key), key.slice(-4), null, new Date());
+  return key;
+}
+
+const made = store.atomically(() => {
+  const ids = Array.from({ length: manyAccounts }, (_, i) => storeAccount(`account ${i}`, 1000 + i));
+  for (const [i, hash] of hashes.entries())
+    store.createKey(ids[i % manyAccounts], hash, "0000", null, new Date());
+  return { watched: storeAccount("watched", 40, watching), life: storeAccount("life", 1000) };
+});
+const server = await startServer({ stateDir, env: { THREADS: "2", WEBHOOK_ALLOW_LOOPBACK: "true" } });
+after(async () => {
+  assert.equal(await server.stop(), 0);
+  store.close();
+  receiver.close();
+});
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function fromBase62(text: string): bigint {
+  return [...text].reduce((value, digit) => value * 62n + BigInt(alphabet.indexOf(digit)), 0n);
+}
+
+test("a key is hcq_, 256 random bits in 43 characters and their CRC-32 in 6", () => {
+  for (let i = 0; i < 200; i++) {
+    const key = generateKey();
+    assert.match(key, /^hcq_[0-9A-Za-z]{49}$/);
+    assert.ok(fromBase62(key.slice(4, 47)) < 2n ** 256n);
+    assert.equal(fromBase62(key.slice(47)), BigInt(crc32(key.slice(4, 47))));
+    assert.ok(isWellFormed(key));
+  }
+});
+
+test("known bytes make known keys", () => {
+  const vectors = {
+    [`${"00".repeat(32)}`]: "hcq_00000000000000000000000000000000000000000002CZclj",
+    [`${"00".repeat(31)}01`]: "hcq_00000000000000000000000000000000000000000010HNUPx",
+    [`80${"00".repeat(31)}`]: "hcq_ULrwNTJa3CHVaAVmO8lHlO4Afd3drtx651MXvhT4GuW1RLqoT",
+    [`${"ff".repeat(32)}`]: "hcq_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp13sRzl1",
+    "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f":
+      "hcq_003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf1Yo7hP",
+  };
+  for (const [hex, key] of Object.entries(vectors)) {
+    assert.equal(generateKey(Buffer.from(hex, "hex")), key);
+    assert.equal(fromBase62(key.slice(4, 47)), BigInt(`0x${hex}`));
+  }
+});
+
+test("every wrong character makes a key malformed", () => {
+  const key = generateKey();
+  for (let at = 0; at < key.length; at++)
+    for (const other of alphabet) {
+      if (other === key[at]) continue;
+      assert.ok(!isWellFormed(key.slice(0, at) + other + key.slice(at + 1)), `${other} at ${at}`);
+    }
+});
+
+test("two neighbours that changed places, a missing or an added character make a key malformed", () => {
+  const key = generateKey();
+  for (let at = 0; at < key.length; at++) {
+    assert.ok(!isWellFormed(key.slice(0, at) + key.slice(at + 1)));
+    assert.ok(!isWellFormed(`${key.slice(0, at)}0${key.slice(at)}`));
+    const [a, b] = key.slice(at, at + 2);
+    if (b !== undefined && a !== b) assert.ok(!isWellFormed(key.slice(0, at) + b + a + key.slice(at + 2)));
+  }
+  for (const text of ["", "hcq_", ` ${key}`, `${key}\n`, key.toUpperCase()]) assert.ok(!isWellFormed(text));
+});
+
+test("the key of an Authorization header is what stands behind its scheme", () => {
+  assert.equal(bearerKey("Bearer abc"), "abc");
+  assert.equal(bearerKey("bEARER   abc"), "abc");
+  for (const header of ["", "abc", "Basic abc", "Bearerabc", "Bearers abc"])
+    assert.equal(bearerKey(header), undefined);
+});
+
+/** A hash with a first word and a filling. */
+function hashOf(first: number, rest: number): Buffer {
+  const hash = Buffer.alloc(32, rest);
+  hash.writeInt32LE(first);
+  return hash;
+}
+
+const stored = (hash: Buffer, expires_at: string | null = null, revoked_at: string | null = null) => ({
+  hash,
+  expires_at,
+  revoked_at,
+});
+const inTable = new KeyTable();
+const slotIn = (table: KeyTable, hash: Buffer, nowMs = 0) => {
+  const entry = table.find(hash);
+  return entry < 0 ? undefined : table.slotOf(entry, nowMs / 1000);
+};
+
+test("a key is found with its account's slot, and an unknown one isn't", () => {
+  const hash = hashKey(generateKey());
+  assert.equal(slotIn(inTable, hash), undefined);
+  inTable.put(stored(hash), 7);
+  assert.equal(slotIn(inTable, hash), 7);
+  assert.equal(slotIn(inTable, hashKey(generateKey())), undefined);
+});
+
+test("keys whose hashes begin alike are told apart, also around the table's end", () => {
+  for (const first of [0, -1, 0x7fffffff, 0x000fffff]) {
+    const hashes = [1, 2, 3, 4].map((rest) => hashOf(first, rest));
+    for (const [slot, hash] of hashes.entries()) inTable.put(stored(hash), slot);
+    assert.deepEqual(
+      hashes.map((hash) => slotIn(inTable, hash)),
+      [0, 1, 2, 3],
+    );
+    assert.equal(slotIn(inTable, hashOf(first, 5)), undefined);
+  }
+});
+
+for (const expires of ["2027-01-31T00:00:00.000Z", "2038-01-19T03:14:08.000Z", "2099-12-31T23:59:59.000Z"])
+  test(`a key that expires at ${expires} is usable up to then`, () => {
+    const hash = hashKey(generateKey());
+    inTable.put(stored(hash, expires), 3);
+    const end = Date.parse(expires);
+    assert.equal(slotIn(inTable, hash, Date.parse("2026-06-01")), 3);
+    assert.equal(slotIn(inTable, hash, end - 1), 3);
+    assert.equal(slotIn(inTable, hash, end), -1);
+    assert.equal(slotIn(inTable, hash, end + 1000), -1);
+  });
+
+test("what one thread puts into the table, another finds", () => {
+  const other = new KeyTable(inTable.buffer);
+  const hash = hashKey(generateKey());
+  inTable.put(stored(hash), 9);
+  assert.equal(slotIn(other, hash), 9);
+  inTable.put(stored(hash, null, "2026-01-01T00:00:00.000Z"), 9);
+  assert.equal(slotIn(other, hash), -1, "a revoked key stays known, and unusable");
+});
+
+test("a hundred thousand keys are found with their accounts, and others aren't", () => {
+  const [table, directory] = [new KeyTable(), new Directory()];
+  const accounts = new Accounts(store, table, new Limits(), directory, Date.now());
+  assert.ok(accounts);
+  for (const [i, hash] of hashes.entries()) {
+    const slot = slotIn(table, hash) ?? -1;
+    if (slot < 0 || directory.get(slot).name !== `account ${i % manyAccounts}`) assert.fail(`key ${i}`);
+  }
+  for (let i = 0; i < 10_000; i++) assert.equal(slotIn(table, randomBytes(32)), undefined);
+});
+
+test("a server that has a hundred thousand keys answers each by its account", async () => {
+  for (const [i, key] of knownKeys) {
+    const answer = await call({ ...server, key }, "GET /api/v1/usage");
+    assert.match(answer.body.toString(), new RegExp(`^{"account":"account ${i % manyAccounts}"`));
+    assert.ok(answer.remaining < 1000 + (i % manyAccounts));
+  }
+  assert.equal((await call({ ...server, key: generateKey() }, "GET /api/v1/usage")).status, 401);
+});
+
+test("an account and its key that are written while the tables are being read are both known afterwards", () => {
+  const folder = temporaryFolder();
+  const [reader, writer] = [Store.open(folder), Store.open(folder)];
+  const table = new KeyTable();
+  const key = generateKey();
+  const accounts = new Accounts(reader, table, new Limits(), new Directory(), Date.now());
+  const since = reader.accountsSince.bind(reader);
+  reader.accountsSince = (changed) => {
+    const rows = since(changed);
+    reader.accountsSince = since;
+    writer.atomically(() => {
+      const { id } = writer.createAccount({ ...plain, name: "new", quota: 10 }, new Date());
+      writer.createKey(id, hashKey(key), key.slice(-4), null, new Date());
+    });
+    return rows;
+  };
+  writer.createAccount({ ...plain, name: "other", quota: 10 }, new Date());
+  for (let i = 0; i < 3; i++) accounts.refresh();
+  assert.equal(slotIn(table, hashKey(key)), 1);
+  reader.close();
+  writer.close();
+});
+
+/** Connections enough to reach both threads of the server. */
+const connections = await Promise.all(Array.from({ length: 8 }, () => Connection.open(server.api)));
+after(() => {
+  for (const connection of connections) connection.close();
+});
+
+/** Asks with a key on every connection. */
+async function everywhere(key: string, request = `GET ${pricesPath}?procedure=5073`): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const connection of connections) {
+    await connection.send(requestText(request, { Authorization: `Bearer ${key}` }));
+    answers.push(await connection.answer());
+  }
+  return answers;
+}
+
+function untilEverywhere(what: string, key: string, expected: (answer: Answer) => boolean) {
+  return until(what, async () => (await everywhere(key)).every(expected));
+}
+
+async function command(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runKeys(stateDir, ...words);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
+const idOf = (key: string) =>
+  String(
+    store.keysSince(0).find(({ hash }) => hash.equals(hashKey(key)))?.id ?? assert.fail("the key is stored"),
+  );
+const works = ({ status }: Answer) => status === 200;
+const isRefused = ({ status }: Answer) => status === 401;
+
+test("a running server obeys in all threads: a new key works, a revoked one doesn't any more", async () => {
+  const other = storeKey(made.life);
+  const key = await command("create", "--account", "a new one", "--plan", "business");
+  await untilEverywhere("the new key to work", key, works);
+  await command("revoke", idOf(key));
+  await untilEverywhere("the revoked key to fail", key, isRefused);
+  await untilEverywhere("the other key to work", other, works);
+});
+
+test("a running server obeys in all threads: a key ends when it expires", async () => {
+  const key = storeKey(made.life);
+  await untilEverywhere("the key to work", key, works);
+  store.expireKey(Number(idOf(key)), new Date(Date.now() + 1500));
+  await untilEverywhere("the key to expire", key, isRefused);
+});
+
+test("a running server obeys in all threads: rotating gives a new key and resets neither ceiling", async () => {
+  const old = storeKey(storeAccount("rotating", 500, { burst: 1 }));
+  await until("the old key to work", async () =>
+    works(await call({ ...server, key: old }, "GET /api/v1/usage")),
+  );
+  const key = await command("rotate", idOf(old), "--overlap", "1");
+  const left = await until("the new key to work", async () => {
+    const answer = await call({ ...server, key }, "GET /api/v1/usage");
+    return works(answer) && answer.remaining;
+  });
+  assert.ok(left < 499, `${left} are left`);
+  const pair = await until("the old key's turn", async () => {
+    const [connection] = connections;
+    const texts = [old, key].map((used) =>
+      requestText("GET /api/v1/usage", { Authorization: `Bearer ${used}` }),
+    );
+    await connection.send(texts.join(""));
+    const answers = [await connection.answer(), await connection.answer()];
+    return works(answers[0]) && answers;
+  });
+  assert.deepEqual([pair[1].status, pair[0].remaining < left], [429, true]);
+});
+
+test("a running server obeys in all threads: an account's plan and numbers change", async () => {
+  const key = storeKey(storeAccount("growing", 100, { burst: 1000 }));
+  await untilEverywhere("the key to work", key, works);
+  const growing = store.account("growing") ?? assert.fail("the account is stored");
+  store.updateAccount({ ...growing, quota: 1_000_000_000 });
+  await untilEverywhere("the higher quota", key, ({ remaining }) => remaining > 999_000_000);
+  store.updateAccount({ ...growing, plan: "startup", ...plans.startup });
+  await untilEverywhere(
+    "the plan's quota",
+    key,
+    ({ status, remaining }) => status === 200 && remaining < 10_000_000,
+  );
+  const usage = await everywhere(key, "GET /api/v1/usage");
+  for (const { body } of usage) assert.match(body.toString(), /"plan":"startup".*"burst":{"limit":200}/);
+});
+
+test("nothing that the server writes has more of a key than its last four characters", async () => {
+  const [valid, revoked, expired] = [0, 1, 2].map(() => storeKey(made.watched));
+  await untilEverywhere("the keys to work", revoked, ({ status }) => status === 200 || status === 429);
+  store.revokeKey(Number(idOf(revoked)), new Date());
+  store.expireKey(Number(idOf(expired)), new Date(Date.now() - 1));
+  await untilEverywhere("the revoked key to fail", revoked, isRefused);
+  const unknown = generateKey();
+  const wrong = `${valid.slice(0, 20)}${valid[20] === "x" ? "y" : "x"}${valid.slice(21)}`;
+  const mistyped = [wrong, valid.slice(0, -1), `${valid}0`, valid.toUpperCase(), valid.replace("_", "%5F")];
+  const used = [valid, revoked, expired, unknown, ...mistyped];
+
+  const answers: Answer[] = [];
+  const [connection] = connections;
+  const ask = async (request: string, headers: Record<string, string> = {}) => {
+    await connection.send(requestText(request, { Authorization: `Bearer ${server.key}`, ...headers }));
+    answers.push(await connection.answer());
+  };
+  for (const key of used)
+    for (const authorization of [
+      `Bearer ${key}`,
+      `bearer  ${key}`,
+      `Basic ${key}`,
+      key,
+      `Bearer ${key} ${key}`,
+    ])
+      await ask(`GET ${pricesPath}?procedure=5072`, { Authorization: authorization });
+  for (const key of used)
+    for (const target of [
+      `${pricesPath}?procedure=${key}`,
+      `${pricesPath}?procedure=5072&state=${key}`,
+      `${pricesPath}?${key}`,
+      `${pricesPath}?${key}=1&${key}=2`,
+      `${pricesPath}?procedure=5072&key=${key}`,
+      `${pricesPath}?procedure=%FF${key}`,
+      `${pricesPath}?procedure=%00${key}`,
+      `/api/v1/search?q=${key}`,
+      `/api/v1/search?q=x&type=${key}`,
+      `/api/v1/pages/${key}`,
+      `/api/v1/healthcare/facilities/${key}`,
+      `/api/v1/versions/${key}/healthcare/prices?procedure=5072`,
+      `/api/v1/${key}`,
+      `/${key}`,
+    ])
+      await ask(`GET ${target}`);
+  await ask(`${valid} ${pricesPath}`);
+  const opsTexts = [`/${valid}?key=${valid}`, "/metrics"].map(async (target) =>
+    (await fetch(`${server.ops}${target}`)).text(),
+  );
+  const spent = await until("the events to be posted", async () => {
+    const answer = await call({ ...server, key: valid }, "GET /api/v1/usage");
+    return webhookBodies.length >= 6 && answer;
+  });
+  answers.push(spent);
+
+  const written = [
+    ...answers.map(({ head, body }) => `${head}\n${body.toString("latin1")}`),
+    ...webhookBodies,
+    ...(await Promise.all(opsTexts)),
+    server.process.stdout,
+    server.process.stderr,
+    (await runKeys(stateDir, "show", idOf(valid))).stdout,
+    ...readdirSync(stateDir).map((name) => readFileSync(path.join(stateDir, name), "latin1")),
+  ];
+  assert.ok(
+    written.some((text) => text.includes(valid.slice(-4))),
+    "the last four characters are stored",
+  );
+  const parts = [...used, server.key].flatMap((key) => [key.slice(5, 17), key.slice(-17, -5)]);
+  for (const part of new Set(parts)) {
+    const found = written.find((text) => text.includes(part));
+    assert.ok(found === undefined, `${part} is in ${found?.slice(0, 600)}`);
+  }
+});

@@ -1,0 +1,379 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import {
+  burstExceeded,
+  Limits,
+  monthName,
+  monthOf,
+  monthUnknown,
+  quotaExceeded,
+  startOfMonth,
+} from "../../server/accounts/limits.ts";
+import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
+import type { Hammered, Hammering } from "../support/limits-worker.ts";
+
+/** The two ceilings of an account, on clocks that the tests turn. */
+
+const month = monthOf(Date.UTC(2026, 0, 15));
+const limits = new Limits();
+const bursts = [1, 3, 7, 10, 50, 500, maxBurst];
+let slots = 0;
+/** A slot of its own for an account with these ceilings. */
+function account(burst: number, quota = 1_000_000): number {
+  const slot = slots++;
+  limits.configure(slot, burst, quota);
+  for (const counted of [month, month + 1]) limits.enter(slot, counted, 0);
+  return slot;
+}
+
+/** How many requests are admitted at one moment. */
+function admittedAt(slot: number, steadyMs: number): number {
+  let count = 0;
+  while (limits.admit(slot, month, steadyMs) >= 0) count++;
+  return count;
+}
+
+/** A bucket as a book-keeper would have it, in whole numbers of any size. A clock that steps back stands still. */
+class NaiveBucket {
+  readonly #burst: bigint;
+  /** Requests times a thousand. */
+  #missing = 0n;
+  #latest: bigint | undefined;
+
+  constructor(burst: number) {
+    this.#burst = BigInt(burst);
+  }
+
+  /** Requests that may be taken now. */
+  fitting(steadyMs: number): number {
+    const now = BigInt(Math.floor(steadyMs));
+    if (this.#latest === undefined || now > this.#latest) {
+      const left = this.#missing - (now - (this.#latest ?? now)) * this.#burst;
+      this.#missing = left > 0n ? left : 0n;
+      this.#latest = now;
+    }
+    return Number((1000n * this.#burst - this.#missing) / 1000n);
+  }
+
+  take(count: number): void {
+    this.#missing += 1000n * BigInt(count);
+  }
+
+  /** Milliseconds until one more fits. */
+  waitMs(): number {
+    const excess = this.#missing + 1000n - 1000n * this.#burst;
+    return Number((excess + this.#burst - 1n) / this.#burst);
+  }
+}
+
+test("a moment belongs to the month that its date has in UTC, in leap years as well", () => {
+  const moments = fc.integer({ min: 0, max: Date.UTC(2401, 0) });
+  const edges = [0, 4, 96, 100, 104, 400].flatMap((years) =>
+    [Date.UTC(2000 + years, 2, 1), Date.UTC(2000 + years, 1, 29), Date.UTC(2000 + years, 0, 1)].flatMap(
+      (ms) => [[ms - 1] as [number], [ms] as [number]],
+    ),
+  );
+  const check = (ms: number) => {
+    const found = monthOf(ms);
+    assert.equal(monthName(found), new Date(ms).toISOString().slice(0, 7));
+    assert.equal(startOfMonth(found), Date.parse(`${monthName(found)}-01T00:00:00Z`));
+    assert.equal(monthOf(startOfMonth(found + 1)), found + 1);
+    assert.equal(monthOf(startOfMonth(found + 1) - 1), found);
+  };
+  fc.assert(fc.property(moments, check), { examples: edges });
+});
+
+test("a month's requests are counted down to none", () => {
+  const slot = account(10, 3);
+  assert.equal(limits.remaining(slot, month), 3);
+  const answers = [0, 0, 0, 0].map(() => limits.admit(slot, month, 5000));
+  assert.deepEqual(answers, [2, 1, 0, quotaExceeded]);
+  assert.deepEqual([limits.remaining(slot, month), limits.used(slot, month)], [0, 3]);
+});
+
+test("the largest quota is counted to its end", () => {
+  const slot = account(10, maxQuota);
+  limits.enter(slot, month, maxQuota - 2);
+  const answers = [0, 0, 0].map(() => limits.admit(slot, month, 5000));
+  assert.deepEqual(answers, [1, 0, quotaExceeded]);
+});
+
+test("the old month's last requests and the new month's first are counted apart, in any order", () => {
+  const slot = account(10, 3);
+  const order = [month, month + 1, month, month + 1, month, month];
+  assert.deepEqual(
+    order.map((asked) => limits.admit(slot, asked, 5000)),
+    [2, 2, 1, 1, 0, quotaExceeded],
+  );
+  assert.equal(limits.used(slot, month + 2), undefined);
+});
+
+test("a month that isn't here is refused, and costs neither burst nor another month's quota", () => {
+  const slot = account(2, 4);
+  for (const asked of [month - 1, month + 2, month - 24, month + 120])
+    for (let i = 0; i < 3; i++) {
+      assert.equal(limits.admit(slot, asked, 5000), monthUnknown);
+      limits.giveBack(slot, asked);
+    }
+  assert.deepEqual([limits.used(slot, month), limits.used(slot, month + 1)], [0, 0]);
+  assert.equal(admittedAt(slot, 5000), 2);
+});
+
+test("a month that comes back goes on with what was used in it", () => {
+  const slot = account(10, 4);
+  for (let i = 0; i < 3; i++) limits.admit(slot, month, 5000);
+  assert.deepEqual(limits.enter(slot, month + 2, 0), { month, used: 3 });
+  assert.equal(limits.admit(slot, month, 5000), monthUnknown);
+  assert.equal(limits.admit(slot, month + 2, 5000), 3);
+  assert.deepEqual(limits.enter(slot, month, 3), { month: month + 2, used: 1 });
+  assert.deepEqual([limits.admit(slot, month, 5000), limits.admit(slot, month, 5000)], [0, quotaExceeded]);
+});
+
+test("a count that was saved goes on", () => {
+  const slot = account(10, 5);
+  limits.enter(slot, month, 4);
+  const answers = [0, 0].map(() => limits.admit(slot, month, 5000));
+  assert.deepEqual(answers, [0, quotaExceeded]);
+});
+
+test("a request that is given back can be made again, and none that wasn't made", () => {
+  const slot = account(10, 1);
+  assert.equal(limits.admit(slot, month, 5000), 0);
+  for (let i = 0; i < 3; i++) limits.giveBack(slot, month);
+  assert.equal(limits.remaining(slot, month), 1);
+  assert.equal(limits.admit(slot, month, 5000), 0);
+});
+
+for (const burst of bursts)
+  test(`a bucket of ${burst} holds one second's worth and fills steadily`, () => {
+    const slot = account(burst, maxQuota);
+    assert.equal(admittedAt(slot, 10_000), burst);
+    const wait = limits.burstWaitMs(slot, 10_000);
+    assert.equal(wait, Math.ceil(1000 / burst));
+    assert.equal(limits.admit(slot, month, 10_000 + wait - 1), burstExceeded);
+    assert.ok(limits.admit(slot, month, 10_000 + wait) >= 0);
+    assert.equal(admittedAt(slot, 11_000), burst - 1);
+    assert.equal(admittedAt(slot, 99_000), burst);
+  });
+
+test("a request that the quota refuses costs no burst, and one that the burst refuses no quota", () => {
+  const slow = account(1, 10);
+  assert.deepEqual([admittedAt(slow, 5000), limits.remaining(slow, month)], [1, 9]);
+  const poor = account(2, 1);
+  limits.admit(poor, month, 5000);
+  for (let i = 0; i < 5; i++) assert.equal(limits.admit(poor, month, 5000), quotaExceeded);
+  limits.configure(poor, 2, 10);
+  assert.equal(admittedAt(poor, 5000), 1);
+});
+
+test("an account's requests are nobody else's", () => {
+  const [one, other] = [account(2, 2), account(2, 2)];
+  admittedAt(one, 5000);
+  assert.equal(limits.remaining(other, month), 2);
+  assert.equal(admittedAt(other, 5000), 2);
+});
+
+test("a burst that changes is obeyed at once, whatever the clock says", () => {
+  for (const [before, after] of [
+    [10, 50],
+    [50, 10],
+    [500, 501],
+    [1, maxBurst],
+  ])
+    for (const now of [1, 10_000, 2 ** 31, 123_456_789, 2_000_000_123, 7_654_321_000]) {
+      const slot = account(before);
+      limits.admit(slot, month, now);
+      limits.configure(slot, after, 1_000_000);
+      const admitted = limits.admit(slot, month, now) >= 0;
+      assert.ok(admitted, `from ${before} to ${after} at ${now} ms nothing is admitted`);
+      assert.ok(1 + admittedAt(slot, now) <= after, `from ${before} to ${after} at ${now} ms`);
+    }
+});
+
+/** Steps of the clock: none, short, long, and around the lengths at which 32-bit ticks wrap. */
+const steps = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 1, max: 3 }),
+  fc.integer({ min: 0, max: 2500 }),
+  fc.double({ min: 0, max: 50, noNaN: true }),
+  fc.integer({ min: 0, max: 1_814_400_000 }),
+  fc
+    .tuple(
+      fc.constantFrom(...bursts),
+      fc.constantFrom(2 ** 31, 2 ** 32, 3 * 2 ** 31),
+      fc.integer({ min: -2, max: 2 }),
+    )
+    .map(([burst, ticks, off]) => Math.max(0, Math.round(ticks / burst) + off)),
+);
+const starts = fc.oneof(
+  fc.double({ min: 0, max: 1e6, noNaN: true }),
+  fc
+    .tuple(fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 40), fc.integer({ min: -3000, max: 3000 }))
+    .map(([base, off]) => base + off),
+);
+/** A large bucket takes long to be emptied. */
+const sizeOf = (burst: number) =>
+  burst === maxBurst ? { numRuns: 8, maxLength: 4 } : { numRuns: 60, maxLength: 40 };
+/** After each step of the clock, one request or as many as fit and one more. */
+const wavesOf = (burst: number) =>
+  fc.array(fc.record({ step: steps, all: fc.boolean() }), { maxLength: sizeOf(burst).maxLength });
+
+for (const burst of bursts)
+  test(`a bucket of ${burst} admits what exact arithmetic does, while the clock jumps ahead`, () => {
+    const check = (start: number, waves: { step: number; all: boolean }[]) => {
+      const slot = account(burst, maxQuota);
+      const naive = new NaiveBucket(burst);
+      let now = start;
+      for (const { step, all } of waves) {
+        now += step;
+        const fitting = naive.fitting(now);
+        const count = all ? fitting : Math.min(1, fitting);
+        for (let i = 0; i < count; i++) assert.ok(limits.admit(slot, month, now) >= 0, `${i} of ${count}`);
+        naive.take(count);
+        if (count < fitting) continue;
+        assert.equal(limits.admit(slot, month, now), burstExceeded);
+        assert.equal(limits.burstWaitMs(slot, now), naive.waitMs());
+      }
+    };
+    fc.assert(fc.property(starts, wavesOf(burst), check), { numRuns: sizeOf(burst).numRuns });
+  });
+
+/** Runs waves on a clock that steps back too, and tells `check` what the bucket and the book-keeper say of each request. */
+function stepBack(burst: number, check: (admitted: boolean, fits: boolean, isBehind: boolean) => void): void {
+  const back = fc.oneof(fc.constant(0), fc.constantFrom(1, 700, 1500, 5000, 86_400_000));
+  const waves = fc.array(fc.record({ step: fc.integer({ min: 0, max: 3000 }), back, all: fc.boolean() }), {
+    maxLength: sizeOf(burst).maxLength,
+  });
+  const property = fc.property(waves, (list) => {
+    const slot = account(burst, maxQuota);
+    const naive = new NaiveBucket(burst);
+    let now = 1e9;
+    let latest = now;
+    for (const { step, back: behind, all } of list) {
+      now += step - behind;
+      latest = Math.max(latest, now);
+      for (let more = true; more; ) {
+        const fits = naive.fitting(now) > 0;
+        const admitted = limits.admit(slot, month, now) >= 0;
+        check(admitted, fits, now < latest);
+        if (admitted) naive.take(1);
+        more = all && admitted;
+      }
+    }
+  });
+  fc.assert(property, { numRuns: sizeOf(burst).numRuns });
+}
+
+for (const burst of bursts) {
+  test(`a clock that steps back gives an empty bucket of ${burst} nothing`, () => {
+    for (const back of [1, 700, 1200, 1500, 1999, 2500, 86_400_000]) {
+      const slot = account(burst, maxQuota);
+      admittedAt(slot, 1e9 - 1);
+      assert.equal(limits.admit(slot, month, 1e9 - 1 - back), burstExceeded, `${back} ms back`);
+    }
+  });
+  if (burst === maxBurst) continue;
+
+  test(`a clock that steps back gives a bucket of ${burst} nothing, and takes nothing for good`, () => {
+    stepBack(burst, (admitted, fits, isBehind) => {
+      if (admitted || !isBehind) assert.equal(admitted, fits);
+    });
+  });
+}
+
+test("the counts of months are those of a naive limiter, whatever comes in which order", () => {
+  const action = fc.oneof(
+    { weight: 8, arbitrary: fc.record({ do: fc.constant("ask" as const), late: fc.boolean() }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("giveBack" as const), late: fc.boolean() }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("pass" as const), months: fc.integer({ min: 1, max: 14 }) }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("quota" as const), quota: fc.integer({ min: 1, max: 9 }) }),
+    },
+  );
+  const property = fc.property(fc.array(action, { maxLength: 150 }), (actions) => {
+    const slot = account(maxBurst, 5);
+    const used = new Map<number, number>();
+    let quota = 5;
+    let latest = month + 1;
+    for (const action of actions) {
+      if (action.do === "pass") {
+        latest += action.months;
+        for (const served of [latest - 1, latest]) limits.enter(slot, served, used.get(served) ?? 0);
+      } else if (action.do === "quota") {
+        quota = action.quota;
+        limits.configure(slot, maxBurst, quota);
+      } else {
+        const asked = action.late ? latest - 1 : latest;
+        const before = used.get(asked) ?? 0;
+        if (action.do === "ask") {
+          const left = before < quota ? quota - before - 1 : quotaExceeded;
+          assert.equal(limits.admit(slot, asked, 5000), left);
+          if (left >= 0) used.set(asked, before + 1);
+        } else {
+          limits.giveBack(slot, asked);
+          used.set(asked, Math.max(0, before - 1));
+        }
+        assert.equal(limits.used(slot, asked), used.get(asked) ?? 0);
+      }
+      for (const shown of [latest - 1, latest]) {
+        const left = limits.remaining(slot, shown);
+        assert.equal(left, Math.max(0, quota - (used.get(shown) ?? 0)));
+        assert.ok(left >= 0 && left <= quota);
+      }
+    }
+  });
+  fc.assert(property, { numRuns: 200 });
+});
+
+/** Lets threads ask for one account's requests until they are refused for good. */
+async function hammer(threads: number, slot: number, endMs: number): Promise<Hammered> {
+  const clock = new SharedArrayBuffer(4);
+  const workerData: Hammering = { limits: limits.buffer, slot, month, clock, endMs };
+  const results = Array.from({ length: threads }, async (): Promise<Hammered> => {
+    const worker = new Worker(new URL("../support/limits-worker.ts", import.meta.url), { workerData });
+    const [result] = await once(worker, "message");
+    return result;
+  });
+  const all = await Promise.all(results);
+  return {
+    left: all.flatMap(({ left }) => left).sort((a, b) => b - a),
+    refused: all.reduce((sum, { refused }) => sum + refused, 0),
+  };
+}
+
+const threads = 4;
+test("threads that hammer one account are admitted exactly the quota, and each request once", async () => {
+  const quota = 300_000;
+  const slot = account(maxBurst, quota);
+  const { left, refused } = await hammer(threads, slot, 0);
+  assert.equal(left.length, quota);
+  for (const [i, value] of left.entries())
+    if (value !== quota - 1 - i) assert.fail(`${value} left comes twice`);
+  assert.equal(refused, threads);
+  assert.deepEqual([limits.used(slot, month), limits.remaining(slot, month)], [quota, 0]);
+});
+
+for (const [burst, endMs] of [
+  [1, 60_000],
+  [7, 30_000],
+  [50, 20_000],
+  [500, 20_000],
+])
+  test(`threads on one clock are admitted ${burst} a second, and one second's worth before`, async () => {
+    const { left } = await hammer(threads, account(burst, maxQuota), endMs);
+    assert.equal(left.length, burst + (burst * endMs) / 1000);
+  });
+
+test("two objects over one buffer are one", () => {
+  const other = new Limits(limits.buffer);
+  const slot = account(3, 100);
+  const admit = (either: Limits) => either.admit(slot, month, 5000);
+  assert.deepEqual([limits, other, other, limits].map(admit), [99, 98, 97, burstExceeded]);
+});

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as v from "valibot";
+import { blank, coverageOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+
+/** A 404 says why there is no data. */
+
+const suppressed = (count: number, state: string, code: string): ShortRow[] =>
+  Array.from({ length: count }, (_, i) => [
+    `${state}${code.slice(2)}${String(i).padStart(2, "0")}`,
+    state,
+    code,
+    null,
+    null,
+  ]);
+
+const versions = versionsOf(
+  imageOf(
+    snapshotOf([
+      ["000001", "CA", "5072", 10, 1],
+      ["000001", "CA", "5073", 10, 1],
+      ["000002", "NV", "5072", 10, 1],
+      ["000002", "NV", "5111", 10, null],
+      ["000002", "NV", "5112", null, null],
+      ["000003", "NY", "5072", null, null],
+      ["000003", "NY", "5073", null, null],
+      ["000003", "NY", "5111", 0, 1],
+      ...suppressed(30, "CA", "5115"),
+      ...suppressed(7, "TX", "5115"),
+      ["000004", "TX", "5116", null, 1],
+    ]),
+  ),
+);
+const [version] = versions.byName.keys();
+const reasonIn = (state: string) =>
+  coverageOf(versions.images[0]).missing_states.find((missing) => missing.state === state)?.reason;
+
+/** What a 404 says, but for the data version, which it has to say. */
+function toldFor(target: string): string {
+  for (const base of ["", `/versions/${version}`])
+    assert.equal(refusal(versions, base + target).type, "not_found");
+  const { message } = refusal(versions, target);
+  assert.ok(message.includes(` in data version ${version}`), message);
+  return message.replace(` in data version ${version}`, "");
+}
+
+describe("a price list", () => {
+  const told = (query: string) => toldFor(`/healthcare/prices?${query}`);
+
+  test("of a procedure that isn't there says so, whatever the state", () => {
+    assert.equal(told("procedure=9999"), 'there is no procedure "9999"');
+    assert.equal(told("procedure=9999&state=MD"), 'there is no procedure "9999"');
+  });
+
+  test("whose rows are all suppressed says how many there are, in the nation and in a state", () => {
+    assert.equal(told("procedure=5115"), 'no prices for procedure "5115": all 37 rows are suppressed');
+    assert.equal(
+      told("procedure=5115&state=ca"),
+      'no prices for procedure "5115" in CA: all 30 rows are suppressed',
+    );
+    assert.equal(
+      told("procedure=5072&state=NY"),
+      'no prices for procedure "5072" in NY: the only row is suppressed',
+    );
+  });
+
+  test("whose rows are incomplete doesn't call them suppressed", () => {
+    assert.equal(told("procedure=5111"), 'no prices for procedure "5111": all 2 rows are incomplete');
+    assert.equal(told("procedure=5116"), 'no prices for procedure "5116": the only row is incomplete');
+  });
+
+  test("of a state that has rows of other procedures only says that", () => {
+    assert.equal(
+      told("procedure=5073&state=NV"),
+      'no prices for procedure "5073" in NV: the data has no row of it there',
+    );
+  });
+
+  test("of a state without any row gives the catalog's reason", () => {
+    for (const state of ["MD", "GU", "PR", "WY"]) {
+      const reason = reasonIn(state);
+      assert.ok(reason);
+      assert.equal(
+        told(`procedure=5072&state=${state}`),
+        `no prices for procedure "5072" in ${state}: ${reason}`,
+      );
+    }
+    assert.match(told("procedure=5072&state=MD"), /all-payer/);
+  });
+});
+
+describe("a list of procedures", () => {
+  const told = (query: string) => toldFor(`/healthcare/procedures?${query}`);
+
+  test("of a state whose rows have no price says how many there are", () => {
+    assert.equal(
+      told("state=NY"),
+      "no procedure has a facility with prices in NY: all 3 rows are suppressed or incomplete",
+    );
+    assert.equal(
+      told("state=TX&min_facilities=5"),
+      "no procedure has 5 facilities with prices in TX: all 8 rows are suppressed or incomplete",
+    );
+  });
+
+  test("of a state without any row gives the catalog's reason", () => {
+    assert.equal(told("state=md"), `no procedure has a facility with prices in MD: ${reasonIn("MD")}`);
+  });
+
+  test("that asks for more facilities than there are says no more", () => {
+    assert.equal(told("min_facilities=3"), "no procedure has 3 facilities with prices");
+    assert.equal(told("state=CA&min_facilities=2"), "no procedure has 2 facilities with prices in CA");
+  });
+
+  test("says how many rows there are where none at all has a price", () => {
+    const bare = versionsOf(imageOf(snapshotOf(suppressed(12, "CA", "5115"))));
+    const { message } = refusal(bare, "/healthcare/procedures");
+    assert.match(message, /: all 12 rows are suppressed$/);
+  });
+});
+
+describe("a facility", () => {
+  const told = (ccn: string) => toldFor(`/healthcare/facilities/${ccn}`);
+
+  test("that isn't there is called unknown", () => {
+    assert.equal(told("000009"), 'there is no facility "000009"');
+    assert.equal(told("9"), 'there is no facility "9"');
+  });
+
+  test("whose rows have no price is named, with how many there are", () => {
+    assert.equal(
+      told("000003"),
+      'no prices at facility "000003" (Hospital 000003): all 3 rows are suppressed or incomplete',
+    );
+    assert.equal(
+      told("CA1500"),
+      'no prices at facility "CA1500" (Hospital CA1500): the only row is suppressed',
+    );
+  });
+});
+
+test("what a search finds though it has no price tells so when it is followed", () => {
+  const found = (query: string) => {
+    const body = ask(versions, `/search?${query}`);
+    return v.parse(
+      v.object({ data: v.array(v.object({ ccn: v.optional(v.string()), code: v.optional(v.string()) })) }),
+      body,
+    ).data[0];
+  };
+  const { ccn } = found("q=CA1500");
+  assert.match(toldFor(`/healthcare/facilities/${ccn}`), /suppressed$/);
+  const { code } = found("q=5115&type=procedure");
+  assert.match(toldFor(`/healthcare/prices?procedure=${code}`), /all 37 rows are suppressed$/);
+});
+
+/** The reason that rows give, counted one by one. */
+function naiveReason({ rows }: Snapshot, isOf: (row: number) => boolean): string | undefined {
+  const all = [...rows.charge.keys()].filter(isOf);
+  const blanks = all.filter((row) => rows.charge[row] === blank && rows.allowed[row] === blank).length;
+  const kinds = [blanks > 0 ? "suppressed" : "", blanks < all.length ? "incomplete" : ""].filter(
+    (kind) => kind !== "",
+  );
+  if (all.some((row) => rows.charge[row] > 0 && rows.allowed[row] > 0)) return "priced";
+  if (all.length < 2) return all.length === 0 ? undefined : `the only row is ${kinds[0]}`;
+  return `all ${all.length} rows are ${kinds.join(" or ")}`;
+}
+
+test("the reasons are what counting every row of random snapshots gives", () => {
+  let compared = 0;
+  for (let seed = 601; seed <= 640; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const random = versionsOf(imageOf(snapshot));
+    const { facilities, procedures, rows } = snapshot;
+    const compare = (target: string, isOf: (row: number) => boolean) => {
+      const reason = naiveReason(snapshot, isOf);
+      if (reason === undefined || reason === "priced") return;
+      const { message } = refusal(random, target);
+      const ending = ` in data version ${versionName(snapshot.provenance)}: ${reason}`;
+      assert.ok(message.endsWith(ending), `seed ${seed}, ${target}: ${message}, expected${ending}`);
+      compared++;
+    };
+    for (const [i, ccn] of facilities.ccn.entries())
+      compare(`/healthcare/facilities/${ccn}`, (row) => rows.facility[row] === i);
+    for (const state of [null, ...stateCodes]) {
+      const isIn = (row: number) => state === null || facilities.state[rows.facility[row]] === state;
+      const query = state === null ? "" : `state=${state}`;
+      compare(`/healthcare/procedures?${query}`, isIn);
+      for (const [i, code] of procedures.code.entries())
+        compare(
+          `/healthcare/prices?procedure=${code}&${query}`,
+          (row) => rows.procedure[row] === i && isIn(row),
+        );
+    }
+  }
+  assert.ok(compared > 100, `${compared} compared`);
+});

@@ -1,0 +1,399 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { stateCodes } from "../../engine/index.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Store } from "../../server/store/store.ts";
+import {
+  type Answer,
+  call,
+  datasetsFolder,
+  pricesPath,
+  rawRequest,
+  requestText,
+  startServer,
+  suppressedProcedure,
+  temporaryFolder,
+  versions,
+} from "../support/server.ts";
+
+/** What `GET /api/v1/healthcare/prices` answers to every kind of mistake. */
+
+const stateDir = temporaryFolder();
+const [revokedKey, expiredKey] = [generateKey(), generateKey()];
+const store = Store.open(stateDir);
+const now = new Date();
+const past = {
+  name: "past",
+  plan: "free",
+  burst: 10,
+  quota: 100,
+  webhook: null,
+  webhook_secret: null,
+} as const;
+const { id } = store.createAccount(past, now);
+store.revokeKey(store.createKey(id, hashKey(revokedKey), revokedKey.slice(-4), null, now), now);
+store.createKey(id, hashKey(expiredKey), expiredKey.slice(-4), new Date(now.getTime() - 60_000), now);
+store.close();
+
+const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
+after(() => server.stop());
+
+/** `?query` stands for the prices' path with it, and a request without method for a GET. */
+function target(request: string): string {
+  const [, method = "GET", rest] = /^(?:([A-Za-z]+) )?(.*)$/s.exec(request) ?? [];
+  return `${method} ${rest.startsWith("?") ? pricesPath : ""}${rest}`;
+}
+
+const send = (request: string, headers: Record<string, string | undefined> = {}) =>
+  call(server, target(request), headers);
+
+function nextMonths(): number[] {
+  const date = new Date();
+  return [-60_000, 0].map((shift) => {
+    const shifted = new Date(date.getTime() + shift);
+    return Date.UTC(shifted.getUTCFullYear(), shifted.getUTCMonth() + 1) / 1000;
+  });
+}
+
+function checkError(answer: Answer, status: number, type: string): void {
+  assert.equal(answer.status, status);
+  assert.equal(answer.error().type, type);
+  assert.equal(answer.header("Content-Type"), "application/json");
+  assert.match(answer.header("X-RateLimit-Remaining") ?? "", /^\d+$/);
+  assert.ok(nextMonths().includes(answer.reset), `${answer.reset} is the start of the next month`);
+  assert.equal(answer.header("WWW-Authenticate"), status === 401 ? "Bearer" : undefined);
+  assert.equal(answer.header("Allow"), status === 405 ? "GET, HEAD" : undefined);
+  assert.equal(answer.header("Retry-After"), undefined);
+  for (const name of ["ETag", "Cache-Control", "Content-Encoding", "Connection"])
+    assert.equal(answer.header(name), undefined, name);
+}
+
+const p = "procedure=5072";
+const supported = /unknown parameter .*; supported are procedure, state, limit$/;
+const limitRange = /^limit is .*, expected a whole number from 1 to 50$/;
+const validStates = new RegExp(`expected one of ${stateCodes.join(", ")}$`);
+const isRequired = /^the parameter procedure is required$/;
+const percentEncoded = /isn't percent-encoded UTF-8$/;
+const control = /control character/;
+const twice = /^"\w+" is given twice, expected once$/;
+const loaded = new RegExp(`loaded are ${versions.join(", ").replaceAll(".", "\\.")}$`);
+
+type Case = [request: string, status: number, type: string, param: string | undefined, message: RegExp];
+const mistakes: Case[] = [
+  ["GET /api/v1/healthcare/prices", 400, "missing_parameter", "procedure", isRequired],
+  ["?", 400, "missing_parameter", "procedure", isRequired],
+  ["?procedure=", 400, "missing_parameter", "procedure", isRequired],
+  ["?procedure", 400, "missing_parameter", "procedure", isRequired],
+  ["?state=AL&limit=5", 400, "missing_parameter", "procedure", isRequired],
+
+  [`?${p}&offset=5`, 400, "invalid_parameter", "offset", supported],
+  [`?${p}&Limit=5`, 400, "invalid_parameter", "Limit", supported],
+  [`?${p}&=5`, 400, "invalid_parameter", "", supported],
+  [`?${p}&__proto__=5`, 400, "invalid_parameter", "__proto__", supported],
+  [`?${p}&constructor=5`, 400, "invalid_parameter", "constructor", supported],
+  [`?${p}&limit%20=5`, 400, "invalid_parameter", "limit ", supported],
+  ["?procedur=5072", 400, "invalid_parameter", "procedur", supported],
+  ["?limit=99&bad=1", 400, "invalid_parameter", "bad", supported],
+
+  [`?${p}&${p}`, 400, "invalid_parameter", "procedure", twice],
+  [`?${p}&limit=5&limit=5`, 400, "invalid_parameter", "limit", twice],
+  [`?${p}&state=AL&st%61te=NY`, 400, "invalid_parameter", "state", twice],
+  [`?${p}&limit&limit=5`, 400, "invalid_parameter", "limit", twice],
+
+  ["?procedure=%zz", 400, "invalid_parameter", "procedure", percentEncoded],
+  ["?procedure=50%", 400, "invalid_parameter", "procedure", percentEncoded],
+  ["?procedure=50%4", 400, "invalid_parameter", "procedure", percentEncoded],
+  [`?${p}&%zz=1`, 400, "invalid_parameter", undefined, percentEncoded],
+  ["?procedure=%FF", 400, "invalid_parameter", "procedure", percentEncoded],
+  ["?procedure=%C0%80", 400, "invalid_parameter", "procedure", percentEncoded],
+  ["?procedure=%ED%A0%80", 400, "invalid_parameter", "procedure", percentEncoded],
+  ["?procedure=%F4%90%80%80", 400, "invalid_parameter", "procedure", percentEncoded],
+
+  ["?procedure=%00", 400, "invalid_parameter", "procedure", control],
+  ["?procedure=5072%0A", 400, "invalid_parameter", "procedure", control],
+  ["?procedure=5072%7F", 400, "invalid_parameter", "procedure", control],
+  ["?procedure=5072%C2%85", 400, "invalid_parameter", "procedure", control],
+  [`?${p}&a%09b=1`, 400, "invalid_parameter", undefined, control],
+
+  [`?${p}&limit=0`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=51`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=1.5`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=1.0`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=1e1`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=0x10`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=-1`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=+5`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=%2B5`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=5%20`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=${"9".repeat(400)}`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=4294967297`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=%D9%A5`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit`, 400, "invalid_parameter", "limit", limitRange],
+
+  [`?${p}&state=zz`, 400, "invalid_parameter", "state", validStates],
+  [`?${p}&state=USA`, 400, "invalid_parameter", "state", validStates],
+  [`?${p}&state=national`, 400, "invalid_parameter", "state", validStates],
+  [`?${p}&state=`, 400, "invalid_parameter", "state", validStates],
+  [`?${p}&state=AL+`, 400, "invalid_parameter", "state", validStates],
+  [`?${p}&state=%EF%AC%82`, 400, "invalid_parameter", "state", validStates],
+  [`?${p}&state=%EF%BC%A1%EF%BC%AC`, 400, "invalid_parameter", "state", validStates],
+
+  ["?procedure=9999", 404, "not_found", undefined, /^there is no procedure "9999" in data version 2024\.3$/],
+  ["?procedure=507", 404, "not_found", undefined, /no procedure "507" /],
+  ["?procedure=5072+", 404, "not_found", undefined, /no procedure "5072 " /],
+  ["?procedure=__proto__", 404, "not_found", undefined, /no procedure/],
+  ["?procedure=%EF%BF%BD", 404, "not_found", undefined, /no procedure/],
+  [
+    `?procedure=${suppressedProcedure}`,
+    404,
+    "not_found",
+    undefined,
+    /^no prices .*: the only row is suppressed$/,
+  ],
+  [`?procedure=${suppressedProcedure}&state=AL`, 404, "not_found", undefined, /no prices .* in AL /],
+  [`?${p}&state=WY`, 404, "not_found", undefined, /no prices for procedure "5072" in WY /],
+  [`?${p}&state=md`, 404, "not_found", undefined, /no prices .* in MD .*all-payer/],
+  ["?procedure=5073&state=NY", 404, "not_found", undefined, /no prices .* in NY /],
+  [`/api/v1/versions/2022.1/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+  [`/api/v1/versions/2022/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+  [`/api/v1/versions/2024.03/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+  [`/api/v1/versions/current/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+
+  ["/api/v1/healthcare/facilities/%zz", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/00000%", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/%C0%80", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/%ED%A0%80", 400, "invalid_parameter", "ccn", percentEncoded],
+  ["/api/v1/healthcare/facilities/%00", 400, "invalid_parameter", "ccn", control],
+  ["/api/v1/healthcare/facilities/000001%0A", 400, "invalid_parameter", "ccn", control],
+  ["/api/v1/healthcare/facilities/%C2%85", 400, "invalid_parameter", "ccn", control],
+  ["/api/v1/pages/%FF", 400, "invalid_parameter", "cursor", percentEncoded],
+  ["/api/v1/pages/%7F", 400, "invalid_parameter", "cursor", control],
+  ["/api/v1/pages/%2F", 400, "invalid_parameter", "cursor", /^"\/" is no cursor/],
+  [`/api/v1/versions/2023.1%/healthcare/prices?${p}`, 400, "invalid_parameter", "version", percentEncoded],
+  [`/api/v1/versions/%09/healthcare/prices?${p}`, 400, "invalid_parameter", "version", control],
+  ["/api/v1/versions/%zz/healthcare/facilities/%zz", 400, "invalid_parameter", "version", percentEncoded],
+  ["/api/v1/healthcare/facilities/000001%2F", 404, "not_found", undefined, /"000001\/"/],
+  ["/api/v1/healthcare/facilities/00000+", 404, "not_found", undefined, /"00000\+"/],
+  ["/api/v1/healthcare/facilities/%2530%30001", 404, "not_found", undefined, /"%300001"/],
+  [`/api/v1/versions/2023.1%2F/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+  [`/api/v1/versions/%2E%2E/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
+
+  ["/", 404, "unknown_endpoint", undefined, /^there is no endpoint at "\/"$/],
+  ["/api/v1", 404, "unknown_endpoint", undefined, /no endpoint at "\/api\/v1"/],
+  ["/api/v1/", 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v2/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/healthcare/prices/?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`//api/v1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/healthcare//prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/API/v1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/healthcare/price%73?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/healthcare%2Fprices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions%2F2023.1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions/2023.1%2Fhealthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/healthcare/../healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/${"a/".repeat(1200)}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions/2023.1?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions/2023.1/?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  [`/api/v1/versions//healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
+  ["/api/v1/versions/2023.1/versions/2023.1/healthcare/prices", 404, "unknown_endpoint", undefined, /no end/],
+
+  [`POST ?${p}`, 405, "method_not_allowed", undefined, /method POST isn't allowed, only GET and HEAD$/],
+  [`PUT ?${p}`, 405, "method_not_allowed", undefined, /PUT/],
+  [`DELETE ?${p}`, 405, "method_not_allowed", undefined, /DELETE/],
+  [`PATCH ?${p}`, 405, "method_not_allowed", undefined, /PATCH/],
+  [`OPTIONS ?${p}`, 405, "method_not_allowed", undefined, /OPTIONS/],
+  [`TRACE ?${p}`, 405, "method_not_allowed", undefined, /TRACE/],
+  [`BREW ?${p}`, 405, "method_not_allowed", undefined, /BREW/],
+  [`get ?${p}`, 405, "method_not_allowed", undefined, /get/],
+  [`${"X".repeat(300)} ?${p}`, 405, "method_not_allowed", undefined, /method X{1,64} isn't/],
+  [`POST /api/v1/versions/2022.1/healthcare/prices?${p}`, 405, "method_not_allowed", undefined, /POST/],
+
+  // Two mistakes at once: the path is checked before the method, that before parameters, those before the data.
+  ["POST /nothing?x=%zz", 404, "unknown_endpoint", undefined, /no endpoint/],
+  ["POST /api/v1/healthcare/facilities/%zz", 405, "method_not_allowed", undefined, /POST/],
+  ["POST ?bad=1", 405, "method_not_allowed", undefined, /POST/],
+  ["?procedure=9999&limit=0", 400, "invalid_parameter", "limit", limitRange],
+  ["?procedure=9999&bad=1", 400, "invalid_parameter", "bad", supported],
+  ["/api/v1/versions/2022.1/healthcare/prices?bad=1", 400, "invalid_parameter", "bad", supported],
+  ["/api/v1/versions/2022.1/healthcare/prices", 400, "missing_parameter", "procedure", isRequired],
+];
+
+for (const [request, status, type, param, message] of mistakes)
+  test(`${request.slice(0, 100)} gives ${status} ${type}, and counts`, async () => {
+    const before = (await send(`?${p}`)).remaining;
+    const answer = await send(request);
+    checkError(answer, status, type);
+    assert.equal(answer.error().param, param);
+    assert.match(answer.error().message, message);
+    assert.equal(answer.remaining, before - 1);
+  });
+
+test("bytes that are no UTF-8 give invalid_parameter", async () => {
+  const headers = { Authorization: `Bearer ${server.key}` };
+  for (const request of ["?procedure=\xff\xfe", "/api/v1/healthcare/facilities/\xff\xfe"]) {
+    const text = requestText(target(request), headers);
+    const answer = await rawRequest(server.api, Buffer.from(text, "latin1"));
+    checkError(answer, 400, "invalid_parameter");
+    assert.match(answer.error().message, percentEncoded);
+  }
+});
+
+test("no input is echoed beyond 64 characters", async () => {
+  const long = "z-".repeat(750);
+  for (const request of [
+    `?procedure=${long}`,
+    `?procedure=${long}%`,
+    `?procedure=${long}%01`,
+    `?${p}&state=${long}`,
+    `?${p}&limit=${long}`,
+    `?${p}&${long}=1`,
+    `?${p}&${long}%zz=1`,
+    `?${long}=1&${long}=1`,
+    `/${long}`,
+    `/api/v1/versions/${long}/healthcare/prices?${p}`,
+    `/api/v1/versions/${long}%2F/healthcare/prices?${p}`,
+    `/api/v1/healthcare/facilities/${long}`,
+    `/api/v1/pages/${long}`,
+  ]) {
+    const answer = await send(request);
+    assert.ok(answer.status >= 400, request);
+    const { message, param = "" } = answer.error();
+    for (const text of [message, param]) assert.doesNotMatch(text, /(z-){33}/, request);
+  }
+});
+
+test("an echo isn't cut inside a character", async () => {
+  const { message } = (await send(`?procedure=x${"%F0%9F%8F%A5".repeat(40)}`)).error();
+  assert.ok(message.isWellFormed());
+});
+
+const secret = server.key.slice(4);
+/** A text with every letter escaped. */
+const escaped = (text: string) =>
+  text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, "0")}`);
+for (const [place, request] of [
+  ["a value", `?procedure=${server.key}`],
+  ["a state", `?${p}&state=${server.key}`],
+  ["a limit", `?${p}&limit=${server.key}`],
+  ["a name", `?${p}&${server.key}=1`],
+  ["a name that comes twice", `?${server.key}=1&${server.key}=1`],
+  ["a long value", `?procedure=${"x".repeat(30)}${server.key}`],
+  ["a malformed value", `?procedure=${server.key}%zz`],
+  ["a malformed name", `?${server.key}%zz`],
+  ["a path", `/api/v1/${server.key}`],
+  ["a version", `/api/v1/versions/${server.key}/healthcare/prices?${p}`],
+  ["an escaped value", `?procedure=%68cq%5F${secret}`],
+  ["an escaped malformed value", `?procedure=%68cq_${secret}%zz`],
+  ["an escaped path", `/api/v1/hcq%5F${secret}`],
+  ["a path with every letter escaped", `/api/v1/${escaped(server.key)}`],
+  ["an escaped version", `/api/v1/versions/%68cq%5F${secret}/healthcare/prices?${p}`],
+  ["an escaped CCN", `/api/v1/healthcare/facilities/${escaped(server.key)}`],
+  ["a malformed CCN", `/api/v1/healthcare/facilities/${server.key}%zz`],
+  ["an escaped cursor", `/api/v1/pages/hcq%5F${secret}`],
+  ["a value that is escaped twice", `?procedure=${escaped(escaped(server.key))}`],
+])
+  test(`a key that stands in ${place} isn't echoed`, async () => {
+    const answer = await send(request);
+    assert.ok(answer.status === 400 || answer.status === 404);
+    const telling = secret.slice(0, 16);
+    for (const form of [telling, escaped(telling)])
+      assert.ok(!answer.body.includes(form), answer.body.toString());
+    assert.ok(!answer.head.includes(telling), answer.head);
+  });
+
+for (const [what, authorization] of [
+  ["no Authorization", undefined],
+  ["an empty one", ""],
+  ["Basic authentication", "Basic dXNlcjpwYXNz"],
+  ["a bare key", server.key],
+  ["a scheme that starts like Bearer", `Bearers ${server.key}`],
+])
+  test(`${what} gives missing_api_key`, async () => {
+    const answer = await send(`?${p}`, { Authorization: authorization });
+    checkError(answer, 401, "missing_api_key");
+    assert.equal(answer.remaining, 0);
+    assert.match(answer.error().message, /Authorization: Bearer <API key>/);
+    assert.equal(answer.error().param, undefined);
+  });
+
+const flipped = `${server.key.slice(0, -1)}${server.key.endsWith("0") ? "1" : "0"}`;
+const wrongKeys = Object.entries({
+  malformed: "secret",
+  "with a wrong checksum": flipped,
+  unknown: generateKey(),
+  revoked: revokedKey,
+  expired: expiredKey,
+  "in lower case": server.key.toLowerCase(),
+  "followed by more": `${server.key} ${server.key}`,
+  "cut short": server.key.slice(0, -1),
+  enormous: "x".repeat(3000),
+  "not ASCII": "hcq_ключ",
+});
+for (const [what, key] of wrongKeys)
+  test(`a key that is ${what} gives the one answer invalid_api_key, without an echo`, async () => {
+    const answer = await send(`?${p}`, { Authorization: `Bearer ${key}` });
+    checkError(answer, 401, "invalid_api_key");
+    assert.equal(answer.remaining, 0);
+    assert.equal(
+      answer.body.toString(),
+      '{"error":{"type":"invalid_api_key","message":"the API key isn\'t valid"}}',
+    );
+  });
+
+test("the key is checked before path, method and parameters", async () => {
+  for (const request of ["/nothing", `POST ?${p}`, "?bad=1", "?procedure=9999", "OPTIONS /"])
+    for (const [authorization, type] of [
+      [undefined, "missing_api_key"],
+      [`Bearer ${generateKey()}`, "invalid_api_key"],
+    ])
+      checkError(await send(request, { Authorization: authorization }), 401, String(type));
+});
+
+for (const authorization of [`bearer ${server.key}`, `BEARER ${server.key}`, `Bearer   ${server.key}`])
+  test(`the scheme ${authorization.split(server.key)[0]} is accepted`, async () => {
+    assert.equal((await send(`?${p}`, { Authorization: authorization })).status, 200);
+  });
+
+for (const [request, rows, state] of [
+  [`?${p}`, 25, "national"],
+  [`?${p}&limit=1`, 1, "national"],
+  [`?${p}&limit=50`, 50, "national"],
+  [`?${p}&limit=007`, 7, "national"],
+  [`?${p}&state=ny`, 20, "NY"],
+  [`?${p}&state=Al&limit=50`, 40, "AL"],
+  ["?%70rocedure=%35072&state=%4Ey", 20, "NY"],
+  [`?&&state=NY&${p}&`, 20, "NY"],
+  ["?procedure=5073", 2, "national"],
+] as const)
+  test(`${request} gives ${rows} rows of ${state}`, async () => {
+    const answer = await send(request);
+    assert.equal(answer.status, 200);
+    assert.match(answer.body.toString(), new RegExp(`"scope":\\{"state":"${state}"\\}`));
+    assert.equal(answer.body.toString().split('"ccn":').length - 1, rows);
+  });
+
+for (const [plain, spelled] of [
+  ["/api/v1/healthcare/facilities/000001", "/api/v1/healthcare/facilities/%30%30000%31"],
+  [`/api/v1/versions/2023.1/healthcare/prices?${p}`, `/api/v1/versions/%32023%2e1/healthcare/prices?${p}`],
+  [
+    "/api/v1/versions/2023/healthcare/facilities/000001",
+    "/api/v1/versions/202%33/healthcare/facilities/0%300001",
+  ],
+])
+  test(`${spelled} is ${plain}, with the same ETag and Cache-Control`, async () => {
+    const [expected, answer] = [await send(plain), await send(spelled)];
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.json(), expected.json());
+    for (const name of ["ETag", "Cache-Control"])
+      assert.equal(answer.header(name), expected.header(name), name);
+  });
+
+test("a cursor may be escaped", async () => {
+  const { next } = (await send(`?${p}`)).json() as { next: string };
+  const cursor = next.slice(next.lastIndexOf("/") + 1);
+  const answer = await send(`/api/v1/pages/${escaped(cursor)}`);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.json(), (await send(next)).json());
+});

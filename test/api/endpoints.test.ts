@@ -1,0 +1,352 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import * as v from "valibot";
+import { importFile } from "../../datasets/import.ts";
+import { decodeSnapshot, encodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
+import { plainImport } from "../support/cms-files.ts";
+import {
+  ask,
+  assertRefused,
+  compareEverything,
+  datasetsBody,
+  facilityBody,
+  imageOf,
+  refusal,
+  versionsOf,
+} from "../support/endpoint-oracle.ts";
+import {
+  randomSnapshot,
+  type ShortRow,
+  sharedData,
+  snapshotOf,
+  testProvenance,
+} from "../support/fixtures.ts";
+import { call, runKeys, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+
+/** Facilities, procedures, the catalog, the account's usage and data versions: each answer against another's figures. */
+
+const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
+
+describe("what DuckDB computes", () => {
+  test("is the answer for every facility, procedure and gap of 10 random snapshots", async () => {
+    for (let seed = 401; seed <= 410; seed++) await compareEverything(randomSnapshot(seed));
+  });
+
+  const excerpt = "prov_svc_dy23_subset.csv";
+  test("is the answer for every facility, procedure and gap of the real excerpt", async (t) => {
+    const file = sharedData(excerpt);
+    if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
+    const out = mkdtempSync(path.join(tmpdir(), "endpoints-import-"));
+    try {
+      const imported = await importFile(plainImport(file, out), []);
+      const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
+      t.diagnostic(await compareEverything(snapshot));
+    } finally {
+      rmSync(out, { recursive: true });
+    }
+  });
+});
+
+describe("a facility", () => {
+  const hospital = (ccn: string, state: string, charge: number): ShortRow => [ccn, state, "5072", charge, 1];
+  const standingsOf = (rows: ShortRow[], ccn: string) => {
+    const body = ask(serving(snapshotOf(rows)), `/healthcare/facilities/${ccn}`);
+    return v.parse(facilityBody, body).data[0];
+  };
+
+  test("shares its rank with equal charges, and only lower ones count in its percentile", () => {
+    const rows = [
+      hospital("000001", "CA", 10),
+      hospital("000002", "CA", 20),
+      hospital("000003", "NV", 20),
+      hospital("000004", "CA", 30),
+    ];
+    const figures = (ccn: string) => {
+      const { national, state } = standingsOf(rows, ccn);
+      return [national.rank, national.percentile, state.rank, state.facilities, state.percentile];
+    };
+    assert.deepEqual(figures("000001"), [1, 0, 1, 3, 0]);
+    assert.deepEqual(figures("000002"), [2, 25, 2, 3, 33.3]);
+    assert.deepEqual(figures("000003"), [2, 25, 1, 1, 0]);
+    assert.deepEqual(figures("000004"), [4, 75, 3, 3, 66.7]);
+  });
+
+  test("has percentiles of one decimal, half a tenth rounded up", () => {
+    const many = Array.from({ length: 16 }, (_, i) => hospital(String(i).padStart(6, "0"), "CA", 10 + i));
+    // 1/16 is 6.25 %, 3/16 is 18.75 %.
+    assert.equal(standingsOf(many, "000001").national.percentile, 6.3);
+    assert.equal(standingsOf(many, "000003").national.percentile, 18.8);
+    assert.equal(standingsOf(many, "000015").national.percentile, 93.8);
+  });
+
+  test("is 404 where none of its rows is priced, and where no such CCN is", () => {
+    const versions = serving(
+      snapshotOf([hospital("00000A", "CA", 10), ["000002", "CA", "5072", null, null]]),
+    );
+    for (const ccn of [
+      "000002",
+      "000003",
+      "00000",
+      "0000000",
+      "A",
+      "national",
+      "__proto__",
+      "%20",
+      "é",
+      "0000ß",
+    ])
+      assertRefused(versions, `/healthcare/facilities/${ccn}`, "not_found");
+    assert.ok(ask(versions, "/healthcare/facilities/00000A"));
+    assertRefused(versions, "/healthcare/facilities/%", "invalid_parameter");
+    assertRefused(versions, "/healthcare/facilities/", "unknown_endpoint");
+    assertRefused(versions, "/healthcare/facilities", "unknown_endpoint");
+    assertRefused(versions, "/healthcare/facilities/00000A/", "unknown_endpoint");
+    assertRefused(versions, "/healthcare/facilities/00000A?limit=1", "invalid_parameter");
+  });
+});
+
+describe("a CCN's letters", () => {
+  const versions = serving(
+    snapshotOf([
+      ["05000A", "CA", "5072", 10, 1, "Clinic"],
+      ["05000b", "CA", "5072", 20, 1, "Clinic"],
+      ["05000C", "CA", "5072", 30, 1, "Clinic"],
+      ["05000c", "CA", "5072", 40, 1, "Clinic"],
+    ]),
+  );
+  const found = (ccn: string) => {
+    const { facility } = v.parse(facilityBody, ask(versions, `/healthcare/facilities/${ccn}`));
+    return facility.ccn;
+  };
+
+  test("may be small in a path", () => {
+    assert.deepEqual([found("05000A"), found("05000a"), found("05000%61")], ["05000A", "05000A", "05000A"]);
+  });
+
+  test("are taken as they are given where an older snapshot has small ones", () => {
+    assert.deepEqual([found("05000b"), found("05000C"), found("05000c")], ["05000b", "05000C", "05000c"]);
+    assertRefused(versions, "/healthcare/facilities/05000B", "not_found");
+  });
+
+  test("may be small or capital in a search", () => {
+    const body = v.object({ data: v.array(v.object({ ccn: v.string() })) });
+    for (const [q, ccn] of [
+      ["05000a", "05000A"],
+      ["05000A", "05000A"],
+      ["05000b", "05000b"],
+      ["05000B", "05000b"],
+    ])
+      assert.equal(v.parse(body, ask(versions, `/search?q=${q}`)).data[0].ccn, ccn, q);
+  });
+});
+
+describe("the catalog", () => {
+  const revision = (dataYear: number, number: number, rows: ShortRow[] = [["000001", "CA", "5072", 1, 1]]) =>
+    snapshotOf(rows, { ...testProvenance, dataYear, revision: number });
+  const catalogOf = (...snapshots: Snapshot[]) =>
+    v.parse(datasetsBody, ask(serving(...snapshots), "/datasets")).data;
+
+  test("says of each version whether it is current, available or superseded", () => {
+    const catalog = catalogOf(
+      ...[revision(2024, 10), revision(2024, 9), revision(2024, 1)],
+      ...[revision(2023, 2), revision(2023, 1), revision(2019, 1)],
+    );
+    assert.deepEqual(
+      catalog.map(({ data_version, status }) => `${data_version} ${status}`),
+      [
+        ...["2024.10 current", "2024.9 superseded", "2024.1 superseded"],
+        ...["2023.2 available", "2023.1 superseded", "2019.1 available"],
+      ],
+    );
+    assert.equal(new Set(catalog.map(({ id }) => id)).size, 6);
+  });
+
+  test("knows why Maryland and four territories are missing, and says no more of the others than it knows", () => {
+    const [{ coverage }] = catalogOf(
+      revision(2024, 1, [
+        ["000001", "CA", "5072", 1, 1],
+        ["000002", "WY", "5072", null, null],
+      ]),
+    );
+    const reasons = new Map(coverage.missing_states.map(({ state, reason }) => [state, reason]));
+    assert.equal(reasons.size, stateCodes.length - 1);
+    assert.match(reasons.get("MD") ?? "", /all-payer.*OPPS/i);
+    for (const territory of ["AS", "GU", "MP", "VI"])
+      assert.equal(reasons.get(territory), "hospitals there are outside the OPPS", territory);
+    // 42 CFR 419.20: Puerto Rico's hospitals are paid by the OPPS.
+    for (const state of ["PR", "AL", "DC"]) assert.equal(reasons.get(state), "no rows in the release", state);
+    for (const state of ["PR", "AL", "WY", "DC"])
+      assert.doesNotMatch(reasons.get(state) ?? "", /OPPS|all-payer/i, state);
+    assert.notEqual(reasons.get("WY"), reasons.get("AL"), "suppressed rows are not the same as none");
+  });
+
+  test("takes no parameters", () => {
+    assertRefused(serving(revision(2024, 1)), "/datasets?limit=1", "invalid_parameter");
+  });
+});
+
+describe("a data version", () => {
+  const charges = (dataYear: number, number: number, charge: number) =>
+    snapshotOf([["000001", "CA", "5072", charge, 1]], { ...testProvenance, dataYear, revision: number });
+  const versions = serving(
+    charges(2024, 10, 5),
+    charges(2024, 9, 4),
+    charges(2023, 2, 3),
+    charges(2023, 1, 2),
+  );
+  const answered = v.object({ source: v.object({ data_version: v.string() }) });
+  const versioned = [
+    "/healthcare/prices?procedure=5072",
+    "/healthcare/procedures",
+    "/healthcare/facilities/000001",
+    "/search?q=hospital",
+  ];
+  const versionOf = (target: string) => v.parse(answered, ask(versions, target)).source.data_version;
+
+  test("answers by its name; a year by its newest revision; no version by the newest of all", () => {
+    const expected = {
+      "": "2024.10",
+      "/versions/2024": "2024.10",
+      "/versions/2023": "2023.2",
+      "/versions/%32023%2E1": "2023.1",
+    };
+    for (const target of versioned) {
+      for (const [base, version] of Object.entries(expected)) assert.equal(versionOf(base + target), version);
+      for (const version of versions.byName.keys())
+        assert.equal(versionOf(`/versions/${version}${target}`), version);
+    }
+  });
+
+  test("gives the same answer by name, by year and as the current one", () => {
+    for (const target of versioned) {
+      assert.deepEqual(ask(versions, `/versions/2024${target}`), ask(versions, target));
+      assert.deepEqual(ask(versions, `/versions/2024.10${target}`), ask(versions, target));
+    }
+  });
+
+  test("that isn't loaded is 404, and the message lists the loaded ones", () => {
+    for (const name of [
+      "2022",
+      "2024.2",
+      "2024.1",
+      "2024.010",
+      "02024",
+      "2024.",
+      ".9",
+      "latest",
+      "2024.9.1",
+      "%32022",
+    ])
+      for (const target of versioned) {
+        const { type, message } = refusal(versions, `/versions/${name}${target}`);
+        assert.equal(type, "not_found", name);
+        for (const loaded of versions.byName.keys()) assert.ok(message.includes(loaded), message);
+      }
+  });
+
+  test("has no path for what has no version", () => {
+    for (const target of [
+      "/datasets",
+      "/usage",
+      "/openapi.json",
+      "/pages/x",
+      "",
+      "/",
+      "/versions/2024/search?q=a",
+    ])
+      assertRefused(versions, `/versions/2024${target}`, "unknown_endpoint");
+    assertRefused(versions, "/versions//search?q=hospital", "unknown_endpoint");
+    assertRefused(versions, "/versions/2024", "unknown_endpoint");
+  });
+
+  test("without data for the arguments is 404", () => {
+    for (const target of [
+      "/healthcare/prices?procedure=9999",
+      "/healthcare/prices?procedure=5072&state=WY",
+      "/healthcare/procedures?state=WY",
+      "/healthcare/procedures?min_facilities=2",
+      "/search?q=xylophone",
+      "/search?q=!!!",
+      "/search?q=xylophone&type=procedure",
+    ])
+      for (const base of ["", "/versions/2023.1"]) assertRefused(versions, base + target, "not_found");
+  });
+});
+
+describe("a running server", () => {
+  const stateDir = temporaryFolder();
+  let server: TestServer;
+  let freeKey: string;
+  before(async () => {
+    const { stdout } = await runKeys(stateDir, "create", "--account", "A clinic", "--plan", "free");
+    freeKey = stdout.trim();
+    const datasetsDir = temporaryFolder();
+    for (const [dataYear, revision] of [
+      [2024, 9],
+      [2023, 2],
+      [2024, 10],
+    ]) {
+      const snapshot = snapshotOf([["000001", "CA", "5072", 1, 1]], {
+        ...testProvenance,
+        dataYear,
+        revision,
+      });
+      writeFileSync(path.join(datasetsDir, `${dataYear}.${revision}.parquet`), encodeSnapshot(snapshot));
+    }
+    server = await startServer({ stateDir, datasetsDir });
+  });
+  after(() => server.stop());
+
+  const usageBody = v.object({
+    account: v.string(),
+    plan: v.string(),
+    period: v.object({ start: v.string(), end: v.string() }),
+    quota: v.object({ limit: v.number(), used: v.number(), remaining: v.number() }),
+    burst: v.object({ limit: v.number() }),
+  });
+
+  test("tells an account its plan, its month and what is left of it, this request included", async () => {
+    const asking = { api: server.api, key: freeKey };
+    const usage = async () => {
+      const answer = await call(asking, "GET /api/v1/usage");
+      assert.equal(answer.status, 200);
+      const body = v.parse(usageBody, answer.json());
+      assert.equal(Number(answer.header("x-ratelimit-remaining")), body.quota.remaining);
+      return body;
+    };
+    const first = await usage();
+    const start = new Date(first.period.start);
+    assert.deepEqual(first, {
+      account: "A clinic",
+      plan: "free",
+      period: {
+        start: new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth())).toISOString(),
+        end: new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1)).toISOString(),
+      },
+      quota: { limit: 10_000, used: 1, remaining: 9_999 },
+      burst: { limit: 10 },
+    });
+    assert.ok(Math.abs(Date.now() - start.getTime()) < 32 * 86_400_000);
+    for (const request of ["GET /api/v1/nothing", "GET /api/v1/search", "HEAD /api/v1/datasets"])
+      await call(asking, request);
+    const { quota } = await usage();
+    assert.deepEqual(quota, { limit: 10_000, used: 5, remaining: 9_995 });
+    const { status } = await call(asking, "GET /api/v1/usage?month=2");
+    assert.equal(status, 400);
+  });
+
+  test("lists its data versions newest first, the tenth revision after the ninth", async () => {
+    const { data } = v.parse(datasetsBody, (await call(server, "GET /api/v1/datasets")).json());
+    assert.deepEqual(
+      data.map(({ data_version, status }) => `${data_version} ${status}`),
+      ["2024.10 current", "2024.9 superseded", "2023.2 available"],
+    );
+    for (const { loaded_at } of data) {
+      assert.equal(new Date(loaded_at).toISOString(), loaded_at);
+      assert.ok(Date.parse(loaded_at) <= Date.now());
+    }
+  });
+});

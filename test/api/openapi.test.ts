@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { stateCodes } from "../../engine/index.ts";
+import { ApiError, type ErrorType, errorBody, errorTypes } from "../../server/api/errors.ts";
+import { allEndpoints } from "../../server/api/openapi.ts";
+import {
+  checkAnswer,
+  checkValue,
+  jsonOf,
+  openapiDocument,
+  operationsOf,
+  pathOf,
+} from "../support/answers.ts";
+import {
+  type Answer,
+  createKey,
+  datasetsFolder,
+  rawRequest,
+  requestText,
+  startServer,
+  temporaryFolder,
+} from "../support/server.ts";
+
+/** The OpenAPI document says what the API does, all of it and nothing else. */
+
+const stateDir = temporaryFolder();
+const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 1 });
+const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
+after(() => server.stop());
+
+const operations = operationsOf(openapiDocument);
+
+/** Asks, and checks the answer's head and body against the document that the server gives. */
+async function ask(request: string, headers: Record<string, string | undefined> = {}): Promise<Answer> {
+  const [method, path] = request.split(" ");
+  const text = requestText(request, { Authorization: `Bearer ${server.key}`, ...headers });
+  const answer = await rawRequest(server.api, text);
+  const body = method === "HEAD" ? undefined : answer.body;
+  checkAnswer(openapiDocument, path, answer.status, body, answer.headers);
+  return answer;
+}
+
+/** A request of each path that finds something. */
+const found = new Map([
+  ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
+  ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
+  ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
+  ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
+  ["/api/v1/datasets", "/api/v1/datasets"],
+  ["/api/v1/usage", "/api/v1/usage"],
+  ["/api/v1/openapi.json", "/api/v1/openapi.json"],
+]);
+const versioned = ["/healthcare/prices", "/search", "/healthcare/procedures", "/healthcare/facilities/{ccn}"];
+for (const path of versioned) {
+  const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
+  found.set(`/api/v1/versions/{version}${path}`, request);
+}
+/** Requests that find nothing, of the paths where that can be. */
+const missing = new Map([
+  ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=9999"],
+  ["/api/v1/search", "/api/v1/search?q=zzzzzz"],
+  ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
+  ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
+]);
+for (const path of versioned) {
+  const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/1999.1") ?? "";
+  missing.set(`/api/v1/versions/{version}${path}`, request);
+}
+
+before(async () => {
+  const { next } = jsonOf((await ask(`GET ${found.get("/api/v1/search")}`)).body) as { next: string };
+  found.set("/api/v1/pages/{cursor}", next);
+});
+
+const lint = async (openapi: object) => {
+  const config = await createConfig({ extends: ["recommended"] });
+  const problems = await lintFromString({ source: JSON.stringify(openapi), config });
+  return problems.map(({ severity, ruleId, message }) => `${severity} ${ruleId}: ${message}`);
+};
+
+test("the document passes Redocly's lint", async () => {
+  assert.deepEqual(await lint(openapiDocument), []);
+});
+
+test("the lint finds what is wrong with a document", async () => {
+  assert.match((await lint({ ...openapiDocument, security: [{ nothing: [] }] })).join(), /security-defined/);
+  assert.match((await lint({ ...openapiDocument, tags: [{ name: "data" }] })).join(), /tag-description/);
+});
+
+test("the server gives the document", async () => {
+  assert.deepEqual((await ask("GET /api/v1/openapi.json")).json(), openapiDocument);
+});
+
+test("the paths are those of the route table and of the contract", () => {
+  const routes = allEndpoints.flatMap(({ path, kind }) => [
+    `/api/v1${path}`,
+    ...(kind === "versioned" ? [`/api/v1/versions/{version}${path}`] : []),
+  ]);
+  assert.deepEqual([...operations.keys()].sort(), routes.sort());
+  assert.deepEqual(routes, [...found.keys()].sort());
+});
+
+test("operations have names of their own", () => {
+  const names = [...operations.values()].map(({ operationId }) => operationId);
+  assert.equal(new Set(names).size, names.length);
+});
+
+test("every error type is documented, with its own status only, and every documented type is an error's", () => {
+  const statuses = new Map<string, Set<string>>();
+  for (const { responses } of operations.values())
+    for (const [status, { content }] of Object.entries(responses))
+      for (const type of Object.keys(content?.["application/json"].examples ?? {}))
+        statuses.set(type, (statuses.get(type) ?? new Set()).add(status));
+  const expected = Object.entries(errorTypes).map(([type, status]) => [type, [status.slice(0, 3)]]);
+  const actual = [...statuses].map(([type, each]) => [type, [...each]]);
+  assert.deepEqual(Object.fromEntries(actual), Object.fromEntries(expected));
+});
+
+test("every example of an error is an error of that type", () => {
+  for (const [path, { responses }] of operations)
+    for (const [status, { content }] of Object.entries(responses))
+      for (const [type, { value }] of Object.entries(content?.["application/json"].examples ?? {})) {
+        const body = Buffer.from(JSON.stringify(value));
+        assert.match(body.toString(), new RegExp(`"type":"${type}"`));
+        const isElsewhere = type === "unknown_endpoint";
+        checkAnswer(openapiDocument, isElsewhere ? "/nowhere" : path, Number(status), body);
+      }
+});
+
+const limit = (maximum: number) => ({ type: "integer", minimum: 1, maximum, default: 25 });
+const state = { type: "string", enum: stateCodes };
+const expectedParameters: Record<string, Record<string, object>> = {
+  "/healthcare/prices": { "procedure*": { type: "string", minLength: 1 }, state, limit: limit(50) },
+  "/search": {
+    "q*": { type: "string", minLength: 1, maxLength: 200 },
+    type: { type: "string", enum: ["facility", "procedure"], default: "facility" },
+    limit: limit(50),
+  },
+  "/healthcare/procedures": {
+    sort: {
+      type: "string",
+      enum: ["code", "name", "spread", "facilities", "median_charge"],
+      default: "code",
+    },
+    min_facilities: { type: "integer", minimum: 1, maximum: 1_000_000, default: 1 },
+    state,
+    limit: limit(100),
+  },
+};
+
+for (const [path, { parameters }] of operations) {
+  const plain = path.replace(/^\/api\/v1(\/versions\/\{version\})?/, "");
+
+  test(`the parameters of ${path} are those of the contract and of the endpoint's schema`, () => {
+    const inQuery = parameters.filter((parameter) => parameter.in === "query");
+    const named = inQuery.map(({ name, required, schema }) => [`${name}${required ? "*" : ""}`, schema]);
+    assert.deepEqual(Object.fromEntries(named), expectedParameters[plain] ?? {});
+    const endpoint = allEndpoints.find((each) => each.path === plain);
+    assert.deepEqual(
+      inQuery.map(({ name }) => name),
+      Object.keys(endpoint?.parameters.entries ?? {}),
+    );
+    const inPath = parameters.filter((parameter) => parameter.in === "path");
+    assert.deepEqual(
+      inPath.map(({ name, required }) => [name, required]),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
+    );
+    const others = parameters.filter((parameter) => parameter.in === "header");
+    assert.deepEqual(
+      others.map(({ name, required }) => [name, required]),
+      [["If-None-Match", false]],
+    );
+  });
+
+  test(`${path} takes what the document allows for its parameters, and nothing beyond`, async () => {
+    const request = new URL(found.get(path) ?? "", server.api);
+    const statusWith = async (name: string, value: string) => {
+      const url = new URL(request);
+      url.searchParams.set(name, value);
+      const answer = await ask(`GET ${url.pathname}${url.search}`);
+      if (answer.status === 400) {
+        const type = value === "" && name in { procedure: 1, q: 1 } ? "missing" : "invalid";
+        assert.deepEqual([answer.error().type, answer.error().param], [`${type}_parameter`, name]);
+      }
+      return answer.status === 400 ? "refused" : "taken";
+    };
+    for (const { name, in: place, schema } of parameters) {
+      if (place !== "query") continue;
+      const { minimum, maximum, minLength, maxLength, enum: values } = schema;
+      const cases: [value: string, outcome: string][] = [];
+      if (schema.type === "integer") {
+        const [min, max] = [Number(minimum), Number(maximum)];
+        for (const value of [min - 1, min, max, max + 1])
+          cases.push([String(value), value < min || value > max ? "refused" : "taken"]);
+        for (const value of ["", "-1", "1.5", "1e1", "x"]) cases.push([value, "refused"]);
+      }
+      if (minLength !== undefined) cases.push(["", "refused"], ["x", "taken"]);
+      if (maxLength !== undefined)
+        for (const character of ["x", "🏥"]) {
+          cases.push([character.repeat(Number(maxLength)), "taken"]);
+          cases.push([character.repeat(Number(maxLength) + 1), "refused"]);
+        }
+      if (Array.isArray(values)) {
+        for (const value of values) cases.push([value, "taken"]);
+        for (const value of ["", "zz", `${values[0]}x`]) cases.push([value, "refused"]);
+      }
+      assert.ok(cases.length > 1, `${name} has limits`);
+      for (const [value, outcome] of cases)
+        assert.equal(await statusWith(name, value), outcome, `${name}=${value}`);
+    }
+  });
+
+  test(`a parameter of ${path} that is left out has its documented default`, async () => {
+    const request = new URL(found.get(path) ?? "", server.api);
+    for (const { name, in: place, schema } of parameters) {
+      if (place !== "query" || schema.default === undefined) continue;
+      request.searchParams.delete(name);
+      const without = await ask(`GET ${request.pathname}${request.search}`);
+      request.searchParams.set(name, String(schema.default));
+      const withDefault = await ask(`GET ${request.pathname}${request.search}`);
+      const { next: _, ...body } = without.json() as { next: unknown };
+      const { next: __, ...other } = withDefault.json() as { next: unknown };
+      assert.deepEqual(body, other, name);
+    }
+  });
+
+  test(`${path} gives every documented status, and no other`, async () => {
+    const request = found.get(path) ?? "";
+    const seen = new Set<string>();
+    const see = async (line: string, headers: Record<string, string | undefined> = {}, type?: ErrorType) => {
+      const answer = await ask(line, headers);
+      assert.equal(pathOf(openapiDocument, line.split(" ")[1]), path);
+      if (type !== undefined) assert.equal(answer.error().type, type);
+      seen.add(String(answer.status));
+      return answer;
+    };
+    const { headers } = await see(`GET ${request}`);
+    for (const coding of ["br", "gzip"]) await see(`GET ${request}`, { "Accept-Encoding": coding });
+    await see(`HEAD ${request}`);
+    // What shows the account's use is another answer every time.
+    const condition = path === "/api/v1/usage" ? "*" : headers.get("etag");
+    assert.equal((await see(`GET ${request}`, { "If-None-Match": condition })).status, 304);
+    const separator = request.includes("?") ? "&" : "?";
+    await see(`GET ${request}${separator}nonsense=1`, {}, "invalid_parameter");
+    if (parameters.some(({ in: place, required }) => place === "query" && required))
+      await see(`GET ${request.split("?")[0]}`, {}, "missing_parameter");
+    await see(`GET ${request}`, { Authorization: undefined }, "missing_api_key");
+    await see(`GET ${request}`, { Authorization: "Bearer hcq_wrong" }, "invalid_api_key");
+    await see(`POST ${request}`, {}, "method_not_allowed");
+    await ask(`GET ${request}`, { Authorization: `Bearer ${spentKey}` });
+    await see(`GET ${request}`, { Authorization: `Bearer ${spentKey}` }, "rate_limit_exceeded");
+    const nothing = missing.get(path);
+    if (nothing !== undefined) await see(`GET ${nothing}`, {}, "not_found");
+    // A cursor whose data version was retired and a failure of the service can't be had here.
+    if (path.includes("{cursor}")) seen.add("404");
+    seen.add("500");
+    assert.deepEqual([...seen].sort(), Object.keys(operations.get(path)?.responses ?? {}));
+  });
+}
+
+test("an internal error is as documented", () => {
+  const error = new ApiError("internal_error", "the request failed; try again");
+  checkAnswer(openapiDocument, "/api/v1/datasets", 500, Buffer.from(errorBody(error)));
+});
+
+test("paths beside the documented ones are unknown", async () => {
+  for (const path of [
+    "/",
+    "/api/v1",
+    "/api/v1/versions/2024",
+    "/api/v1/versions/2024.3/datasets",
+    "/api/v1/versions/2024.3/usage",
+    "/api/v1/versions/2024.3/openapi.json",
+    "/api/v1/versions/2024.3/pages/x",
+    "/api/v1/pages/",
+    "/api/v1/pages/a/b",
+    "/api/v1/healthcare/facilities/",
+    "/api/v1/healthcare/facilities/1/2",
+    "/api/v1/datasets/x",
+    "/api/v1/openapixjson",
+  ])
+    assert.equal((await ask(`GET ${path}`)).error().type, "unknown_endpoint", path);
+});
+
+test("every page of every list, of every version, is as documented", async () => {
+  const pages = new Map<string, number>();
+  for (const base of ["", "/versions/2024", "/versions/2023", "/versions/2023.1", "/versions/2024.3"])
+    for (const list of [
+      "/healthcare/prices?procedure=5072&limit=7",
+      "/healthcare/prices?procedure=5072&state=al&limit=20",
+      "/healthcare/procedures?limit=1&sort=spread",
+      "/search?q=hospital&limit=50",
+      "/search?q=level&type=procedure&limit=1",
+    ]) {
+      let next: string | null = `/api/v1${base}${list}`;
+      for (; next !== null; pages.set(list, (pages.get(list) ?? 0) + 1))
+        next = ((await ask(`GET ${next}`)).json() as { next: string | null }).next;
+    }
+  for (const [list, count] of pages) assert.ok(count >= 10, `${list} has ${count} pages`);
+});
+
+test("an answer that isn't documented is told from one that is", () => {
+  const body = { error: { type: "not_found", message: "x" } };
+  const check = (path: string, status: number, value: unknown, headers?: Map<string, string>) => () =>
+    checkAnswer(openapiDocument, path, status, Buffer.from(JSON.stringify(value)), headers);
+  const prices = "/api/v1/healthcare/prices?procedure=5072";
+  assert.doesNotThrow(check(prices, 404, body));
+  assert.throws(check("/api/v1/datasets", 404, body), /undocumented status/);
+  assert.throws(check(prices, 418, body), /undocumented status/);
+  assert.throws(check("/nowhere", 400, body), /path isn't in the document/);
+  assert.throws(check("/nowhere", 404, body), /404 for \/nowhere: not_found/);
+  assert.throws(check(prices, 400, body), /undocumented error not_found/);
+  const elsewhere = { error: { type: "unknown_endpoint", message: "x" } };
+  assert.throws(check(prices, 404, elsewhere), /undocumented error unknown_endpoint/);
+  assert.throws(check(prices, 404, { error: { ...body.error, hint: "x" } }), /additional properties/);
+  assert.throws(check(prices, 404, { ...body, hint: "x" }), /additional properties/);
+  assert.throws(check(prices, 404, { error: { type: "not_found" } }), /required property 'message'/);
+  assert.throws(check(prices, 404, { error: { type: "lost", message: "x" } }), /allowed values/);
+  const given = new Map([["content-type", "application/json"]]);
+  assert.throws(check(prices, 404, body, given), /no header X-RateLimit-Remaining/);
+  given.set("x-ratelimit-remaining", "1").set("x-ratelimit-reset", "soon");
+  assert.throws(check(prices, 404, body, given), /X-RateLimit-Reset: data must be integer/);
+  assert.doesNotThrow(check(prices, 404, body, new Map(given).set("x-ratelimit-reset", "1")));
+  assert.throws(check(prices, 404, body, given.set("x-powered-by", "x")), /undocumented header x-powered-by/);
+  assert.throws(() => checkAnswer(openapiDocument, prices, 304, Buffer.from("{}")), /a body/);
+  const anything = { type: "object", properties: { a: { type: "array", items: { type: "object" } } } };
+  assert.throws(
+    () => checkValue(anything, { a: [{ b: 1 }] }, "it"),
+    /it: data\/a\/0 must NOT have additional/,
+  );
+});

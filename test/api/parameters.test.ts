@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import * as v from "valibot";
+import { generateKey } from "../../server/accounts/keys.ts";
+import { ApiError } from "../../server/api/errors.ts";
+import { checkParameters, parseQuery, wholeNumber } from "../../server/api/parameters.ts";
+
+/** Queries, well-formed or not, the parameters they give, and what an error repeats of them. */
+
+const seed = 20_260_403;
+const maxEchoed = 64;
+
+/** The error that a call throws; anything but an ApiError fails the test. */
+function errorOf(call: () => unknown): ApiError | undefined {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+function assertInvalid(query: string, param?: string): void {
+  const error = errorOf(() => parseQuery(query));
+  assert.equal(error?.type, "invalid_parameter", JSON.stringify(query));
+  if (param !== undefined) assert.equal(error?.param, param, JSON.stringify(query));
+}
+
+/** Text without control characters, as anybody may send it. */
+const text = fc
+  .oneof(
+    fc.string({ unit: "binary" }),
+    fc.string({ unit: "grapheme" }),
+    fc.string({ unit: fc.constantFrom(..."&=+%;#?/ é🏥\ufffd\ufeff") }),
+  )
+  .map((given) => given.replaceAll(/\p{Cc}/gu, "").toWellFormed());
+const values = fc
+  .uniqueArray(fc.tuple(fc.oneof(text, fc.constantFrom("__proto__", "constructor", "q", "limit")), text), {
+    selector: ([name]) => name,
+    maxLength: 6,
+  })
+  .map((entries) => new Map(entries));
+
+describe("a query", () => {
+  test("made by URLSearchParams reads as it was meant", () => {
+    const property = fc.property(values, (given) => {
+      assert.deepEqual(parseQuery(new URLSearchParams([...given]).toString()), given);
+    });
+    fc.assert(property, { seed, numRuns: 2000 });
+  });
+
+  test("made with encodeURIComponent, in lower- or upper-case escapes, reads as it was meant", () => {
+    const property = fc.property(values, fc.boolean(), (given, lower) => {
+      const encode = (part: string) =>
+        encodeURIComponent(part).replaceAll(/%../g, (written) => (lower ? written.toLowerCase() : written));
+      const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+      assert.deepEqual(parseQuery(query), given);
+    });
+    fc.assert(property, { seed, numRuns: 2000 });
+  });
+
+  test("with every byte escaped reads as it was meant", () => {
+    const property = fc.property(values, (given) => {
+      const encode = (part: string) =>
+        [...Buffer.from(part)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+      const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+      assert.deepEqual(parseQuery(query), given);
+    });
+    fc.assert(property, { seed, numRuns: 1000 });
+  });
+
+  test("may have empty parts, values without =, = in values, + for spaces", () => {
+    const read = (query: string) => Object.fromEntries(parseQuery(query));
+    assert.deepEqual(read(""), {});
+    assert.deepEqual(read("&&"), {});
+    assert.deepEqual(read("a"), { a: "" });
+    assert.deepEqual(read("a="), { a: "" });
+    assert.deepEqual(read("&a=b&&c=d&"), { a: "b", c: "d" });
+    assert.deepEqual(read("a=b=c"), { a: "b=c" });
+    assert.deepEqual(read("a+b=+c%2Bd%20"), { "a b": " c+d " });
+    assert.deepEqual(read("a=b;c=d"), { a: "b;c=d" });
+    assert.deepEqual(read("A=1&a=2"), { A: "1", a: "2" });
+  });
+
+  test("of anything at all is read or refused as invalid_parameter", () => {
+    const query = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 300 }),
+      fc.string({ unit: fc.constantFrom(..."ab=&%+0fF2c\ufffd\u0000é"), maxLength: 60 }),
+      fc.array(fc.nat(0xffff)).map((units) => String.fromCharCode(...units)),
+    );
+    const property = fc.property(query, (given) => {
+      const error = errorOf(() => parseQuery(given));
+      if (error !== undefined) assert.equal(error.type, "invalid_parameter");
+    });
+    fc.assert(property, { seed, numRuns: 5000 });
+  });
+
+  test("that names a parameter twice is refused, however the name is written", () => {
+    for (const query of ["a=1&a=2", "a=1&a=1", "a&a", "a=1&b=2&a", "%61=1&a=2", "a=1&%61=2", "&a&&a&"])
+      assertInvalid(query, "a");
+    assertInvalid("=1&=2", "");
+    assertInvalid("a+b=1&a%20b=2", "a b");
+    assertInvalid("__proto__=1&__proto__=2", "__proto__");
+    const property = fc.property(values, fc.nat(), text, (given, at, more) => {
+      fc.pre(given.size > 0);
+      const entries = [...given];
+      const [name] = entries[at % entries.length];
+      const query = new URLSearchParams([...entries, [name, more]]).toString();
+      assert.match(errorOf(() => parseQuery(query))?.message ?? "", /twice/);
+    });
+    fc.assert(property, { seed, numRuns: 500 });
+  });
+
+  test("with a bad escape or bad UTF-8 is refused and names its parameter", () => {
+    const escapes = ["%", "%4", "%zz", "%G1", "%u0041", "% 41", "%\u0661", "%%"];
+    const bytes = [
+      "%80",
+      "%c0%80",
+      "%c1%bf",
+      "%e2%82",
+      "%ed%a0%80",
+      "%f4%90%80%80",
+      "%f8%88%80%80%80",
+      "%fe",
+      "%ff",
+    ];
+    for (const bad of [...escapes, ...bytes]) {
+      for (const query of [`q=${bad}`, `a=b&q=x${bad}`, `q=${bad}&limit=1`]) assertInvalid(query, "q");
+      assertInvalid(`q${bad}=1`);
+      assertInvalid(bad);
+    }
+  });
+
+  test("with a raw U+FFFD, as bytes that are no UTF-8 arrive, is refused; an escaped one is text", () => {
+    for (const query of ["q=\ufffd", "q=a\ufffdb", "\ufffd=1", "q=%EF%BF%BD\ufffd"]) assertInvalid(query);
+    assert.equal(parseQuery("q=a%EF%BF%BDb").get("q"), "a\ufffdb");
+  });
+
+  test("with any control character is refused, in names and values", () => {
+    const controls = [...Array(0x20).keys(), ...Array.from({ length: 0x21 }, (_, i) => 0x7f + i)];
+    for (const code of controls) {
+      const control = String.fromCharCode(code);
+      for (const written of [control, encodeURIComponent(control)]) {
+        assertInvalid(`q=a${written}b`, "q");
+        assertInvalid(`q${written}=a`);
+      }
+    }
+    for (const allowed of ["\u00a0", "\u2028", "\u200b", "\ufeff", "\u00ad"])
+      assert.equal(parseQuery(`q=${encodeURIComponent(allowed)}`).get("q"), allowed);
+  });
+});
+
+const schema = v.object({
+  procedure: v.pipe(v.string(), v.nonEmpty()),
+  sort: v.optional(v.picklist(["code", "name"], "one of code, name"), "code"),
+  limit: v.optional(wholeNumber(1, 50), "25"),
+});
+
+describe("parameters", () => {
+  const check = (query: string) => checkParameters(schema, parseQuery(query));
+  const refused = (query: string) => {
+    const error = errorOf(() => check(query));
+    return error === undefined ? undefined : { type: error.type, param: error.param };
+  };
+  const invalid = (param: string) => ({ type: "invalid_parameter", param });
+  const missing = (param: string) => ({ type: "missing_parameter", param });
+
+  test("have their defaults and types", () => {
+    assert.deepEqual(check("procedure=5072"), { procedure: "5072", sort: "code", limit: 25 });
+    assert.deepEqual(check("limit=050&procedure=x&sort=name"), { procedure: "x", sort: "name", limit: 50 });
+  });
+
+  test("that are unknown come before a required one that is missing, and the message lists the known", () => {
+    for (const name of [
+      "x",
+      "procedur",
+      "Procedure",
+      "limit ",
+      "__proto__",
+      "constructor",
+      "toString",
+      "hasOwnProperty",
+    ]) {
+      assert.deepEqual(refused(`${encodeURIComponent(name)}=1`), invalid(name));
+      const { message } = errorOf(() => check(`procedure=1&${encodeURIComponent(name)}=1`)) ?? {};
+      assert.match(message ?? "", /procedure, sort, limit/);
+    }
+    assert.deepEqual(refused("=1"), invalid(""));
+    assert.deepEqual(refused("limit=0&x=1"), invalid("x"));
+  });
+
+  test("that are required are missing when they are absent or empty", () => {
+    for (const query of ["", "procedure", "procedure=", "limit=5", "procedure=&limit=5"])
+      assert.deepEqual(refused(query), missing("procedure"), query);
+    assert.deepEqual(refused("procedure=+"), undefined);
+  });
+
+  test("that are whole numbers are plain decimal digits within a range that the message names", () => {
+    for (const written of [
+      "0",
+      "51",
+      "-1",
+      "+1",
+      "1.0",
+      "1e1",
+      "0x1",
+      "1 ",
+      " 1",
+      "",
+      "NaN",
+      "٣",
+      "９",
+      "1_0",
+      "9".repeat(400),
+    ]) {
+      const query = `procedure=1&limit=${encodeURIComponent(written)}`;
+      assert.deepEqual(refused(query), invalid("limit"), written);
+      assert.match(errorOf(() => check(query))?.message ?? "", /1 to 50/, written);
+    }
+    for (const [written, limit] of [
+      ["1", 1],
+      ["50", 50],
+      ["0007", 7],
+    ] as const)
+      assert.equal(check(`procedure=1&limit=${written}`).limit, limit);
+  });
+
+  test("of anything at all are taken or refused as missing or invalid", () => {
+    const named = fc.dictionary(fc.oneof(fc.constantFrom("procedure", "sort", "limit"), text), text);
+    const property = fc.property(named, (given) => {
+      const error = errorOf(() => checkParameters(schema, new Map(Object.entries(given))));
+      if (error !== undefined) assert.match(error.type, /^(missing|invalid)_parameter$/);
+    });
+    fc.assert(property, { seed, numRuns: 2000 });
+  });
+});
+
+describe("what an error repeats", () => {
+  const marker = "ж";
+  const shapes: ((input: string) => string)[] = [
+    (input) => `${input}=1`,
+    (input) => `${input}=1&${input}=2`,
+    (input) => `procedure=1&sort=${input}`,
+    (input) => `procedure=1&limit=${input}`,
+    (input) => `procedure=1&${input}=${input}`,
+    (input) => `q=${input}%`,
+    (input) => `${input}%zz=${input}`,
+    (input) => `${input}\u0007`,
+    (input) => `q=${input}\u0085${input}`,
+    (input) => `${input}\ufffd${input}=${input}`,
+  ];
+  const errorFor = (query: string) => errorOf(() => checkParameters(schema, parseQuery(query)));
+
+  test("is never more than 64 characters of the input", () => {
+    for (const shape of shapes)
+      for (const length of [1, 63, 64, 65, 1000]) {
+        const error = errorFor(shape(marker.repeat(length)));
+        assert.ok(error !== undefined);
+        for (const said of [error.message, error.param ?? ""])
+          assert.ok(said.split(marker).length - 1 <= maxEchoed, said);
+      }
+  });
+
+  test("is well-formed where a long text is cut", () => {
+    for (const shape of shapes)
+      for (let i = 60; i < 68; i++) {
+        const error = errorFor(shape(`${"a".repeat(i)}🏥🏥🏥🏥`));
+        assert.ok(error?.message.isWellFormed() && (error.param ?? "").isWellFormed());
+      }
+  });
+
+  const key = generateKey(Buffer.alloc(32, 77));
+  const secret = key.slice("hcq_".length);
+  const leaks = (said: string) => said.includes(secret.slice(0, 16)) || said.includes(secret.slice(-16));
+
+  test("is never a key", () => {
+    for (const shape of shapes)
+      for (const written of [
+        key,
+        `Bearer ${key}`,
+        `${"a".repeat(30)}${key}`,
+        `${key}${key}`,
+        `x_${key}!`,
+        key.toLowerCase(),
+      ])
+        for (const escaped of [written, encodeURIComponent(written)]) {
+          const error = errorFor(shape(escaped));
+          assert.ok(error !== undefined);
+          for (const said of [error.message, error.param ?? ""])
+            assert.ok(!leaks(said) && !leaks(said.toUpperCase()), `${shape(escaped)}: ${said}`);
+        }
+  });
+
+  test("is never a key that is written with escapes", () => {
+    const written = [
+      ...[key.replace("_", "%5F"), key.replace("_", "%5f"), key.replace("h", "%68")],
+      key.replace(secret[0], `%${secret.charCodeAt(0).toString(16)}`),
+    ];
+    for (const shape of shapes)
+      for (const escaped of written) {
+        const error = errorFor(shape(escaped));
+        assert.ok(error !== undefined);
+        for (const said of [error.message, error.param ?? ""])
+          assert.ok(!leaks(said), `${shape(escaped)}: ${said}`);
+      }
+  });
+});

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { attachImage, buildImage, sealSnapshot, stateCodes } from "../../engine/index.ts";
+import { generateKey, hashKey, KeyTable } from "../../server/accounts/keys.ts";
+import { Limits, monthOf } from "../../server/accounts/limits.ts";
+import { hashOf } from "../../server/api/hash.ts";
+import { readUsual } from "../../server/api/price-key.ts";
+import { Prepared } from "../../server/serving/answer-cache.ts";
+import { Answer, type RequestHead } from "../../server/serving/reply.ts";
+import { maxBurst } from "../../server/shared/plans.ts";
+import { ask as askService, serviceOf, type Told } from "../support/asking.ts";
+import { versionsOf } from "../support/endpoint-oracle.ts";
+
+/** What most requests are, price queries in their usual form and answers that are kept, is answered like all others. */
+
+const pricesPath = "/api/v1/healthcare/prices";
+const seed = 20_261_120;
+const [image, other] = [1, 2].map((revision) => {
+  const content = syntheticContent({ dataYear: 2024, revision, rows: 4000, seed });
+  return attachImage(buildImage(sealSnapshot(content)));
+});
+const key = generateKey(Buffer.alloc(32, 7));
+const january = Date.UTC(2026, 0, 31, 23, 59, 59);
+
+/** A service with one account, and its clocks. */
+function start(quota: number) {
+  const [keys, limits] = [new KeyTable(), new Limits()];
+  keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  limits.configure(0, maxBurst, quota);
+  for (const month of [monthOf(january), monthOf(january) + 1]) limits.enter(0, month, 0);
+  const clock = { wallMs: january, steadyMs: 1000 };
+  const service = serviceOf({
+    keys,
+    limits,
+    versions: versionsOf(image),
+    now: () => clock.wallMs,
+    steadyNow: () => clock.steadyMs,
+  });
+  return { service, clock, get: (query: string): Told => askService(service, key, pricesPath, () => query) };
+}
+
+const codes = [...image.procedureOf.keys()];
+const code = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom(...codes) },
+  fc.constantFrom("9999", "0000", "507", "50722", "", "507x", "５０７２", "-072"),
+);
+const state = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom("", ...stateCodes.map((of) => `&state=${of}`)) },
+  fc.constantFrom("&state=", "&state=ZZ", "&state=ca", "&state=C", "&state=CAA", "&state=[A", "&State=CA"),
+);
+const limit = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 50 }).map((rows) => `&limit=${rows}`) },
+  fc.constantFrom(
+    "",
+    "&limit=",
+    "&limit=0",
+    "&limit=51",
+    "&limit=07",
+    "&limit=100",
+    "&limit=1x",
+    "&limit=5&",
+  ),
+  fc.constantFrom("&limit=4294967297", "&limit=-1", "&limit=1.5", "&limit=25&limit=25", "&limit=25&x=1"),
+);
+
+test("a price query in its usual form is answered as it is in any other", () => {
+  const { get } = start(10_000_000);
+  let usual = 0;
+  const property = fc.property(code, state, limit, (procedure, scope, rows) => {
+    const query = `procedure=${procedure}${scope}${rows}`;
+    if (readUsual(image, query) >= 0) usual++;
+    const { status, body } = get(query);
+    // An empty parameter changes nothing but the form.
+    const { status: expectedStatus, body: expected } = get(`&${query}`);
+    assert.deepEqual([status, body], [expectedStatus, expected], query);
+  });
+  fc.assert(property, { seed, numRuns: 5000 });
+  assert.ok(usual > 500, `${usual} usual ones`);
+});
+
+test("every usual price query has an ETag of its own, the same in every version's path", () => {
+  const { service, get } = start(10_000_000);
+  const seen = new Map<string, string>();
+  for (const procedure of codes)
+    for (const scope of ["", "&state=CA", "&state=TX", "&state=NY"])
+      for (const rows of [1, 2, 15, 16, 17, 25, 50]) {
+        const query = `procedure=${procedure}${scope}&limit=${rows}`;
+        const { status, etag } = get(query);
+        if (status !== 200) continue;
+        assert.match(etag ?? "", /^"[0-9a-f]{16}-\d+-prices-[0-9a-f]{8}"$/);
+        assert.equal(seen.get(etag ?? ""), undefined, query);
+        seen.set(etag ?? "", query);
+        const [version] = versionsOf(image).byName.keys();
+        const path = `/api/v1/versions/${version}/healthcare/prices`;
+        assert.equal(askService(service, key, path, () => query).etag, etag);
+      }
+  assert.ok(seen.size > 20, `${seen.size} answers`);
+});
+
+for (const form of ["", "&"])
+  test(`an answer to ${form}procedure=… that is kept counts on, and is forgotten with its data and its month`, () => {
+    const quota = 1203;
+    const { service, clock, get } = start(quota);
+    const query = `${form}procedure=${codes[0]}`;
+    const first = get(query);
+    assert.equal(first.status, 200);
+    for (let left = quota - 2; left >= 900; left--)
+      assert.deepEqual(get(query), { ...first, remaining: left }, `${left} left`);
+
+    service.publish(versionsOf(other));
+    const changed = get(query);
+    assert.notEqual(changed.etag, first.etag);
+    service.publish(versionsOf(image));
+    assert.deepEqual(get(query), { ...first, remaining: 898 });
+    for (let left = 897; left >= 800; left--) get(query);
+
+    // The wall clock is read again after a while.
+    clock.wallMs += 1000;
+    clock.steadyMs += 1000;
+    const { remaining, reset } = get(query);
+    assert.deepEqual([remaining, reset], [quota - 1, Date.UTC(2026, 2, 1) / 1000]);
+    for (let left = quota - 2; left >= 0; left--) assert.equal(get(query).remaining, left);
+    assert.equal(get(query).status, 429);
+  });
+
+const ways = [{}, { acceptEncoding: "br" }, { acceptEncoding: "gzip" }, { ifNoneMatch: '"x"' }];
+
+test("an answer is the same in every coding, whether it is made, kept or asked for in another one before", () => {
+  const [query] = codes.map((of) => `procedure=${of}&limit=50`).filter((of) => readUsual(image, of) >= 0);
+  const { body: expected, etag } = start(1000).get(query);
+  const tagOf = { br: etag?.replace(/"$/, '-br"'), gzip: etag?.replace(/"$/, '-gzip"') };
+  const asks = fc.array(fc.constantFrom(...ways), { minLength: 70, maxLength: 90 });
+  const property = fc.property(asks, (order) => {
+    const { service } = start(1000);
+    for (const others of order) {
+      const told = askService(service, key, pricesPath, () => query, others);
+      const tag = "acceptEncoding" in others ? tagOf[others.acceptEncoding as "br" | "gzip"] : etag;
+      assert.deepEqual([told.status, told.body, told.etag], [200, expected, tag]);
+      const same = askService(service, key, pricesPath, () => query, { ...others, ifNoneMatch: `W/${tag}` });
+      assert.deepEqual([same.status, same.body, same.etag], [304, "", tag]);
+    }
+  });
+  fc.assert(property, { seed, numRuns: 20 });
+});
+
+test("keys that share the letters by which they are remembered are told apart", () => {
+  const [keys, limits] = [new KeyTable(), new Limits()];
+  const letters = (of: string) => [14, 16, 18].map((at) => `Bearer ${of}`[at]).join("");
+  const byLetters = new Map<string, string>();
+  let pair: [string, string] | undefined;
+  for (let i = 0; pair === undefined; i++) {
+    const random = createHash("sha256").update(String(i)).digest();
+    const made = generateKey(random);
+    const twin = byLetters.get(letters(made));
+    if (twin !== undefined) pair = [twin, made];
+    byLetters.set(letters(made), made);
+  }
+  const expires_at = null;
+  for (const [slot, of] of pair.entries()) {
+    keys.put({ hash: hashKey(of), expires_at, revoked_at: null }, slot);
+    limits.configure(slot, maxBurst, 1000 * (slot + 1));
+    limits.enter(slot, monthOf(january), 0);
+  }
+  const service = serviceOf({
+    keys,
+    limits,
+    versions: versionsOf(image),
+    now: () => january,
+    steadyNow: () => 1000,
+  });
+  const left = () => pair.map((of) => askService(service, of, pricesPath, () => "").remaining);
+  assert.deepEqual(
+    [left(), left()],
+    [
+      [999, 1999],
+      [998, 1998],
+    ],
+  );
+  keys.put({ hash: hashKey(pair[1]), expires_at, revoked_at: "2026-01-01T00:00:00Z" }, 1);
+  assert.deepEqual(
+    [left(), left()],
+    [
+      [997, 0],
+      [996, 0],
+    ],
+  );
+});
+
+test("a refused key is told of the month that it is", () => {
+  const { service, clock } = start(10);
+  const refused = () => askService(service, "x", pricesPath, () => "");
+  assert.deepEqual([refused().status, refused().reset], [401, Date.UTC(2026, 1, 1) / 1000]);
+  clock.wallMs += 1000;
+  clock.steadyMs += 1000;
+  assert.deepEqual([refused().status, refused().reset], [401, Date.UTC(2026, 2, 1) / 1000]);
+});
+
+const noHeaders: RequestHead = { getUrl: () => "", getQuery: () => "", getHeader: () => "" };
+const answerOf = (text: string) => new Answer(text, "no-cache", "\r\nleft: ", Buffer.from(text));
+
+test("kept answers are what they were, and take no more memory than they may", () => {
+  const scratch = Buffer.alloc(4000);
+  const prepared = new Prepared<number>();
+  const keep = (key: number) => {
+    scratch.fill(String(key % 10));
+    prepared.keep(key, new Answer(String(key), "no-cache", "\r\nleft: ", scratch));
+  };
+  // Asked for again and again, an old one stays.
+  for (let i = 0; i < 20_000; i++) {
+    keep(i);
+    assert.ok(prepared.get(7) !== undefined || i < 7);
+  }
+  assert.equal(prepared.get(8), undefined);
+  const { body } = prepared.get(7)?.reply(noHeaders, 1) ?? {};
+  assert.equal(Buffer.from(body ?? []).toString(), "7".repeat(4000));
+  prepared.clear();
+  assert.equal(prepared.get(7), undefined);
+
+  // One that nobody asked for is there only while all that came after it are.
+  const survives = (others: number) => {
+    prepared.clear();
+    for (let i = 0; i <= others; i++) keep(i);
+    return prepared.get(0) !== undefined;
+  };
+  const answers = (bytes: number) => Math.floor(bytes / 4000);
+  assert.ok(survives(answers(3 * 2 ** 20)), "they have 4 MiB at least");
+  assert.ok(!survives(answers(8 * 2 ** 20)), "they have 8 MiB at most");
+});
+
+test("requests are counted by their hash, and others that share its place make it forget", () => {
+  const prepared = new Prepared<string>();
+  const counts = Array.from({ length: 300 }, () => prepared.count(hashOf("procedure=5072")));
+  assert.deepEqual(counts.slice(0, 3), [1, 2, 3]);
+  assert.equal(counts[299], 300);
+  for (let i = 0; i < 200_000; i++) prepared.count(hashOf(`q=${i}`));
+  assert.equal(prepared.count(hashOf("procedure=5072")), 1);
+});
+
+test("a head says any number of requests left", () => {
+  const answer = answerOf("x");
+  answer.keep();
+  for (const left of [0, 1, 9, 10, 99, 100, 2_000_000_000, 5, 1_999_999_999, 12]) {
+    const head = Buffer.from(answer.reply(noHeaders, left).head).toString();
+    assert.ok(head.endsWith(`\r\nleft: ${left}`), head);
+  }
+});

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { Store } from "../../server/store/store.ts";
+import { fieldsOf, run, shownKey, succeed } from "../support/commands.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** What the operator's commands do to accounts: their plans, numbers and webhooks. */
+
+test("an account's plan and numbers change with update, which says how, and what isn't named stays", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  const steps: [options: string, said: string, account: string[]][] = [
+    [
+      "--plan business",
+      "plan from free to business, burst from 10 to 500, quota from 10000 to 50000000",
+      ["business", "500", "50000000"],
+    ],
+    [
+      "--plan enterprise --burst 7 --quota 9",
+      "plan from business to enterprise, burst from 500 to 7, quota from 50000000 to 9",
+      ["enterprise", "7", "9"],
+    ],
+    ["--quota 8", "quota from 9 to 8", ["enterprise", "7", "8"]],
+    ["--burst 1000000", "burst from 7 to 1000000", ["enterprise", "1000000", "8"]],
+    [
+      "--plan developer",
+      "plan from enterprise to developer, burst from 1000000 to 50, quota from 8 to 1000000",
+      ["developer", "50", "1000000"],
+    ],
+  ];
+  for (const [options, said, [plan, burst, quota]] of steps) {
+    const [line] = await succeed(folder, `keys update --account a ${options}`);
+    assert.equal(line, `changed account a: ${said}\n`);
+    const shown = await shownKey(folder, 1);
+    assert.deepEqual(
+      [shown.get("plan"), shown.get("burst"), shown.get("quota")],
+      [plan, `${burst} requests per second`, `${quota} requests per month`],
+    );
+    assert.deepEqual(await succeed(folder, `keys update --account a ${options}`), [
+      "account a is like that already\n",
+    ]);
+  }
+});
+
+test("create takes a known account as it is: other values are refused with what they would change", async () => {
+  const folder = temporaryFolder();
+  const same = [
+    "keys create --account a --plan enterprise --burst 5 --quota 6 --webhook https://example.com/",
+    "keys create --account a",
+    "keys create --account a --plan enterprise",
+    "keys create --account a --burst 5",
+    "keys create --account a --plan enterprise --burst 5 --quota 6 --webhook https://example.com/",
+  ];
+  await succeed(folder, ...same);
+  const before = await succeed(folder, "accounts list --json", "keys list");
+  assert.equal(fieldsOf(before[1]).length, 1 + same.length);
+  const advice = "as asked for: keys update changes an account, keys create takes it as it is";
+  for (const [options, found, expected] of [
+    ["--plan free", "plan enterprise, burst 5, quota 6", "plan free, burst 10, quota 10000"],
+    ["--burst 7", "burst 5", "burst 7"],
+    ["--quota 7 --burst 5", "quota 6", "quota 7"],
+    ["--webhook https://example.org/", "webhook https://example.com/", "webhook https://example.org/"],
+    ["--webhook none", "webhook https://example.com/", "webhook none"],
+  ]) {
+    const [{ code, stdout, stderr }] = await run(folder, [`keys create --account a ${options}`]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.equal(stderr, `account a: found ${found}, expected ${expected} ${advice}\n`);
+  }
+  assert.deepEqual(await succeed(folder, "accounts list --json", "keys list"), before);
+});
+
+/** The secret that a command shows on stderr, last. */
+function secretIn(stderr: string): string {
+  const [, secret] =
+    /^webhook signing secret, shown this once: (whsec_[0-9A-Za-z+/]{32})\n$/m.exec(stderr) ?? [];
+  assert.ok(secret !== undefined, stderr);
+  assert.equal(Buffer.from(secret.slice(6), "base64").length, 24);
+  assert.ok(new Webhook(secret));
+  return secret;
+}
+
+test("a webhook's signing secret is shown once, on stderr, and a new address gets a new one", async () => {
+  const folder = temporaryFolder();
+  const [one, other] = ["https://example.com/a", "https://93.184.216.34:8443/b?c=d"];
+  const update = "keys update --account a --webhook";
+  const [created, again, changed, none, back] = await run(folder, [
+    `keys create --account a --plan free --webhook ${one}`,
+    `${update} ${one}`,
+    `${update} ${other}`,
+    `${update} none`,
+    `${update} ${other}`,
+  ]);
+  const secrets = [created, changed, back].map(({ stderr }) => secretIn(stderr));
+  assert.equal(new Set(secrets).size, 3);
+  assert.match(created.stdout, /^hcq_[0-9A-Za-z]{49}\n$/);
+  assert.equal(changed.stdout, `changed account a: webhook from ${one} to ${other}\n`);
+  for (const { stderr } of [again, none]) assert.equal(stderr, "");
+  const shown = await shownKey(folder, 1);
+  assert.equal(shown.get("webhook"), other);
+  assert.ok(![...shown.values()].some((value) => secrets.includes(value)));
+  const store = Store.open(folder);
+  assert.equal(store.account("a")?.webhook_secret, secrets[2]);
+  store.close();
+});
+
+test("a webhook's secret is replaced with an overlap, in which the old one signs as well", async () => {
+  const folder = temporaryFolder();
+  const create = "keys create --account the~one --plan free --webhook https://example.com/";
+  const rotate = "accounts rotate-secret the~one --overlap";
+  const earliest = Date.now();
+  const [created, first, second, atOnce] = await run(folder, [
+    create,
+    `${rotate} 24`,
+    `${rotate} 1`,
+    `${rotate} 0`,
+  ]);
+  const secrets = [created, first, second, atOnce].map(({ stderr }) => secretIn(stderr));
+  assert.equal(new Set(secrets).size, 4);
+  const [, until] =
+    /^account the one has a new webhook signing secret; the old one signs as well until (\S+)\n$/.exec(
+      first.stdout,
+    ) ?? assert.fail(first.stdout);
+  const day = 86_400_000;
+  assert.ok(Date.parse(until) >= earliest + day && Date.parse(until) <= Date.now() + day);
+  assert.equal(atOnce.stdout, "account the one has a new webhook signing secret; the old one ends now\n");
+
+  const stored = async (...commands: string[]) => {
+    const said = await run(folder, commands);
+    const store = Store.open(folder);
+    const account = store.account("the one");
+    store.close();
+    assert.ok(account !== undefined);
+    return { said, account };
+  };
+  const { said, account } = await stored(`${rotate} 2`);
+  assert.equal(account.webhook_secret, secretIn(said[0].stderr));
+  assert.equal(account.webhook_old_secret, secrets[3]);
+  assert.ok(said[0].stdout.includes(` until ${account.webhook_old_secret_until}\n`));
+  const { account: kept } = await stored("keys update --account the~one --plan startup");
+  assert.equal(kept.webhook_old_secret, secrets[3], "another plan doesn't end the overlap");
+  const { account: moved } = await stored("keys update --account the~one --webhook https://example.org/");
+  assert.deepEqual([moved.webhook_old_secret, moved.webhook_old_secret_until], [null, null]);
+});
+
+test("a webhook may go to this machine, by plain http too, where the setting allows it", async () => {
+  const folder = temporaryFolder();
+  const urls = ["http://127.0.0.1:8000/", "http://localhost/", "https://[::1]/"];
+  const commands = urls.map((url) => `keys create --account ${url} --plan free --webhook ${url}`);
+  const allowed = await run(folder, commands, { WEBHOOK_ALLOW_LOOPBACK: "true" });
+  assert.deepEqual(
+    allowed.map(({ code }) => code),
+    [0, 0, 0],
+  );
+  const still = await run(folder, [`keys update --account ${urls[0]} --webhook http://10.0.0.1/`], {
+    WEBHOOK_ALLOW_LOOPBACK: "true",
+  });
+  assert.equal(still[0].stderr, '--webhook: found "http://10.0.0.1/", expected an https URL\n');
+});
+
+test("accounts are listed with plan, ceilings, use in the month, active keys and webhook", async () => {
+  const folder = temporaryFolder();
+  const webhook = "https://example.com/";
+  await succeed(
+    folder,
+    "keys create --account b --plan free",
+    "keys create --account b",
+    "keys create --account b",
+    "keys revoke 2",
+    `keys create --account a --plan enterprise --burst 5 --quota 600 --webhook ${webhook}`,
+    "keys create --account c --plan startup",
+    "keys revoke 5",
+  );
+  const month = monthOf(Date.now());
+  const store = Store.open(folder);
+  store.expireKey(3, new Date(Date.now() - 1));
+  store.saveUsage(monthName(month - 1), [[1, 99]]);
+  store.saveUsage(monthName(month), [[2, 345]]);
+  store.close();
+  const [text, json] = await succeed(folder, "accounts list", "accounts list --json");
+  const common = { month: monthName(month) };
+  const accounts = [
+    { account: "a", plan: "enterprise", burst: 5, quota: 600, ...common, used: 345, keys: 1, webhook },
+    { account: "b", plan: "free", burst: 10, quota: 10_000, ...common, used: 0, keys: 1, webhook: null },
+    {
+      account: "c",
+      plan: "startup",
+      burst: 200,
+      quota: 10_000_000,
+      ...common,
+      used: 0,
+      keys: 0,
+      webhook: null,
+    },
+  ];
+  assert.deepEqual(JSON.parse(json), accounts);
+  assert.deepEqual(fieldsOf(text), [
+    Object.keys(accounts[0]),
+    ...accounts.map((account) => Object.values(account).map((value) => String(value ?? "-"))),
+  ]);
+});
+
+test("lists of nothing are headers, or empty arrays", async () => {
+  const folder = temporaryFolder();
+  Store.open(folder).close();
+  for (const list of ["keys list", "accounts list", "events list"]) {
+    const [text, json] = await succeed(folder, list, `${list} --json`);
+    assert.equal(text.split("\n").length, 2);
+    assert.deepEqual(JSON.parse(json), []);
+  }
+});

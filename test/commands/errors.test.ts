@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { run, succeed } from "../support/commands.ts";
+import { Running, temporaryFolder } from "../support/server.ts";
+
+/** What the operator's commands refuse, and what they say of it. */
+
+const stateDir = temporaryFolder();
+await succeed(
+  stateDir,
+  "keys create --account A~&~B~hospitals --plan free",
+  "keys create --account A~&~B~hospitals --expires 2037-01-01",
+  "keys create --account large --plan enterprise --burst 1000 --quota 2000000000 --webhook https://example.com/",
+);
+const look = () => succeed(stateDir, "keys list", "keys show 1", "keys show 3", "accounts list --json");
+const before = await look();
+
+const expectedName = "1 to 64 ASCII characters, none at the ends a space";
+const expectedBurst = "a whole number from 1 to 1000000";
+const expectedQuota = "a whole number from 1 to 2000000000";
+const expectedId = "one key id from keys list";
+const expectedNone = "expected none for the plan free, which has its own";
+const plans = "free, developer, startup, business, enterprise";
+const expectedBoth = "both for the plan enterprise";
+const expectedTime = "a time such as 2027-01-31T00:00:00Z";
+const words = "one of create, update, list, show, revoke, expire, rotate; --help explains them";
+const custom = "create --account new --plan enterprise";
+const another = "create --account large --expires";
+const hook = "update --account large --webhook";
+const hospitals = "update --account A~&~B~hospitals";
+/** Commands, and what is said of them: the whole line or a pattern. */
+const refused: [command: string, message: string | RegExp][] = [
+  ["", `keys: found no command, expected ${words}`],
+  ["help", `keys: found the command "help", expected ${words}`],
+  ["toString", `keys: found the command "toString", expected ${words}`],
+  ["create", "--account: found nothing, expected a value"],
+  ["create --account=", `--account: found "", expected ${expectedName}`],
+  ["create --account ~x", `--account: found " x", expected ${expectedName}`],
+  ["create --account x~", `--account: found "x ", expected ${expectedName}`],
+  ["create --account é", `--account: found "é", expected ${expectedName}`],
+  ["create --account a\tb", `--account: found "a\\tb", expected ${expectedName}`],
+  [`create --account ${"x".repeat(65)}`, `--account: found "${"x".repeat(63)}…", expected ${expectedName}`],
+  ["create --account new", "--plan: found nothing, expected a plan, because the account new is new"],
+  ["create --account new --plan gold", `--plan: found "gold", expected one of ${plans}`],
+  [custom, `--burst and --quota: found not both, expected ${expectedBoth}`],
+  [`${custom} --burst 5`, `--burst and --quota: found not both, expected ${expectedBoth}`],
+  [`${custom} --quota 5`, `--burst and --quota: found not both, expected ${expectedBoth}`],
+  [
+    `${hospitals} --plan enterprise --quota 5`,
+    `--burst and --quota: found not both, expected ${expectedBoth}`,
+  ],
+  [`${custom} --burst 0 --quota 5`, `--burst: found "0", expected ${expectedBurst}`],
+  [`${custom} --burst 1000001 --quota 5`, `--burst: found "1000001", expected ${expectedBurst}`],
+  [`${custom} --burst 1e3 --quota 5`, `--burst: found "1e3", expected ${expectedBurst}`],
+  [`${custom} --burst 5 --quota 0`, `--quota: found "0", expected ${expectedQuota}`],
+  [`${custom} --burst 5 --quota 2000000001`, `--quota: found "2000000001", expected ${expectedQuota}`],
+  [
+    "create --account new --plan free --burst 5 --quota 5",
+    `--burst or --quota: found a number, ${expectedNone}`,
+  ],
+  [`${hospitals} --quota 5`, `--burst or --quota: found a number, ${expectedNone}`],
+  [`${another} 2020-01-01`, "--expires: found 2020-01-01T00:00:00.000Z, expected a time to come"],
+  [`${another} tomorrow`, `--expires: found "tomorrow", expected ${expectedTime}`],
+  [`${another} 2099-01-01T10:00`, `--expires: found "2099-01-01T10:00", expected ${expectedTime}`],
+  [`${another} 2099-13-01`, '--expires: found "2099-13-01", expected a time that exists'],
+  [`${another} 2099-02-30`, '--expires: found "2099-02-30", expected a time that exists'],
+  [`${another} 2099-02-29T00:00Z`, '--expires: found "2099-02-29T00:00Z", expected a time that exists'],
+  ["create --account large --colour red", /^keys create: found Unknown option '--colour'/],
+  ["create --account large more", /^keys create: found Unexpected argument 'more'/],
+  ["create --account large --plan", /^keys create: found Option '--plan <value>' argument missing/],
+  ["create large", /^keys create: found Unexpected argument 'large'/],
+  ["list all", 'keys list: found "all", expected --json or nothing more'],
+  ["show", `keys show: found nothing, expected ${expectedId}`],
+  ["show x", `keys show: found "x", expected ${expectedId}`],
+  ["show 999", "key 999: found none of that id, expected one of keys list"],
+  ["revoke", `keys revoke: found nothing, expected ${expectedId}`],
+  ["revoke 0", `keys revoke: found "0", expected ${expectedId}`],
+  ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
+  ["revoke 1 2", `keys revoke: found "1 2", expected ${expectedId}`],
+  ["revoke 999", "key 999: found none of that id, expected one of keys list"],
+  ["rotate", `keys rotate: found nothing, expected ${expectedId}`],
+  ["rotate --overlap 1", `keys rotate: found "--overlap", expected ${expectedId}`],
+  ["rotate 1", "--overlap: found nothing, expected a value"],
+  ["rotate 1 --overlap x", '--overlap: found "x", expected a whole number from 0 to 8760'],
+  ["rotate 1 --overlap 8761", '--overlap: found "8761", expected a whole number from 0 to 8760'],
+  ["rotate 999 --overlap 1", "key 999: found none of that id, expected one of keys list"],
+  ["expire", `keys expire: found nothing, expected ${expectedId}`],
+  ["expire 3", "--at: found nothing, expected a value"],
+  ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, or never`],
+  ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time to come"],
+  ["expire 999 --at never", "key 999: found none of that id, expected one of keys list"],
+  ["update", "--account: found nothing, expected a value"],
+  ["update --account none --plan free", "account none: found none of that name, expected one that exists"],
+  [
+    "update --account large",
+    "keys update of account large: found nothing to change, expected one or more of --plan, --burst, --quota, --webhook",
+  ],
+  ["update --account large --plan free --plan startup", "--plan: found it more than once, expected it once"],
+  ["update --account large --burst 5 --burst=5", "--burst: found it more than once, expected it once"],
+  ["create --account new --account large", "--account: found it more than once, expected it once"],
+  ["rotate 1 --overlap 1 --overlap 2", "--overlap: found it more than once, expected it once"],
+  ["expire 1 --at never --at 2099-01-01", "--at: found it more than once, expected it once"],
+  ["list --json --json", 'keys list: found "--json --json", expected --json or nothing more'],
+  ["update --account large --expires 2099-01-01", /^keys update: found Unknown option '--expires'/],
+  [`${hook}=`, '--webhook: found "", expected a URL'],
+  [`${hook} example.com`, '--webhook: found "example.com", expected a URL'],
+  [`${hook} https://a.example/${"x".repeat(2000)}`, /^--webhook: found "https:.*x…", expected a URL$/],
+  [`${hook} http://example.com/`, '--webhook: found "http://example.com/", expected an https URL'],
+  [`${hook} ftp://example.com/`, '--webhook: found "ftp://example.com/", expected an https URL'],
+  [`${hook} http://localhost:80/`, '--webhook: found "http://localhost:80/", expected an https URL'],
+  [
+    `${hook} https://a:b@c.example/`,
+    '--webhook: found "https://a:b@c.example/", expected a URL without a user name or password',
+  ],
+  ...[
+    "10.0.0.1",
+    "127.1",
+    "0x7f.1",
+    "2130706433",
+    "0177.0.0.1",
+    "169.254.169.254",
+    "[::1]",
+    "[::ffff:10.0.0.1]",
+  ].map((host): [string, string] => [
+    `${hook} https://${host}/`,
+    `--webhook: found "https://${host}/", expected a public address`,
+  ]),
+];
+for (const [given, message] of refused)
+  test(`keys ${given.slice(0, 100)} is refused`, async () => {
+    const [{ code, stdout, stderr }] = await run(stateDir, [`keys ${given}`.trimEnd()]);
+    assert.equal(stdout, "");
+    if (typeof message === "string") assert.equal(stderr, `${message}\n`);
+    else assert.match(stderr.trimEnd(), message);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+    assert.equal(code, 1);
+  });
+
+const expectedEvent = "one event id from events list";
+for (const [given, message] of [
+  ["accounts", "accounts: found no command, expected one of list, rotate-secret; --help explains them"],
+  ["accounts list all", 'accounts list: found "all", expected --json or nothing more'],
+  ["accounts rotate-secret", "accounts rotate-secret: found nothing, expected an account's name"],
+  [
+    "accounts rotate-secret large --overlap 1 --overlap 2",
+    "--overlap: found it more than once, expected it once",
+  ],
+  [
+    "accounts rotate-secret --overlap 1",
+    'accounts rotate-secret: found "--overlap", expected an account\'s name',
+  ],
+  ["accounts rotate-secret large", "--overlap: found nothing, expected a value"],
+  [
+    "accounts rotate-secret large --overlap 8761",
+    '--overlap: found "8761", expected a whole number from 0 to 8760',
+  ],
+  [
+    "accounts rotate-secret none --overlap 1",
+    'account "none": found none of that name, expected one of accounts list',
+  ],
+  [
+    "accounts rotate-secret A~&~B~hospitals --overlap 1",
+    "account A & B hospitals: found no webhook, expected one whose posts are signed",
+  ],
+  ["events", "events: found no command, expected one of list, retry; --help explains them"],
+  ["events list all", 'events list: found "all", expected --json or nothing more'],
+  ["events retry", `events retry: found nothing, expected ${expectedEvent}`],
+  ["events retry 1 2", `events retry: found "1 2", expected ${expectedEvent}`],
+  ["events retry x", 'event "x": found none of that id, expected one of events list'],
+])
+  test(`${given} is refused`, async () => {
+    const [{ code, stdout, stderr }] = await run(stateDir, [given]);
+    assert.deepEqual([code, stdout, stderr], [1, "", `${message}\n`]);
+  });
+
+test("what was refused has changed nothing", async () => {
+  assert.deepEqual(await look(), before);
+});
+
+const onMissingState = [
+  "keys list",
+  "keys list --json",
+  "keys show 1",
+  "keys revoke 1",
+  "keys expire 1 --at never",
+  "keys rotate 1 --overlap 1",
+  "keys update --account a --plan free",
+  "accounts list",
+  "accounts rotate-secret a --overlap 1",
+  "events list",
+  "events retry x",
+];
+test("with a STATE_DIR that isn't there, or has no state, every command but create is refused and makes nothing", async () => {
+  const home = temporaryFolder();
+  const empty = path.join(home, "empty");
+  mkdirSync(empty);
+  for (const folder of [path.join(home, "var"), empty])
+    for (const { code, stdout, stderr } of await run(folder, onMissingState)) {
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.equal(
+        stderr,
+        `STATE_DIR ${folder}: found no state.sqlite, expected a folder with the state of a server\n`,
+      );
+    }
+  assert.deepEqual([readdirSync(home), readdirSync(empty)], [["empty"], []]);
+});
+
+test("without a STATE_DIR the folder is var, and it isn't made by a command that lists", async () => {
+  const home = temporaryFolder();
+  const { code, stderr } = await new Running(
+    "server/commands/keys.ts",
+    ["list"],
+    {},
+    { cwd: home },
+  ).finished();
+  assert.equal(code, 1);
+  assert.ok(stderr.startsWith(`STATE_DIR ${path.join(home, "var")}: found no state.sqlite`), stderr);
+  assert.ok(!existsSync(path.join(home, "var")));
+});
+
+test("a folder that can't be made or used is one line, without a stack", async () => {
+  for (const folder of ["/proc/self/state", "/dev/null/state"]) {
+    const [{ code, stdout, stderr }] = await run(folder, ["keys create --account a --plan free"]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^state database .*: found .*, expected a database that can be read and written\n$/);
+  }
+});
+
+/** Runs `keys` with another standard output. */
+function spawnKeys(word: string, stdout: "pipe" | number) {
+  const file = path.resolve(import.meta.dirname, "../../server/commands/keys.ts");
+  const env = { PATH: process.env.PATH, STATE_DIR: stateDir };
+  return spawn(process.execPath, [file, word], { env, stdio: ["ignore", stdout, "pipe"] });
+}
+
+async function endOf(child: ChildProcess): Promise<{ code: unknown; stderr: string }> {
+  let stderr = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr += chunk;
+  });
+  const [code]: unknown[] = await once(child, "close");
+  return { code, stderr };
+}
+
+test("a reader that has seen enough is no fault", async () => {
+  for (const word of ["list", "--help"]) {
+    const child = spawnKeys(word, "pipe");
+    child.stdout?.destroy();
+    assert.deepEqual(await endOf(child), { code: 0, stderr: "" });
+  }
+});
+
+test("what can't be written on stdout is a fault", async () => {
+  const full = openSync("/dev/full", "w");
+  const { code, stderr } = await endOf(spawnKeys("list", full));
+  closeSync(full);
+  assert.equal(code, 1);
+  assert.match(stderr, /^what the command says can't be written: ENOSPC[^\n]*\n$/);
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { monthName } from "../../server/accounts/limits.ts";
+import { month, now, World } from "../support/quota-events.ts";
+import { Running } from "../support/server.ts";
+
+/** The operator's command for events. */
+
+function run(stateDir: string, ...words: string[]) {
+  return new Running("server/commands/events.ts", words, { STATE_DIR: stateDir }).finished();
+}
+
+test("events are listed in lines and as JSON, each with its quota, and made due again by their id", async (t) => {
+  const world = new World(t);
+  world.account(1, "https://example.com/");
+  world.use(1);
+  const [{ id: first }, failed, { id: last }] = world.store.events();
+  const { id } = failed;
+  world.store.updateDelivery({
+    ...failed,
+    state: "failed",
+    tries: 10,
+    next_try_at: null,
+    last_answer: "503",
+  });
+  const created = now.toISOString();
+  const name = monthName(month);
+  const pending = { created, account: "acme", month: name, quota: 1, delivery: "pending", tries: 0 };
+  const due = { ...pending, next_try: created, last_answer: null };
+  const json = await run(world.folder, "list", "--json");
+  assert.deepEqual(JSON.parse(json.stdout), [
+    { ...due, id: first, threshold: 80 },
+    { ...due, id, threshold: 90, delivery: "failed", tries: 10, next_try: null, last_answer: "503" },
+    { ...due, id: last, threshold: 100 },
+  ]);
+  const list = await run(world.folder, "list");
+  const lines = [
+    [
+      "id",
+      "created",
+      "account",
+      "month",
+      "threshold",
+      "delivery",
+      "tries",
+      "next try",
+      "last answer",
+      "quota",
+    ],
+    [first, created, "acme", name, "80 %", "pending", "0", created, "-", "1"],
+    [id, created, "acme", name, "90 %", "failed", "10", "-", "503", "1"],
+    [last, created, "acme", name, "100 %", "pending", "0", created, "-", "1"],
+  ];
+  assert.equal(list.stdout, lines.map((fields) => `${fields.join("\t")}\n`).join(""));
+  assert.deepEqual(await run(world.folder, "retry", id), {
+    code: 0,
+    stdout: `event ${id}, 90 % of 1 in ${name}: the delivery was failed after 10 tries, and is due now\n`,
+    stderr: "",
+  });
+  const { state, tries } = world.delivery(id);
+  assert.deepEqual([state, tries], ["pending", 0]);
+});

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { isWellFormed } from "../../server/accounts/keys.ts";
+import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { Store } from "../../server/store/store.ts";
+import { fieldsOf, keyStates, run, shownKey, succeed } from "../support/commands.ts";
+import { runKeys, temporaryFolder } from "../support/server.ts";
+
+/** The operator's command for keys, on a database that no server uses. */
+
+const stateDir = temporaryFolder();
+const enterprise = "--plan enterprise --burst 1000 --quota 2000000000";
+const made = await run(stateDir, [
+  "keys create --account A~&~B~hospitals --plan free",
+  "keys create --account A~&~B~hospitals --expires 2037-01-01",
+  `keys create --account large ${enterprise}`,
+]);
+const keys = made.map(({ stdout }) => stdout.trimEnd());
+const month = monthName(monthOf(Date.now()));
+const store = Store.open(stateDir);
+store.saveUsage(month, [[2, 1234]]);
+store.close();
+
+/** The lines of `keys list` without the header. */
+async function listed(folder: string): Promise<string[][]> {
+  const [text] = await succeed(folder, "keys list");
+  const [header, ...lines] = fieldsOf(text);
+  assert.deepEqual(header, ["id", "account", "plan", "key", "state", "created", "expires", "revoked"]);
+  return lines;
+}
+
+test("a key alone is what create prints on stdout, and what it did stands on stderr", async () => {
+  const words = ["create", "--account", "a", "--plan", "free"];
+  const folder = temporaryFolder();
+  const { code, stdout, stderr } = await runKeys(folder, ...words);
+  assert.equal(code, 0);
+  assert.equal(
+    stderr,
+    `made a new state in STATE_DIR ${folder}\nmade account a (plan free, 10 requests per second, 10000 per month) and key 1\n`,
+  );
+  assert.match(stdout, /^hcq_[0-9A-Za-z]{49}\n$/);
+  for (const key of [...keys, stdout.trimEnd()]) assert.ok(isWellFormed(key));
+  assert.deepEqual(
+    made.map((result) => result.stderr),
+    [
+      `made a new state in STATE_DIR ${stateDir}\nmade account A & B hospitals (plan free, 10 requests per second, 10000 per month) and key 1\n`,
+      "made key 2, which expires at 2037-01-01T00:00:00.000Z, for account A & B hospitals (plan free, 10 requests per second, 10000 per month)\n",
+      "made account large (plan enterprise, 1000 requests per second, 2000000000 per month) and key 3\n",
+    ],
+  );
+});
+
+test("the list shows every key by id, account, plan and last four characters", async () => {
+  const lines = await listed(stateDir);
+  assert.deepEqual(
+    lines.map(([id, account, plan, key, state, , expires]) => [id, account, plan, key, state, expires]),
+    [
+      ["1", "A & B hospitals", "free", `…${keys[0].slice(-4)}`, "active", "never"],
+      ["2", "A & B hospitals", "free", `…${keys[1].slice(-4)}`, "active", "2037-01-01T00:00:00.000Z"],
+      ["3", "large", "enterprise", `…${keys[2].slice(-4)}`, "active", "never"],
+    ],
+  );
+  for (const [, , , , , created] of lines) assert.ok(Math.abs(Date.now() - Date.parse(created)) < 600_000);
+});
+
+test("the list as JSON has the same, key by key", async () => {
+  const [text] = await succeed(stateDir, "keys list --json");
+  const lines = await listed(stateDir);
+  assert.deepEqual(
+    JSON.parse(text),
+    lines.map(([id, account, plan, key, state, created, expires]) => ({
+      id: Number(id),
+      account,
+      plan,
+      key,
+      state,
+      created,
+      expires: expires === "never" ? null : expires,
+      revoked: null,
+    })),
+  );
+});
+
+test("show tells a key's account, ceilings and use", async () => {
+  const { created, ...shown } = Object.fromEntries(await shownKey(stateDir, 3));
+  assert.ok(!Number.isNaN(Date.parse(created)));
+  assert.deepEqual(shown, {
+    id: "3",
+    key: `…${keys[2].slice(-4)}`,
+    state: "active",
+    expires: "never",
+    revoked: "never",
+    account: "large",
+    plan: "enterprise",
+    burst: "1000 requests per second",
+    quota: "2000000000 requests per month",
+    used: `1234 in ${month}`,
+    webhook: "none",
+  });
+});
+
+test("the database has no key, only its SHA-256, and nothing shows more than four characters", async () => {
+  const files = readdirSync(stateDir).map((name) => readFileSync(path.join(stateDir, name)));
+  const said = (
+    await succeed(stateDir, "keys list", "keys list --json", "keys show 1", "keys show 2", "keys show 3")
+  ).join("");
+  const bytes = Buffer.concat([...files, Buffer.from(said)]);
+  for (const key of keys) {
+    assert.ok(bytes.includes(createHash("sha256").update(key).digest()));
+    assert.ok(!bytes.includes(key.slice(4, 16)));
+    assert.ok(!bytes.includes(key.slice(-5)));
+  }
+});
+
+test("revoking says so, and revoking twice keeps the first time", async () => {
+  const folder = temporaryFolder();
+  const [, said] = await succeed(folder, "keys create --account a --plan free", "keys revoke 1");
+  assert.equal(said, "revoked key 1 of account a\n");
+  const first = await shownKey(folder, 1);
+  assert.equal(first.get("state"), "revoked");
+  const [again] = await succeed(folder, "keys revoke 1");
+  assert.equal(again, `key 1 of account a was revoked at ${first.get("revoked")} already\n`);
+  assert.deepEqual(await shownKey(folder, 1), first);
+});
+
+test("a rotated key ends with the overlap, and the new one when the old one would have", async () => {
+  const folder = temporaryFolder();
+  const expires = new Date(Date.now() + 90_000_000).toISOString();
+  const earliest = Date.now();
+  const results = await run(folder, [
+    `keys create --account a --plan free --expires ${expires}`,
+    "keys create --account a",
+    "keys rotate 1 --overlap 24",
+    "keys rotate 2 --overlap 0",
+    "keys rotate 3 --overlap 8760",
+  ]);
+  const made = results.map(({ stdout }) => stdout);
+  const latest = Date.now();
+  assert.equal(new Set(made).size, 5);
+  for (const line of made) assert.match(line, /^hcq_[0-9A-Za-z]{49}\n$/);
+  const ends = (await listed(folder)).map((line) => line[6]);
+  const day = 86_400_000;
+  assert.ok(Date.parse(ends[0]) >= earliest + day && Date.parse(ends[0]) <= latest + day, ends[0]);
+  assert.deepEqual(ends.slice(1), ["never", expires, "never", expires], "an overlap never prolongs a key");
+  assert.deepEqual(
+    results.slice(2).map(({ stderr }) => stderr),
+    [
+      `made key 3, which expires at ${expires}, for account a; key 1 works until ${ends[0]}\n`,
+      "made key 4, for account a; key 2 is revoked\n",
+      `made key 5, which expires at ${expires}, for account a; key 3 works until ${expires}\n`,
+    ],
+  );
+  assert.deepEqual(await keyStates(folder), ["active", "revoked", "active", "active", "active"]);
+});
+
+test("a key that isn't active can't be rotated", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free", "keys create --account a", "keys revoke 1");
+  const store = Store.open(folder);
+  store.expireKey(2, new Date(Date.now() - 1));
+  store.close();
+  assert.deepEqual(await keyStates(folder), ["revoked", "expired"]);
+  const errors = await run(folder, ["keys rotate 1 --overlap 1", "keys rotate 2 --overlap 1"]);
+  assert.deepEqual(
+    errors.map(({ stderr }) => stderr),
+    ["key 1: found revoked, expected an active one\n", "key 2: found expired, expected an active one\n"],
+  );
+});
+
+test("a key's expiry can be changed, and taken away, and one that has expired lives again", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free --expires 2099-01-01");
+  const expiry = async () => (await shownKey(folder, 1)).get("expires");
+  assert.deepEqual(await succeed(folder, "keys expire 1 --at 2098-02-03T04:05Z"), [
+    "key 1 of account a expires at 2098-02-03T04:05:00.000Z\n",
+  ]);
+  assert.equal(await expiry(), "2098-02-03T04:05:00.000Z");
+  const store = Store.open(folder);
+  store.expireKey(1, new Date(Date.now() - 1));
+  store.close();
+  assert.deepEqual(await keyStates(folder), ["expired"]);
+  assert.deepEqual(await succeed(folder, "keys expire 1 --at never"), ["key 1 of account a never expires\n"]);
+  assert.equal(await expiry(), "never");
+  assert.deepEqual(await keyStates(folder), ["active"]);
+});
+
+test("a revoked key can't be given another expiry", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free", "keys revoke 1");
+  const [{ code, stderr }] = await run(folder, ["keys expire 1 --at never"]);
+  assert.deepEqual([code, stderr], [1, "key 1: found revoked, expected one that is active or expired\n"]);
+});
+
+test("a damaged database is left as it is, with a word on how to restore it", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  const file = path.join(folder, "state.sqlite");
+  const damaged = readFileSync(file).fill(0xa5, 0, 100);
+  writeFileSync(file, damaged);
+  for (const command of ["keys list", "keys create --account b --plan free"]) {
+    const [{ code, stdout, stderr }] = await run(folder, [command]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.equal(
+      stderr,
+      `state database ${file}: found damage (file is not a database), expected a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew\n`,
+    );
+    assert.deepEqual(readFileSync(file), damaged);
+    assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
+  }
+});

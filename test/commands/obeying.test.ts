@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { KeyTable } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { Directory } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { isServed, lockFolder } from "../../server/store/lock.ts";
+import { Store } from "../../server/store/store.ts";
+import { run, succeed } from "../support/commands.ts";
+import {
+  Connection,
+  Running,
+  requestText,
+  runKeys,
+  startServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+
+/** What a command says is done, a running server goes by: no test here asks twice. */
+
+const rounds = 50;
+const server = await startServer({ env: { THREADS: "2" } });
+const { stateDir } = server;
+/** Connections enough to reach both threads of the server. */
+const connections = await Promise.all(Array.from({ length: 6 }, () => Connection.open(server.api)));
+after(async () => {
+  for (const connection of connections) connection.close();
+  assert.equal(await server.stop(), 0);
+});
+
+/** Asks once on every connection. @returns the statuses that were answered */
+async function statuses(key: string): Promise<number[]> {
+  const answers = connections.map(async (connection) => {
+    await connection.send(requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` }));
+    return (await connection.answer()).status;
+  });
+  return [...new Set(await Promise.all(answers))];
+}
+
+const plain = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
+const idIn = (stderr: string) => /key (\d+)/.exec(stderr)?.[1];
+const hint = "this is stored, but the running server hasn't taken it over";
+const later = "it will when it can\n";
+
+test("a key works when create returns, and no more when revoke does", async () => {
+  await succeed(stateDir, "keys create --account busy --plan enterprise --burst 1000000 --quota 1000000000");
+  for (let round = 0; round < rounds; round++) {
+    const [{ stdout, stderr }] = await run(stateDir, ["keys create --account busy"]);
+    assert.doesNotMatch(stderr, /stored/);
+    assert.deepEqual(await statuses(stdout.trim()), [200], `created, round ${round}`);
+    await succeed(stateDir, `keys revoke ${idIn(stderr)}`);
+    assert.deepEqual(await statuses(stdout.trim()), [401], `revoked, round ${round}`);
+  }
+});
+
+test("a rotated key works when rotate returns, and the old one no more where nothing overlaps", async () => {
+  const [made] = await run(stateDir, ["keys create --account rotating --plan startup"]);
+  const [rotated] = await run(stateDir, [`keys rotate ${idIn(made.stderr)} --overlap 0`]);
+  assert.deepEqual(await statuses(rotated.stdout.trim()), [200]);
+  assert.deepEqual(await statuses(made.stdout.trim()), [401]);
+});
+
+test("an account's plan and a key's expiry hold when the command returns", async () => {
+  const [made] = await run(stateDir, ["keys create --account growing --plan free"]);
+  await succeed(stateDir, "keys update --account growing --plan business");
+  const [connection] = connections;
+  await connection.send(requestText("GET /api/v1/usage", { Authorization: `Bearer ${made.stdout.trim()}` }));
+  assert.equal((await connection.answer()).remaining, 49_999_999);
+  await succeed(stateDir, `keys expire ${idIn(made.stderr)} --at 2099-01-01`);
+  assert.deepEqual(await statuses(made.stdout.trim()), [200]);
+});
+
+test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
+  // Stopped in the middle of a write, it would keep the database locked.
+  const idle = Store.open(stateDir);
+  idle.atomically(() => {
+    server.process.signal("SIGSTOP");
+    while (!/\) T /.test(readFileSync(`/proc/${server.process.pid}/stat`, "utf8")));
+  });
+  idle.close();
+  const create = ["create", "--account", "late", "--plan", "business"];
+  const { code, stdout, stderr } = await runKeys(stateDir, ...create);
+  const interrupted = new Running("server/commands/keys.ts", create, { STATE_DIR: stateDir });
+  const store = Store.open(stateDir);
+  const wanted = store.keys().length + 1;
+  await until("the second key to be stored", () => store.keys().length === wanted);
+  store.close();
+  interrupted.signal("SIGINT");
+  const second = await interrupted.finished();
+  server.process.signal("SIGCONT");
+
+  assert.deepEqual([code, second.code], [0, 0]);
+  for (const said of [stdout, second.stdout]) assert.match(said, /^hcq_[0-9A-Za-z]{49}\n$/);
+  assert.ok(
+    stderr.startsWith("made account late") && stderr.endsWith(`\n${hint} within 3 s; ${later}`),
+    stderr,
+  );
+  assert.ok(second.stderr.endsWith(`\n${hint} yet; ${later}`), second.stderr);
+  // The next word of the server is about all that came before.
+  await succeed(stateDir, "keys create --account late");
+  for (const said of [stdout, second.stdout]) assert.deepEqual(await statuses(said.trim()), [200]);
+});
+
+test("without a server no command waits, whatever was taken over before", async () => {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  store.obey({ accounts: 0, keys: 0 });
+  store.close();
+  // A server's lock that a crash has left behind holds nobody up.
+  lockFolder(folder)();
+  const results = await run(folder, ["keys create --account a --plan free", "keys revoke 1"]);
+  for (const { code, stderr } of results) {
+    assert.equal(code, 0);
+    assert.doesNotMatch(stderr, /stored/);
+  }
+});
+
+test("a command that changes nothing waits for no server", async () => {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  const { id } = store.createAccount({ ...plain, name: "a" }, new Date());
+  store.revokeKey(store.createKey(id, Buffer.alloc(32), "0000", null, new Date()), new Date());
+  assert.notDeepEqual(store.obeyed(), store.latest());
+  store.close();
+  const unlock = lockFolder(folder);
+  const commands = ["keys list", "accounts list", "keys revoke 1", "keys update --account a --plan free"];
+  for (const { code, stderr } of await run(folder, commands)) assert.deepEqual([code, stderr], [0, ""]);
+  unlock();
+});
+
+test("a command makes no database behind the back of a server whose own is gone", async () => {
+  const folder = temporaryFolder();
+  const unlock = lockFolder(folder);
+  const store = Store.open(folder);
+  store.close();
+  rmSync(path.join(folder, "state.sqlite"));
+  const [{ code, stderr }] = await run(folder, ["keys create --account a --plan free"]);
+  unlock();
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    `STATE_DIR ${folder}: found no state.sqlite, expected a folder with the state of a server\n`,
+  );
+});
+
+test("a folder is served from its lock on until that is given back", () => {
+  const folder = temporaryFolder();
+  assert.equal(isServed(folder), false);
+  const unlock = lockFolder(folder);
+  assert.equal(isServed(folder), true);
+  unlock();
+  assert.equal(isServed(folder), false);
+});
+
+test("commands that look whether a server runs keep none from starting", async (t) => {
+  const folder = temporaryFolder();
+  lockFolder(folder)();
+  const lock = new URL("../../server/store/lock.ts", import.meta.url);
+  const look = `import { isServed } from "${lock}"; process.send(0); for (;;) isServed(${JSON.stringify(folder)});`;
+  const lookers = [0, 1].map(() =>
+    spawn(process.execPath, ["--input-type=module", "--eval", look], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    }),
+  );
+  t.after(() => {
+    for (const looker of lookers) looker.kill("SIGKILL");
+  });
+  await Promise.all(lookers.map((looker) => once(looker, "message")));
+  for (let i = 0; i < 100; i++) lockFolder(folder)();
+});
+
+test("a server gives its word on its own changes as on others', and none before it has taken them over", () => {
+  const folder = temporaryFolder();
+  const [own, other] = [Store.open(folder), Store.open(folder)];
+  const accounts = new Accounts(own, new KeyTable(), new Limits(), new Directory(), Date.now());
+  const now = new Date();
+  for (const store of [own, other]) {
+    const { id } = store.createAccount({ ...plain, name: store === own ? "own" : "other" }, now);
+    const key = store.createKey(id, Buffer.alloc(32, id), "0000", null, now);
+    for (const change of [() => {}, () => store.expireKey(key, now), () => store.revokeKey(key, now)]) {
+      change();
+      assert.notDeepEqual(other.obeyed(), other.latest());
+      accounts.refresh();
+      accounts.giveWord();
+      assert.deepEqual(other.obeyed(), other.latest());
+    }
+  }
+  own.close();
+  other.close();
+});

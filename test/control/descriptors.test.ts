@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Connection, call, pricesPath, requestText, startServer, until } from "../support/server.ts";
+
+/** With all descriptors taken by clients, the server goes on for those it has and for the operator. */
+
+const descriptors = 400;
+
+test("more clients than there are descriptors for are refused at once, and recovery is immediate", async (t) => {
+  const server = await startServer({ maxDescriptors: descriptors });
+  t.after(() => server.process.signal("SIGKILL"));
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${server.ops}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  };
+  const max = await metric("hcqs_max_connections");
+  assert.ok(max > 100 && max < descriptors, `${max} connections of ${descriptors} descriptors`);
+
+  const request = `GET ${pricesPath}?procedure=5072`;
+  const text = requestText(request, { Authorization: `Bearer ${server.key}` });
+  const open = await Promise.all(Array.from({ length: max }, () => Connection.open(server.api)));
+  await until("all to be open", async () => (await metric("hcqs_open_connections")) === max);
+  const beyond = await Promise.all(Array.from({ length: descriptors }, () => Connection.open(server.api)));
+  for (const connection of beyond)
+    assert.equal((await connection.rest()).length, 0, "closed without an answer");
+  assert.equal(await metric("hcqs_connections_refused_total"), descriptors);
+  for (const connection of [open[0], open[max - 1]]) {
+    await connection.send(text);
+    assert.equal((await connection.answer()).status, 200);
+  }
+  assert.equal((await server.keys("list")).code, 0);
+  // The operator's port takes no more than its share either.
+  const idle = await Promise.all(Array.from({ length: 100 }, () => Connection.open(server.ops)));
+  const closed = await until(
+    "some of them to be closed",
+    () => idle.filter((one) => one.isClosed).length >= 36 && idle,
+  );
+  for (const one of closed) one.cut();
+
+  for (const connection of open) connection.cut();
+  await until("all to be gone", async () => (await metric("hcqs_open_connections")) === 0);
+  assert.equal((await call(server, request)).status, 200);
+  assert.equal(await server.stop(), 0);
+});

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/server.ts";
+
+/** The commands that operators type. */
+
+test("what npm calls a command explains itself on stdout, and exits with 0", async () => {
+  const started = [["start"], ["run", "keys"], ["run", "accounts"], ["run", "events"]].map(async (words) => {
+    const npm = spawn("npm", [...words, "--silent", "--", "--help"], {
+      cwd: resolve(import.meta.dirname, "../.."),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let output = "";
+    npm.stdout.on("data", (chunk: Buffer) => {
+      output += chunk;
+    });
+    const [code]: unknown[] = await once(npm, "close");
+    assert.equal(code, 0);
+    assert.ok(output.startsWith(`usage: npm ${words[0]}`), output);
+  });
+  await Promise.all(started);
+});
+
+test("a SIGTERM to npm start reaches the server, which ends in order", async () => {
+  const env = {
+    ...process.env,
+    DATASETS_DIR: datasetsFolder(currentOnly),
+    STATE_DIR: temporaryFolder(),
+    PORT: "0",
+    OPS_PORT: "0",
+  };
+  const npm = spawn("npm", ["start"], { cwd: resolve(import.meta.dirname, "../.."), env });
+  let output = "";
+  let log = "";
+  npm.stdout.on("data", (chunk: Buffer) => {
+    output += chunk;
+  });
+  npm.stderr.on("data", (chunk: Buffer) => {
+    log += chunk;
+  });
+  // All of npm's and the server's output has ended: so have both.
+  const ended = once(npm, "close");
+  await until("the ready line", () => /^ready http:/m.test(output));
+  npm.kill("SIGTERM");
+  await ended;
+  assert.match(log, /"msg":"stopped"/);
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { shown } from "../../engine/query.ts";
+import { readServerSettings, readSettings } from "../../server/shared/settings.ts";
+import { run } from "../support/commands.ts";
+import { Running, temporaryFolder } from "../support/server.ts";
+
+/** Settings from the environment, and the help that every command gives. */
+
+/** Runs the server's file, which is expected to end by itself. */
+const runServer = (args: string[], env: Record<string, string>, cwd?: string) =>
+  new Running("server/main.ts", args, env, { cwd }).finished();
+
+test("wrong settings are all listed, what the machine lacks among them, and nothing is made", async () => {
+  const home = temporaryFolder();
+  const missing = path.join(home, "missing");
+  const { code, stdout, stderr } = await runServer([], {
+    HOST: "a b",
+    PORT: "65536",
+    OPS_HOST: "192.0.2.1",
+    OPS_PORT: "-1",
+    DATASETS_DIR: missing,
+    STATE_DIR: import.meta.filename,
+    THREADS: "0",
+    REDIS_URL: "redis://:secret@localhost",
+  });
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.deepEqual(stderr.split("\n"), [
+    'HOST is "a b", expected a host name or an IP address',
+    'PORT is "65536", expected a whole number from 0 to 65535',
+    'OPS_HOST is "192.0.2.1", expected a name or an address of this machine, to listen on',
+    'OPS_PORT is "-1", expected a whole number from 0 to 65535',
+    `DATASETS_DIR is "${missing}", expected a folder that is there and can be read`,
+    `STATE_DIR is ${shown(import.meta.filename)}, expected a folder, or nothing yet`,
+    'THREADS is "0", expected a whole number from 1 to 256',
+    "REDIS_URL is set, expected nothing: sharing ceilings between machines isn't supported yet",
+    "",
+  ]);
+  assert.deepEqual(readdirSync(home), []);
+});
+
+for (const [name, value] of [
+  ["PORT", "http"],
+  ["PORT", "80.5"],
+  ["PORT", " 80"],
+  ["OPS_PORT", "1e3"],
+  ["THREADS", "257"],
+  ["THREADS", "all"],
+  ["HOST", "http://localhost"],
+])
+  test(`${name}=${value} is refused`, () => {
+    const lines = readSettings({ [name]: value });
+    assert.ok(Array.isArray(lines) && lines.length === 1);
+    assert.match(lines[0], new RegExp(`^${name} is "${value}", expected a `));
+  });
+
+test("both listeners on one port are refused, whatever else is wrong", () => {
+  const samePort = 'OPS_PORT is "8080", expected another port than PORT';
+  assert.deepEqual(readSettings({ PORT: "8080", OPS_PORT: "8080" }), [samePort]);
+  assert.deepEqual(readSettings({ PORT: "9090" }), [samePort.replace("8080", "9090")]);
+  assert.deepEqual(readSettings({ PORT: "8080", OPS_PORT: "8080", THREADS: "0" }), [
+    samePort,
+    'THREADS is "0", expected a whole number from 1 to 256',
+  ]);
+  for (const apart of [
+    { PORT: "0", OPS_PORT: "0" },
+    { PORT: "8080", OPS_PORT: "8080", HOST: "::1" },
+  ])
+    assert.ok(!Array.isArray(readSettings(apart)));
+});
+
+test("a setting that is empty counts as unset, and one that is set is taken", () => {
+  const defaults = readSettings({});
+  assert.deepEqual(readSettings({ PORT: "", THREADS: "", STATE_DIR: "" }), defaults);
+  assert.ok(!Array.isArray(defaults));
+  assert.deepEqual([defaults.host, defaults.port, defaults.opsPort], ["127.0.0.1", 8080, 9090]);
+  const given = readSettings({ PORT: "1", HOST: "::1", STATE_DIR: "x", THREADS: "3" });
+  assert.deepEqual(given, {
+    ...defaults,
+    port: 1,
+    host: "::1",
+    stateDir: path.resolve("x"),
+    isDefaultStateDir: false,
+    threads: 3,
+  });
+});
+
+test("a server takes names and addresses of its machine, and no others", async () => {
+  for (const host of ["127.0.0.1", "127.0.0.2", "localhost", "::1", "0.0.0.0", "::"])
+    assert.ok(!Array.isArray(await readServerSettings({ HOST: host, OPS_HOST: host })), host);
+  const expected = "expected a name or an address of this machine, to listen on";
+  for (const host of ["nowhere.invalid", "198.51.100.7", "2001:db8::1", "1.2.3"])
+    assert.deepEqual(await readServerSettings({ HOST: host, OPS_HOST: host }), [
+      `HOST is "${host}", ${expected}`,
+      `OPS_HOST is "${host}", ${expected}`,
+    ]);
+});
+
+test("a server's DATASETS_DIR is a folder, once it is set", async () => {
+  const home = temporaryFolder();
+  const [file, loop, link] = ["file", "loop", "link"].map((name) => path.join(home, name));
+  writeFileSync(file, "");
+  symlinkSync(loop, loop);
+  symlinkSync(home, link);
+  for (const wrong of [file, loop, path.join(home, "missing"), path.join(file, "below")])
+    assert.deepEqual(await readServerSettings({ DATASETS_DIR: wrong }), [
+      `DATASETS_DIR is "${wrong}", expected a folder that is there and can be read`,
+    ]);
+  for (const right of [home, link, ""])
+    assert.ok(!Array.isArray(await readServerSettings({ DATASETS_DIR: right })), right);
+});
+
+test("a command needs nothing that only a server does", async () => {
+  const env = { DATASETS_DIR: "/nowhere", HOST: "198.51.100.7" };
+  const [{ code, stderr }] = await run(temporaryFolder(), ["keys create --account a --plan free"], env);
+  assert.equal(code, 0, stderr);
+});
+
+test("npm start -- --help lists every setting with its default, as the README does, and starts nothing", async () => {
+  const home = temporaryFolder();
+  for (const words of [["--help"], ["-h"], ["serve", "--help"]]) {
+    const { code, stdout, stderr } = await runServer(words, { PORT: "wrong" }, home);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const listed = [...stdout.matchAll(/^ {2}([A-Z_]+) \((\S+)\)$/gm)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    const readme = readFileSync(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
+    const table = [...readme.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \| (.*?) \|/gm)].flatMap(
+      ([, names, values]) =>
+        names
+          .split(", ")
+          .map((name, i) => [name, values.split(", ")[i]].map((word) => word.replaceAll("`", ""))),
+    );
+    assert.deepEqual(
+      listed.map(([name, value]) => [name, name === "THREADS" ? "all cores" : value]),
+      table,
+    );
+  }
+  assert.ok(!existsSync(path.join(home, "var")));
+});
+
+test("npm start takes settings from the environment alone", async () => {
+  const { code, stdout, stderr } = await runServer(["--port", "8081"], {});
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.equal(stderr, 'npm start: found "--port 8081", expected --help or nothing more\n');
+});
+
+const words = {
+  keys: ["create", "update", "list", "show", "revoke", "expire", "rotate"],
+  accounts: ["list", "rotate-secret"],
+  events: ["list", "retry"],
+};
+for (const [name, subcommands] of Object.entries(words))
+  test(`${name} --help explains every word on stdout, and makes nothing`, async () => {
+    const folder = path.join(temporaryFolder(), "state");
+    const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
+    assert.deepEqual([all.code, all.stderr], [0, ""]);
+    assert.deepEqual(short, all);
+    const explained = [...all.stdout.matchAll(/^ {2}([a-z-]+).*\n {6}[A-Z].*\.$/gm)].map(([, word]) => word);
+    assert.deepEqual(explained, subcommands);
+
+    const lines = subcommands.map((word) => `${name} ${word} --account x --help`);
+    for (const [i, one] of (await run(folder, lines)).entries()) {
+      assert.deepEqual([one.code, one.stderr], [0, ""]);
+      const [, word] = /^usage: .*\n\n {2}([a-z-]+)/.exec(one.stdout) ?? [];
+      assert.equal(word, subcommands[i]);
+      assert.ok(one.stdout.length <= all.stdout.length);
+    }
+    assert.ok(!existsSync(folder));
+  });

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { test } from "node:test";
+import { knownVersions } from "../../datasets/registry.ts";
+import {
+  Connection,
+  call,
+  createKey,
+  currentOnly,
+  datasetsFolder,
+  pricesPath,
+  ready,
+  requestText,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+import { preloaded } from "../support/stopping.ts";
+
+/** How a server starts: its data, its line when it is ready; and how it ends. */
+
+const datasetsDir = datasetsFolder(currentOnly);
+const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
+
+/** Starts a server that is expected to give up, and returns what it says of that. */
+async function refusal(env: Record<string, string>, stateDir = temporaryFolder()): Promise<string> {
+  const { code, stdout, stderr } = await spawnServer({ stateDir, env }).finished();
+  assert.equal(code, 1, stderr);
+  assert.equal(stdout, "");
+  return stderr;
+}
+
+test("a folder without snapshots that was set is refused", async () => {
+  const empty = temporaryFolder();
+  assert.equal(
+    await refusal({ DATASETS_DIR: empty }),
+    `DATASETS_DIR ${empty}: found no snapshots, expected at least one <year>.<revision>.parquet\n`,
+  );
+  assert.deepEqual(readdirSync(empty), [], "no sample was written");
+});
+
+const damaged = snapshot.subarray(0, snapshot.length - 10);
+
+test("a folder with nothing but a damaged file is refused", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, "2024.1.parquet"), damaged);
+  const lines = (await refusal({ DATASETS_DIR: folder })).trim().split("\n");
+  assert.match(lines[0], /"file":"2024\.1\.parquet".*"msg":"snapshot refused"/);
+  assert.equal(
+    lines.at(-1),
+    `DATASETS_DIR ${folder}: found no snapshot that can be loaded, expected at least one`,
+  );
+});
+
+test("a damaged and a misnamed file beside a good one are refused, and the good one is served", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, "2023.1.parquet"), snapshot);
+  writeFileSync(path.join(folder, "2024.1.parquet"), damaged);
+  writeFileSync(path.join(folder, "2024.2.parquet"), snapshot);
+  writeFileSync(path.join(folder, "notes.txt"), "no snapshot");
+  const server = await startServer({ datasetsDir: folder });
+  // A fresh file may still be being written, so it is refused a little later.
+  const refused = await until("both refusals", () => {
+    const lines = server.process.stderr.split("\n").filter((line) => line.includes("snapshot refused"));
+    return lines.length === 2 && lines;
+  });
+  assert.match(refused.find((line) => line.includes('"file":"2024.1.parquet"')) ?? "", /found/);
+  assert.match(
+    refused.find((line) => line.includes('"file":"2024.2.parquet"')) ?? "",
+    /found 2023\.1, expected 2024\.2/,
+  );
+  const answer = await call(server, `GET ${pricesPath}?procedure=5072`);
+  assert.match(answer.body.toString(), /"data_version":"2023\.1"/);
+  assert.equal(await server.stop(), 0);
+});
+
+for (const name of ["PORT", "OPS_PORT"])
+  test(`a ${name} that another process listens on is refused`, async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const address = other.address();
+    const port = typeof address === "object" ? String(address?.port) : "";
+    const stateDir = temporaryFolder();
+    const lines = await refusal({ DATASETS_DIR: datasetsDir, [name]: port }, stateDir);
+    other.close();
+    assert.deepEqual(knownVersions(stateDir) ?? [], [], "what was never served isn't registered");
+    const last = lines.trim().split("\n").at(-1);
+    assert.match(last ?? "", new RegExp(`^can't listen on 127\\.0\\.0\\.1 port ${port}.*EADDRINUSE`));
+  });
+
+test("a start of which one thread fails, while the other listens already, registers no version", async () => {
+  // One of two that follow each other.
+  const preload = `
+    import { isMainThread, threadId, workerData } from "node:worker_threads";
+    if (!isMainThread && workerData.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
+  const stateDir = temporaryFolder();
+  const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };
+  const lines = await refusal(env, stateDir);
+  assert.equal(lines.trim().split("\n").at(-1), "a serving thread can't start: no memory");
+  assert.deepEqual(knownVersions(stateDir), []);
+});
+
+test("a server says when and where it is ready, and nothing else on stdout", async () => {
+  const server = await startServer({ datasetsDir });
+  assert.match(
+    server.process.stdout,
+    /^ready http:\/\/127\.0\.0\.1:[1-9]\d* ops http:\/\/127\.0\.0\.1:[1-9]\d*\n$/,
+  );
+  assert.notEqual(server.api, server.ops);
+  for (const [target, status] of [
+    ["/livez", 200],
+    ["/readyz", 200],
+    ["/readyz?verbose", 200],
+    ["/", 404],
+    [pricesPath, 404],
+  ] as const)
+    assert.equal((await fetch(server.ops + target)).status, status, target);
+  assert.equal((await call(server, "GET /livez")).status, 404, "the API has none of these");
+
+  const idle = await Connection.open(server.api);
+  await idle.send(requestText(`GET ${pricesPath}`));
+  assert.equal((await idle.answer()).status, 401);
+  assert.equal(await server.stop(), 0);
+  assert.equal((await idle.rest()).length, 0);
+  await assert.rejects(Connection.open(server.api), /ECONNREFUSED/);
+});
+
+test("a server listens on the address it is told", async () => {
+  const server = await startServer({ datasetsDir, env: { HOST: "::1", OPS_HOST: "localhost" } });
+  assert.match(server.process.stdout, /^ready http:\/\/\[::1\]:\d+ ops http:\/\/localhost:\d+\n$/);
+  const headers = { Authorization: `Bearer ${server.key}` };
+  assert.equal((await fetch(`${server.api}${pricesPath}?procedure=5072`, { headers })).status, 200);
+  assert.equal(await server.stop(), 0);
+});
+
+test("usage goes on after a restart, for all keys of an account", async () => {
+  const stateDir = temporaryFolder();
+  const key = await createKey(stateDir, "lasting", { burst: 1000, quota: 100 });
+  const remaining: number[] = [];
+  for (const used of [key, await createKey(stateDir, "lasting")]) {
+    const server = await startServer({ datasetsDir, stateDir });
+    for (let i = 0; i < 3; i++)
+      remaining.push((await call({ api: server.api, key: used }, `GET ${pricesPath}`)).remaining);
+    assert.equal(await server.stop(), 0);
+  }
+  assert.deepEqual(remaining, [99, 98, 97, 96, 95, 94]);
+});
+
+test("no account is made and no key is shown where STATE_DIR is set", async () => {
+  const stateDir = temporaryFolder();
+  const server = spawnServer({ datasetsDir, stateDir });
+  const { api } = await ready(server);
+  assert.equal((await call({ api, key: "any" }, `GET ${pricesPath}`)).status, 401);
+  server.signal("SIGINT");
+  const { code, stdout, stderr } = await server.finished();
+  assert.equal(code, 0);
+  assert.doesNotMatch(stdout + stderr, /hcq_|demo/);
+  // As it may be mistyped.
+  assert.match(stderr, /"msg":"made a new state: without accounts, and without a registry of data versions"/);
+});
+
+test("a first start without settings makes a sample and an account that work, and a second one nothing", async () => {
+  const home = temporaryFolder();
+  const folder = path.join(home, "datasets/snapshots");
+  mkdirSync(path.dirname(folder));
+  const first = spawnServer({}, home);
+  const { api } = await ready(first);
+  assert.match(
+    first.stdout,
+    /^no snapshots in .*: writing a synthetic sample \(invented facilities and amounts\)\n/,
+  );
+  assert.deepEqual(readdirSync(folder).sort(), ["2023.1.parquet", "2024.1.parquet"]);
+  assert.ok(existsSync(path.join(home, "var/state.sqlite")));
+
+  assert.equal(first.stdout.match(/shown this once/g)?.length, 1);
+  const [, key, url] = /curl -H "Authorization: Bearer (hcq_\w{49})" "([^"]+)"/.exec(first.stdout) ?? [];
+  assert.ok(url.startsWith(`${api}/`));
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("X-RateLimit-Remaining"), "999999");
+  assert.match(await response.text(), /"data_version":"2024\.1"/);
+  first.signal("SIGTERM");
+  assert.equal((await first.finished()).code, 0);
+  assert.ok(!first.stderr.includes(key), "the key isn't logged");
+
+  const second = spawnServer({}, home);
+  const again = await ready(second);
+  assert.match(second.stdout, /^ready \S+ ops \S+\n$/);
+  assert.equal((await call({ api: again.api, key }, `GET ${pricesPath}`)).remaining, 999_998);
+  second.signal("SIGTERM");
+  assert.equal((await second.finished()).code, 0);
+  assert.equal(readdirSync(folder).length, 2);
+});

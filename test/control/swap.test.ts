@@ -1,0 +1,368 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import * as v from "valibot";
+import { encodeSnapshot } from "../../engine/index.ts";
+import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { Store } from "../../server/store/store.ts";
+import { damages, seededRandom, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import {
+  ample,
+  Connection,
+  call,
+  type Finished,
+  getStuck,
+  pricesPath,
+  ready,
+  requestText,
+  type ServerOptions,
+  spawnServer,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+
+/** Snapshots that come and go by file while they are served, and how a server starts and ends. */
+
+const query = "?procedure=5072";
+
+/** A snapshot file in which one charge, in dollars, tells the version: 2024.2 has 20242. */
+function fileOf(version: string, charge = Number(version.replace(".", ""))): Uint8Array {
+  const [dataYear, revision] = version.split(".").map(Number);
+  return encodeSnapshot(
+    snapshotOf(
+      [
+        ["010001", "AL", "5072", charge, 100],
+        ["330001", "NY", "5072", charge + 1, 100],
+      ],
+      { ...testProvenance, dataYear, revision },
+    ),
+  );
+}
+
+/** Puts a file into a folder in one step. */
+function put(folder: string, name: string, bytes: Uint8Array, changed = new Date()): void {
+  const beside = path.join(folder, `.${name}.new`);
+  writeFileSync(beside, bytes);
+  utimesSync(beside, changed, changed);
+  renameSync(beside, path.join(folder, name));
+}
+
+const longAgo = new Date(Date.now() - 3_600_000);
+
+function folderOf(...versions: string[]): string {
+  const folder = temporaryFolder();
+  for (const version of versions) put(folder, `${version}.parquet`, fileOf(version));
+  return folder;
+}
+
+/** Two serving threads over the versions given; stopped after the tests, if it still runs. */
+async function serving(versions: string[], options: ServerOptions = {}): Promise<TestServer> {
+  const server = await startServer({ datasetsDir: folderOf(...versions), env: { THREADS: "2" }, ...options });
+  after(() => server.process.hasEnded || server.stop());
+  return server;
+}
+
+const logLine = v.looseObject({ msg: v.string() });
+
+/** The lines of the server's log with that message. */
+function logged(server: Pick<TestServer, "process">, message: string) {
+  return server.process.stderr
+    .split("\n")
+    .filter((line) => line.startsWith("{") && line.endsWith("}"))
+    .map((line) => v.parse(logLine, JSON.parse(line)))
+    .filter(({ msg }) => msg === message);
+}
+
+function change(server: TestServer, what: "published" | "retired", version: string) {
+  return until(`${version} to be ${what}`, () =>
+    logged(server, `data version ${what}`).find((line) => line.version === version),
+  );
+}
+
+const prices = v.object({
+  summary: v.object({ min_charge: v.number() }),
+  source: v.object({ data_version: v.string() }),
+});
+
+/** The data version that answers under a path such as `/versions/2024`, whichever thread is asked. */
+async function answering(server: TestServer, base = ""): Promise<string> {
+  const request = `GET /api/v1${base}/healthcare/prices${query}`;
+  const answers = await Promise.all(Array.from({ length: 8 }, () => call(server, request)));
+  const versions = answers.map((answer) => {
+    assert.equal(answer.status, 200, answer.body.toString());
+    const { summary, source } = v.parse(prices, answer.json());
+    assert.equal(summary.min_charge, Number(source.data_version.replace(".", "")));
+    return source.data_version;
+  });
+  assert.equal(new Set(versions).size, 1, versions.join());
+  return versions[0];
+}
+
+async function missing(server: TestServer, version: string): Promise<string> {
+  const answer = await call(server, `GET /api/v1/versions/${version}/healthcare/prices${query}`);
+  assert.equal(answer.status, 404);
+  const { type, message } = answer.error();
+  assert.equal(type, "not_found");
+  return message;
+}
+
+async function metric(server: TestServer, name: string): Promise<number> {
+  const response = await fetch(`${server.ops}/metrics`);
+  const text = await response.text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+const usedThisMonth = (stateDir: string) => {
+  const store = Store.open(stateDir);
+  const used = store.usage(monthName(monthOf(Date.now())));
+  store.close();
+  return [...used.values()].reduce((sum, count) => sum + count, 0);
+};
+
+/** The lines on stderr that aren't the log's. */
+function complaints({ stderr }: Finished): string[] {
+  return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
+}
+
+describe("a running server", { concurrency: 4 }, () => {
+  test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    assert.equal(await answering(server), "2024.1");
+    assert.equal(await missing(server, "2025"), 'there is no data version "2025"; loaded are 2024.1, 2023.1');
+
+    put(folder, "2023.10.parquet", fileOf("2023.10"));
+    assert.equal((await change(server, "published", "2023.10")).current, "2024.1");
+    put(folder, "2024.2.parquet", fileOf("2024.2"));
+    assert.equal((await change(server, "published", "2024.2")).current, "2024.2");
+    put(folder, "2023.9.parquet", fileOf("2023.9"));
+    await change(server, "published", "2023.9");
+    assert.equal(await answering(server), "2024.2");
+    assert.equal(await answering(server, "/versions/2024"), "2024.2");
+    assert.equal(await answering(server, "/versions/2024.1"), "2024.1");
+    assert.equal(await answering(server, "/versions/2023"), "2023.10");
+    assert.equal(await answering(server, "/versions/2023.1"), "2023.1");
+
+    unlinkSync(path.join(folder, "2023.10.parquet"));
+    assert.equal((await change(server, "retired", "2023.10")).current, "2024.2");
+    assert.equal(await answering(server, "/versions/2023"), "2023.9");
+    assert.equal(
+      await missing(server, "2023.10"),
+      'there is no data version "2023.10"; loaded are 2024.2, 2024.1, 2023.9, 2023.1',
+    );
+    unlinkSync(path.join(folder, "2024.2.parquet"));
+    assert.equal((await change(server, "retired", "2024.2")).current, "2024.1");
+    assert.equal(await answering(server), "2024.1");
+  });
+
+  test("the last version stays when its file goes, until another comes", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    for (const version of ["2023.1", "2024.1"]) unlinkSync(path.join(folder, `${version}.parquet`));
+    const report = await until("the report of the version that stays", () =>
+      logged(server, "the last data version stays, though its file is gone").at(0),
+    );
+    assert.equal(report.file, "2024.1.parquet");
+    await change(server, "retired", "2023.1");
+    assert.equal(await answering(server), "2024.1");
+
+    put(folder, "2022.1.parquet", fileOf("2022.1"));
+    await change(server, "retired", "2024.1");
+    assert.equal(await answering(server), "2022.1");
+    assert.equal(logged(server, "the last data version stays, though its file is gone").length, 1);
+  });
+
+  test("a file that is damaged or contradicts what it should be is refused once, and what is served goes on", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    const before = await call(server, `GET ${pricesPath}${query}`);
+
+    const whole = fileOf("2025.1");
+    put(folder, "2025.1.parquet", damages.flip(whole, seededRandom(1)), longAgo);
+    put(folder, "2025.2.parquet", whole.subarray(0, whole.length / 2), longAgo);
+    put(folder, "2025.3.parquet", fileOf("2025.4"), longAgo);
+    put(folder, "2024.1.parquet", fileOf("2024.1", 1), longAgo);
+    put(folder, "not-a-version.parquet", Buffer.from("PAR1 and so on"), longAgo);
+    put(folder, "2025.5.txt", Buffer.from("no snapshot by its name"), longAgo);
+    put(folder, "2025.6.parquet", Buffer.alloc(0));
+    const lines = await until("six refusals", () => {
+      const found = logged(server, "snapshot refused");
+      return found.length >= 6 && found;
+    });
+    const reasons = new Map(lines.map(({ file, reason }) => [file, String(reason)]));
+    assert.deepEqual([...reasons.keys()].sort(), [
+      "2024.1.parquet",
+      "2025.1.parquet",
+      "2025.2.parquet",
+      "2025.3.parquet",
+      "2025.6.parquet",
+      "not-a-version.parquet",
+    ]);
+    assert.equal(
+      reasons.get("2025.3.parquet"),
+      "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
+    );
+    assert.match(
+      String(reasons.get("2024.1.parquet")),
+      /^2024\.1\.parquet: content of a version that is loaded: found [0-9a-f]{64}, expected [0-9a-f]{64}$/,
+    );
+    for (const { serving } of lines) assert.deepEqual(serving, ["2024.1", "2023.1"]);
+
+    // The scan that publishes this one has seen the others again.
+    put(folder, "2022.1.parquet", fileOf("2022.1"));
+    await change(server, "published", "2022.1");
+    assert.equal(logged(server, "snapshot refused").length, 6);
+    assert.equal(await metric(server, "hcqs_snapshots_refused_total"), 6);
+    const now = await call(server, `GET ${pricesPath}${query}`);
+    assert.equal(now.header("ETag"), before.header("ETag"));
+    assert.deepEqual(now.body, before.body);
+
+    put(folder, "2025.1.parquet", whole);
+    await change(server, "published", "2025.1");
+    assert.equal(await answering(server), "2025.1");
+  });
+
+  test("a file that is still being written is served when it is whole, and never refused", async () => {
+    const server = await serving(["2024.1"]);
+    const folder = server.datasetsDir;
+    const whole = fileOf("2024.3");
+    const file = path.join(folder, "2024.3.parquet");
+    const half = whole.length >> 1;
+    put(folder, "2024.2.parquet", fileOf("2024.2"));
+    writeFileSync(file, whole.subarray(0, half));
+    server.process.signal("SIGHUP");
+    // Both files are in the folder, so the scan that publishes one has looked at the other.
+    await change(server, "published", "2024.2");
+    assert.equal(await answering(server), "2024.2");
+    appendFileSync(file, whole.subarray(half));
+    await change(server, "published", "2024.3");
+    assert.equal(await answering(server), "2024.3");
+    assert.deepEqual(logged(server, "snapshot refused"), []);
+  });
+
+  test("SIGHUP reads the folder again", async () => {
+    const server = await serving(["2024.1"]);
+    for (const version of ["2024.2", "2024.3"]) {
+      put(server.datasetsDir, `${version}.parquet`, fileOf(version));
+      server.process.signal("SIGHUP");
+      await change(server, "published", version);
+    }
+    assert.equal(await answering(server), "2024.3");
+  });
+
+  test("nothing is retired while the folder is away", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const away = `${server.datasetsDir}-away`;
+    renameSync(server.datasetsDir, away);
+    await until("the folder to be missed", () =>
+      ["snapshots can't be listed", "data version retired"].some((line) => logged(server, line).length > 0),
+    );
+    renameSync(away, server.datasetsDir);
+    put(server.datasetsDir, "2024.2.parquet", fileOf("2024.2"));
+    await change(server, "published", "2024.2");
+    assert.deepEqual(logged(server, "data version retired"), []);
+    assert.equal(logged(server, "snapshots can't be listed").length, 1);
+    assert.equal(await answering(server, "/versions/2023"), "2023.1");
+  });
+
+  test("a number keeps its meaning over a restart, and nothing in the folder keeps a server from ending", async () => {
+    const server = await serving(["2023.1", "2024.1"]);
+    const folder = server.datasetsDir;
+    execFileSync("mkfifo", [path.join(folder, "2025.1.parquet")]);
+    symlinkSync("/dev/zero", path.join(folder, "2025.2.parquet"));
+    unlinkSync(path.join(folder, "2023.1.parquet"));
+    await change(server, "retired", "2023.1");
+    await until("what is no file to be refused", () => logged(server, "snapshot refused").length === 2);
+    assert.equal(await server.stop(), 0);
+
+    put(folder, "2023.1.parquet", fileOf("2023.1", 7), longAgo);
+    const next = await startServer({ datasetsDir: folder, stateDir: server.stateDir });
+    assert.match(
+      String(logged(next, "snapshot refused").find(({ file }) => file === "2023.1.parquet")?.reason),
+      /^2023\.1\.parquet: content of a version that was served since /,
+    );
+    assert.equal(await metric(next, "hcqs_snapshots_refused_total"), 3);
+    put(folder, "2023.1.parquet", fileOf("2023.1"));
+    await change(next, "published", "2023.1");
+    assert.equal(await answering(next, "/versions/2023.1"), "2023.1");
+    assert.equal(await next.stop(), 0);
+  });
+
+  test("a second server on the same STATE_DIR is refused", async () => {
+    const server = await serving(["2024.1"]);
+    const second = await spawnServer(server).finished();
+    assert.equal(second.code, 1);
+    assert.deepEqual(complaints(second), [
+      `STATE_DIR ${server.stateDir}: found another server that uses it, expected a folder of its own for each server`,
+    ]);
+    assert.equal(await answering(server), "2024.1");
+  });
+
+  test("SIGTERM answers what is asked on open connections, tells them to close, and ends with 0", async () => {
+    const server = await serving(["2024.1"]);
+    const request = requestText(`GET ${pricesPath}${query}`, { Authorization: `Bearer ${server.key}` });
+    const idle = await Connection.open(server.api);
+    let answered = 0;
+    const askUntilClosed = async (connection: Connection, isFirst: (() => void) | undefined) => {
+      for (;;) {
+        await connection.send(request);
+        const answer = await connection.answer();
+        assert.equal(answer.status, 200);
+        answered++;
+        isFirst?.();
+        if (answer.header("Connection") !== "close") continue;
+        assert.equal((await connection.rest()).length, 0);
+        return;
+      }
+    };
+    const connections = await Promise.all(Array.from({ length: 16 }, () => Connection.open(server.api)));
+    const asking: Promise<void>[] = [];
+    await Promise.all(
+      connections.map(
+        (connection) => new Promise<void>((first) => asking.push(askUntilClosed(connection, first))),
+      ),
+    );
+    server.process.signal("SIGTERM");
+    await Promise.all(asking);
+    assert.equal((await idle.rest()).length, 0);
+    assert.equal((await server.process.finished()).code, 0);
+    assert.equal(usedThisMonth(server.stateDir), answered);
+  });
+
+  test("SIGTERM lets a slow reader have its answers to the end", async () => {
+    const server = await startServer();
+    const connection = await Connection.open(server.api);
+    const asked = await getStuck(server, connection);
+    server.process.signal("SIGTERM");
+    await until(
+      "the server to be not ready",
+      async () => (await fetch(`${server.ops}/readyz`)).status === 503,
+    );
+    connection.resume();
+    for (let i = 0; i < asked; i++) assert.equal((await connection.answer()).status, 200);
+    assert.equal((await server.process.finished()).code, 0);
+  });
+
+  test("after kill -9 the next start is clean and has the usage that was saved", async () => {
+    const stateDir = temporaryFolder();
+    const server = await serving(["2024.1"], { stateDir });
+    for (let i = 0; i < 5; i++) await call(server, `GET ${pricesPath}${query}`);
+    await until("usage to be saved", () => usedThisMonth(stateDir) === 5);
+    server.process.signal("SIGKILL");
+    await assert.rejects(server.process.finished(), /ended by SIGKILL/);
+
+    const env = { THREADS: "2", PORT: new URL(server.api).port };
+    const next = spawnServer({ datasetsDir: server.datasetsDir, stateDir, env });
+    const { api } = await ready(next);
+    assert.equal(api, server.api);
+    const answer = await call(server, `GET ${pricesPath}${query}`);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.remaining, ample.quota - 6);
+    next.signal("SIGTERM");
+    assert.equal((await next.finished()).code, 0);
+  });
+});

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import Database from "better-sqlite3";
+import { parseOptions } from "../../datasets/import.ts";
+import { decodeSnapshot } from "../../engine/index.ts";
+import { Store } from "../../server/store/store.ts";
+import { csv, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
+import { type Finished, Running, temporaryFolder } from "../support/server.ts";
+
+/** The import command, as it is typed. */
+
+/** A folder with the state of a server that has served nothing. */
+function emptyState(): string {
+  const folder = temporaryFolder();
+  Store.open(folder).close();
+  return folder;
+}
+const state = emptyState();
+
+function command(args: string[], env: Record<string, string> = { STATE_DIR: state }): Promise<Finished> {
+  return new Running("datasets/import.ts", args, env).finished();
+}
+
+test("the command prints the path alone, a summary beside it, and leaves nothing but the snapshot", async () => {
+  const { file, out } = optionsFor(csv(row, otherRow));
+  const written = path.join(out, "2023.1.parquet");
+  const summary = "2 rows: 1 priced, 1 suppressed, 0 incomplete; 2 facilities, 2 procedures, 2 states\n";
+  assert.deepEqual(await command([file, "--year", "2023", "--out", out]), {
+    code: 0,
+    stdout: `${written}\n`,
+    stderr: summary,
+  });
+  assert.deepEqual(readdirSync(out), ["2023.1.parquet"]);
+
+  assert.deepEqual(await command([file, "--year", "2023"], { STATE_DIR: state, DATASETS_DIR: out }), {
+    code: 0,
+    stdout: `${written}\n`,
+    stderr: `${summary}nothing written: 2023.1 has these rows already; --force writes them\n`,
+  });
+  assert.deepEqual(readdirSync(out), ["2023.1.parquet"]);
+});
+
+test("the command says what it had to decide: the encoding, the names, and the number without a registry", async () => {
+  const windows = csv(row, row.replace("5072,Level 2", "5073,Level 3").replace("Dothan", "D\xf6than"));
+  const { file, out } = optionsFor(Buffer.from(windows, "latin1"));
+  const none = temporaryFolder();
+  const { code, stdout, stderr } = await command([file, "--year", "2023", "--out", out], { STATE_DIR: none });
+  assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
+  assert.deepEqual(stderr.split("\n"), [
+    `no registry of data versions in STATE_DIR ${none}: numbers are taken by the snapshots in the folder alone`,
+    "read as Windows-1252, as it is not UTF-8: 0xF6 in line 3, byte 36",
+    "facilities with several names or cities: 1; the commonest of each is taken",
+    "2 rows: 2 priced, 0 suppressed, 0 incomplete; 1 facilities, 2 procedures, 1 states",
+    "",
+  ]);
+});
+
+test("the command says which numbers it left out because they were served before", async () => {
+  const { file, out } = optionsFor(csv(row));
+  const served = emptyState();
+  const store = Store.open(served);
+  for (const version of ["2022.1", "2023.1"])
+    store.serveVersion(version, "0".repeat(64), "1".repeat(64), new Date());
+  store.close();
+  const finished = await command([file, "--year", "2023", "--out", out], { STATE_DIR: served });
+  assert.equal(finished.stdout, `${path.join(out, "2023.2.parquet")}\n`);
+  assert.match(finished.stderr, /^served before, so not given out again: 2023\.1\n/);
+});
+
+test("a result that can't be written is one line, and exit code 1", async () => {
+  const { file, out } = optionsFor(csv(row));
+  const script = path.resolve(import.meta.dirname, "../../datasets/import.ts");
+  const child = spawnSync(
+    "sh",
+    ["-c", '"$0" "$@" > /dev/full', process.execPath, script, file, "--year", "2023", "--out", out],
+    {
+      env: { PATH: process.env.PATH, STATE_DIR: state },
+      encoding: "utf8",
+    },
+  );
+  assert.equal(child.status, 1);
+  assert.match(child.stderr, /^what the command says can't be written: .*ENOSPC/m);
+  assert.doesNotMatch(child.stderr, /at .*\.ts:\d+/);
+});
+
+test("the command says one line and exits with 1 when it refuses", async () => {
+  const { file, out } = optionsFor(csv("x"));
+  assert.deepEqual(await command([file, "--year", "2023", "--out", out]), {
+    code: 1,
+    stdout: "",
+    stderr: `${file} line 2: found 1 field, expected 9 as in the header\n`,
+  });
+  assert.equal(existsSync(out), false);
+  const damaged = temporaryFolder();
+  writeFileSync(path.join(damaged, "state.sqlite"), "x".repeat(5000));
+  const refused = await command([file, "--year", "2023", "--out", out], { STATE_DIR: damaged });
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  assert.match(
+    refused.stderr,
+    /^state database .*: found file is not a database, expected a sound [^\n]*\n$/,
+  );
+});
+
+test("--help is help on stdout, for both commands that write snapshots", async () => {
+  for (const [script, example] of [
+    ["import", "npm run import -- FILE.csv --year YYYY"],
+    ["sample", "npm run sample -- --out DIR --year YYYY"],
+  ]) {
+    const help = await new Running(`datasets/${script}.ts`, ["--year", "1", "--help"], {}).finished();
+    assert.deepEqual([help.code, help.stderr], [0, ""]);
+    assert.ok(help.stdout.startsWith(`usage: ${example}`), help.stdout);
+    assert.match(help.stdout, /\n {2}--year YYYY/);
+  }
+});
+
+test("the sample command takes no number that was served", async () => {
+  const out = temporaryFolder();
+  const served = emptyState();
+  new Database(path.join(served, "state.sqlite"))
+    .exec("INSERT INTO versions VALUES ('2024.3', 'a', 'b', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z')")
+    .close();
+  const args = ["--out", out, "--year", "2024", "--rows", "100"];
+  const written = path.join(out, "2024.4.parquet");
+  const { stdout } = await new Running("datasets/sample.ts", args, { STATE_DIR: served }).finished();
+  assert.equal(stdout, `${written}\n`);
+  assert.equal(decodeSnapshot(readFileSync(written), written).provenance.revision, 4);
+});
+
+const now = new Date("2026-11-21T12:00:00Z");
+
+test("the command line is taken apart, with the folder that is served by default", () => {
+  const plain = { ...plainImport("a.csv", "datasets/snapshots"), year: 2024 };
+  assert.deepEqual(parseOptions(["a.csv", "--year", "2024"], {}, now), plain);
+  assert.deepEqual(parseOptions(["a.csv", "--year", "2024"], { DATASETS_DIR: "" }, now), plain);
+  const environment = { DATASETS_DIR: "served" };
+  assert.equal(parseOptions(["a.csv", "--year", "2024"], environment, now).out, "served");
+  const all = [
+    "--year=2016",
+    "--out=o",
+    "--released=2026-06",
+    "--source-url",
+    "https://a.example/b",
+    "a.csv",
+  ];
+  assert.deepEqual(parseOptions([...all, "--force", "--allow-unterminated"], environment, now), {
+    ...{ file: "a.csv", year: 2016, out: "o", released: "2026-06", sourceUrl: "https://a.example/b" },
+    ...{ force: true, allowUnterminated: true },
+  });
+});
+
+test("the present year and month are the last ones, by the clock that is given", () => {
+  const wanted = ["a.csv", "--year", "2026", "--released", "2026-11"];
+  assert.equal(parseOptions(wanted, {}, now).year, 2026);
+  assert.throws(() => parseOptions(wanted, {}, new Date("2026-10-31T23:59:59Z")), {
+    message: '--released: found "2026-11", expected none after now, 2026-10',
+  });
+  assert.throws(() => parseOptions(wanted, {}, new Date("2025-12-31T23:59:59Z")), {
+    message: '--year: found "2026", expected none after now, 2025-12',
+  });
+});
+
+test("a data year in the name of the file has to be the one given", () => {
+  const year = (file: string) => parseOptions([file, "--year", "2023"], {}, now).year;
+  for (const file of [
+    "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv",
+    "dy2023.csv",
+    "DY22/a.csv",
+    "BODY22.csv",
+    "a.DY221",
+  ])
+    assert.equal(year(file), 2023, file);
+  for (const file of [
+    "x/MUP_OUT_RY25_P04_V10_DY22_Prov_Svc.csv",
+    "dy22.csv",
+    "a-DY2022.csv",
+    "DY23_DY22.csv",
+  ])
+    assert.throws(
+      () => year(file),
+      /^DataError: --year: found "2023", expected 2022 for a file with DY(20)?22 in its/i,
+    );
+  const url = ["--source-url", "https://data.example/2024-06/MUP_OUT_RY24_P04_V10_DY22_Prov_Svc.csv"];
+  assert.throws(() => parseOptions(["a.csv", "--year", "2023", ...url], {}, now), {
+    message: '--year: found "2023", expected 2022 for a file with DY22 in its name',
+  });
+});
+
+test("a wrong command line gets one error that says what is expected", () => {
+  const usage =
+    "expected npm run import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+    "[--allow-unterminated] [--force]";
+  const year = "expected a year from 2016 to 2099";
+  const url = "expected an http or https URL";
+  const wrong: [string[], string][] = [
+    [[], `command line: found no FILE, ${usage}`],
+    [["a.csv", "b.csv", "--year", "2024"], `command line: found more than one FILE, ${usage}`],
+    [["a.csv"], `command line: found no --year, ${usage}`],
+    [["a.csv", "--yaer", "2024"], `command line: found Unknown option '--yaer', ${usage}`],
+    [["a.csv", "--year"], `command line: found Option '--year <value>' argument missing, ${usage}`],
+    [
+      ["a.csv", "--year", "--out", "o"],
+      `command line: found Option '--year' argument is ambiguous, ${usage}`,
+    ],
+    ...["year", "out", "released", "source-url"].map((name): [string[], string] => [
+      ["a.csv", `--${name}`, "2024", `--${name}=2024`],
+      `--${name}: found it more than once, expected it once`,
+    ]),
+    [["a.csv", "--year", "2024", "--force", "--force"], "--force: found it more than once, expected it once"],
+    [["a.csv", "--year", "2015"], `--year: found "2015", ${year}`],
+    [["a.csv", "--year", "2e3"], `--year: found "2e3", ${year}`],
+    [["a.csv", "--year", "02024"], `--year: found "02024", ${year}`],
+    [["a.csv", "--year", "2100"], `--year: found "2100", ${year}`],
+    [["a.csv", "--year", "2027"], '--year: found "2027", expected none after now, 2026-11'],
+    [
+      ["a.csv", "--year", "2024", "--released", "2023-12"],
+      '--released: found "2023-12", expected no month before the data year 2024',
+    ],
+    [
+      ["a.csv", "--year", "2024", "--released", "2026-12"],
+      '--released: found "2026-12", expected none after now, 2026-11',
+    ],
+    [["a.csv", "--year", "2024", "--out", ""], "--out: found nothing, expected a folder"],
+    [
+      ["a.csv", "--year", "2024", "--released", "2024-13"],
+      '--released: found "2024-13", expected a month as YYYY-MM',
+    ],
+    [["a.csv", "--year", "2024", "--source-url", "ftp://a.b/c"], `--source-url: found "ftp://a.b/c", ${url}`],
+    [["a.csv", "--year", "2024", "--source-url", "http://a b"], `--source-url: found "http://a b", ${url}`],
+    [["a.csv", "--year", "2024", "--source-url", "https://"], `--source-url: found "https://", ${url}`],
+  ];
+  for (const [args, message] of wrong)
+    assert.throws(() => parseOptions(args, {}, now), { name: "DataError", message });
+});

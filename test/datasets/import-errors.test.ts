@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import { isUtf8 } from "node:buffer";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { TextScan } from "../../datasets/encoding.ts";
+import { type ImportOptions, importFile } from "../../datasets/import.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
+import { csv, folder, header, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { randomSnapshot, seededRandom } from "../support/fixtures.ts";
+
+const oldHeader =
+  "Provider_Id,Provider_Name,Provider_Street_Address,APC,Outpatient_Services," +
+  "Average_Estimated_Submitted_Charges,Average_Total_Payments";
+const oldLayout =
+  " line 1: found the layout of the 2011–2015 files, which is not supported, expected the layout of 2016 and later, " +
+  "with the columns Rndrng_Prvdr_CCN and APC_Cd";
+const long = "x".repeat(501);
+
+const refusals: Record<string, [content: string | Buffer, messageAfterFile: string]> = {
+  "an empty file": ["", ": found an empty file, expected a CSV file with a header"],
+  "a file of empty lines": ["\n\r\n", ": found only empty lines, expected a CSV file with a header"],
+  "a file with a header only": [csv(), ": found a header and no rows, expected at least one row"],
+  "missing columns, all of them": [
+    csv(row).replace("Rndrng_Prvdr_City", "City").replace("APC_Desc", "Description"),
+    " line 1: found a header without Rndrng_Prvdr_City, APC_Desc, expected the columns of the CMS file by Provider " +
+      "and Service",
+  ],
+  "a column twice": [
+    csv(row).replace("Rndrng_Prvdr_St,", "apc_desc,"),
+    ' line 1: found column "APC_Desc" twice, expected each column once',
+  ],
+  "the layout of 2011–2015": [`${oldHeader}\n010001,A,B,0012,5,6,7\n`, oldLayout],
+  "the layout of 2011–2015 with spaces": [`${oldHeader.replaceAll("_", " ")}\n`, oldLayout],
+  "a record with too few fields": [
+    csv(row, "010002,X"),
+    " line 3: found 2 fields, expected 9 as in the header",
+  ],
+  "a record with too many fields": [csv(`${row},x`), " line 2: found 10 fields, expected 9 as in the header"],
+  // Its last fields are empty, so the fields that are read would be the wrong ones.
+  "an unquoted comma before empty fields": [
+    csv(row, otherRow.replace("Level 3 Excision", "Extraocular, Repair, and Plastic")),
+    " line 3: found 11 fields, expected 9 as in the header",
+  ],
+  "a row that is wider than the others": [
+    csv(`${row},`, otherRow),
+    " line 3: found 9 fields, expected 10 as in the first row",
+  ],
+  "something in a column without a name": [
+    csv(row, otherRow).replaceAll("\n", ",,\n").replace("1854.35,,", "1854.35,x,"),
+    ' line 2, field 10: found "x", expected nothing in a column without a name',
+  ],
+  "a malformed CCN": [
+    csv(row.replace("010001", "01-001")),
+    ' line 2, column Rndrng_Prvdr_CCN: found "01-001", expected six letters or digits',
+  ],
+  "a CCN that lost its zero": [
+    csv(row.replace("010001", "10001")),
+    ' line 2, column Rndrng_Prvdr_CCN: found "10001", expected six letters or digits; a spreadsheet may have dropped ' +
+      "the zeros before it",
+  ],
+  "an unknown state": [
+    csv(row.replace("AL", "XX")),
+    ' line 2, column Rndrng_Prvdr_State_Abrvtn: found "XX", expected a known two-letter state code',
+  ],
+  "a malformed APC code": [
+    csv(row.replace("5072", "50-72")),
+    ' line 2, column APC_Cd: found "50-72", expected four digits',
+  ],
+  "an APC code that lost its zero": [
+    csv(row.replace("5072", "72")),
+    ' line 2, column APC_Cd: found "72", expected four digits; a spreadsheet may have dropped the zeros before it',
+  ],
+  "an amount that is no number": [
+    csv(row.replace("9652.79", "$9652")),
+    ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "$9652", expected an amount in dollars such as 1234.56, or nothing',
+  ],
+  "a negative amount": [
+    csv(row.replace("1854.35", "-1")),
+    ' line 2, column Avg_Mdcr_Alowd_Amt: found "-1", expected an amount in dollars such as 1234.56, or nothing',
+  ],
+  "an amount past the largest": [
+    csv(row.replace("9652.79", "21474836.475")),
+    ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "21474836.475", expected at most 21474836.47',
+  ],
+  "a pair of CCN and APC twice": [
+    csv(row, otherRow, otherRow, row),
+    " line 4, columns Rndrng_Prvdr_CCN and APC_Cd: found 330101 and 5073 a second time, expected each pair once " +
+      "(it is on line 3)",
+  ],
+  "an APC with two descriptions": [
+    csv(row, otherRow, row.replace("010001", "010002").replace("Level 2", "Level 9")),
+    ' line 4, column APC_Desc: found "Level 9 Excision" for 5072, expected "Level 2 Excision" as on line 2',
+  ],
+  "two spellings of one CCN with the same APC": [
+    csv(row.replace("010001", "01a001"), row.replace("010001", "01A001")),
+    " line 3, columns Rndrng_Prvdr_CCN and APC_Cd: found 01A001 and 5072 a second time, expected each pair once " +
+      "(it is on line 2)",
+  ],
+  "a CCN with two states": [
+    csv(row, row.replace("AL", "AK")),
+    ' line 3, column Rndrng_Prvdr_State_Abrvtn: found "AK" for 010001, expected "AL" as on line 2',
+  ],
+  "a name of nothing": [
+    csv(row.replace("Southeast Health", " ")),
+    " line 2, column Rndrng_Prvdr_Org_Name: found nothing, expected a name",
+  ],
+  "an endless name": [
+    csv(row.replace("Dothan", long)),
+    " line 2, column Rndrng_Prvdr_City: found 501 characters, expected at most 500",
+  ],
+  "a control character in a name": [
+    csv(row.replace("Level 2", "Level\x1b2")),
+    " line 2, column APC_Desc: found the control character U+001B, expected printable text",
+  ],
+  "a character that stands for lost text": [
+    csv(row.replace("Southeast", "South\ufffdast")),
+    " line 2, column Rndrng_Prvdr_Org_Name: found the replacement character U+FFFD, expected printable text",
+  ],
+  "a bidirectional control": [
+    csv(row.replace("Dothan", "\u202enahtoD")),
+    " line 2, column Rndrng_Prvdr_City: found the bidirectional control U+202E, expected printable text",
+  ],
+  "a character of no width": [
+    csv(row.replace("Level 2", "Level\u200b 2")),
+    " line 2, column APC_Desc: found the invisible character U+200B, expected printable text",
+  ],
+  "a byte-order mark within the text": [
+    csv(row.replace("Dothan", "\ufeffDothan")),
+    " line 2, column Rndrng_Prvdr_City: found the invisible character U+FEFF, expected printable text",
+  ],
+  "a character of private use": [
+    csv(row.replace("Dothan", "\u{f0000}Dothan")),
+    " line 2, column Rndrng_Prvdr_City: found the character without a meaning U+F0000, expected printable text",
+  ],
+  "one stray byte in UTF-8": [
+    Buffer.concat([
+      Buffer.from(csv(row, otherRow.replace("Some", "Café"))),
+      Buffer.from(`${row.replace("010001", "010002").replace("Southeast", "S\xfcdost")}\n`, "latin1"),
+    ]),
+    " line 4, byte 9: found 0xFC, expected UTF-8 as on line 3",
+  ],
+  "a line that is cut short": [
+    csv(row, otherRow).slice(0, -9),
+    " line 3: found a last line without its end, as in a file that was cut, expected a whole file; " +
+      "--allow-unterminated takes it for one",
+  ],
+  "a file without a priced row": [
+    csv(otherRow, row.replace("1854.35", ""), row.replace("010001", "010002").replace("9652.79", "0")),
+    ": found no priced row among 3, expected at least one with both Avg_Tot_Sbmtd_Chrgs and Avg_Mdcr_Alowd_Amt " +
+      "above 0",
+  ],
+  "a byte that Windows-1252 has no character for": [
+    Buffer.from(csv(row.replace("Dothan", "D\x81than")), "latin1"),
+    " line 2, column Rndrng_Prvdr_City: found the control character U+0081, expected printable text",
+  ],
+  "a byte-order mark before another encoding": [
+    Buffer.concat([Buffer.from("\ufeff"), Buffer.from(csv(row.replace("Dothan", "D\xf6than")), "latin1")]),
+    " line 2, byte 36: found 0xF6, expected UTF-8 as on line 1",
+  ],
+  "a quote that stays open to the end": [
+    csv(row, otherRow.replace("Level", '"Level')),
+    " line 3, column APC_Desc: found a quote that is never closed, expected a closing quote",
+  ],
+  "a quote that stays open in a large file": [
+    csv(row, otherRow.replace("Level", '"Level'), ..."x".repeat(2000).split("").fill(row)),
+    " line 3, column APC_Desc: found a record of more than 65536 bytes, expected a shorter one; a quote may be open",
+  ],
+  "text after a closing quote": [
+    csv(row.replace("Dothan", '"Dot"han')),
+    " line 2, column Rndrng_Prvdr_City: found text after a closing quote, expected a comma or the end of the line",
+  ],
+  "a quote within unquoted text": [
+    csv(row.replace("Dothan", 'Dot"han"')),
+    " line 2, column Rndrng_Prvdr_City: found a quote within unquoted text, expected the whole field in quotes, " +
+      'and "" inside it',
+  ],
+  "a broken header": [
+    `"${csv(row)}`,
+    " line 1, field 1: found a quote that is never closed, expected a closing quote",
+  ],
+  "a bad row after empty lines and line breaks in quotes": [
+    csv(
+      row.replace("1 Main St", '"1 Main\nSt\n"'),
+      "",
+      otherRow.replace("2 Main St", '"2\r\nMain St"'),
+      "",
+      "x",
+    ),
+    " line 9: found 1 field, expected 9 as in the header",
+  ],
+};
+
+const kinds: [kind: string, content: string | Buffer][] = [
+  ["a gzip file", gzipSync(csv(row))],
+  ["a zip archive", zipOf("MUP_OUT_DY23.csv")],
+  ["an Excel workbook (xlsx)", zipOf("[Content_Types].xml", "_rels/.rels", "xl/workbook.xml")],
+  ["an Excel workbook (xls)", Buffer.from("d0cf11e0a1b11ae10000", "hex")],
+  ["a Parquet file", encodeSnapshot(randomSnapshot(1))],
+  ["UTF-16 text", Buffer.from(`\ufeff${csv(row)}`, "utf16le")],
+  ["UTF-16 text", Buffer.from(csv(row), "utf16le")],
+  ["UTF-16 text", Buffer.from(`\ufeff${csv(row)}`, "utf16le").swap16()],
+  ["UTF-16 text", Buffer.from(csv(row), "utf16le").swap16()],
+  ["a binary file", `${csv(row)}\0`],
+  ["JSON", '\ufeff\n [{"Rndrng_Prvdr_CCN":"010001"}]\n'],
+  ["JSON", '{"data":[]}'],
+  ["an HTML page", "<!DOCTYPE html>\n<html></html>\n"],
+  ["an HTML page", "\n<html lang=en>"],
+  ["XML", '<?xml version="1.0"?>'],
+  ["fields separated by semicolons", csv(row).replaceAll(",", ";")],
+  ["fields separated by semicolons", `"${header.replaceAll(",", '";"')}"\n`],
+  ["fields separated by tabs", csv(row).replaceAll(",", "\t")],
+].map(([kind, content]) => [String(kind), typeof content === "string" ? content : Buffer.from(content)]);
+
+test("what is no comma-separated text is called what it is, and nothing is written", async () => {
+  for (const [kind, content] of kinds) {
+    const options = optionsFor(content);
+    const message = `${options.file}: found ${kind}, expected a CSV file, as it was published`;
+    await assert.rejects(importFile(options, []), { name: "DataError", message });
+    assert.equal(existsSync(options.out), false);
+  }
+});
+
+/** Where the local headers of a zip archive with empty files begin, which is all that tells it. */
+function zipOf(...names: string[]): Buffer {
+  const headers = names.map((name) => {
+    const head = Buffer.alloc(30);
+    head.write("PK\x03\x04", "latin1");
+    head.writeUInt16LE(name.length, 26);
+    return Buffer.concat([head, Buffer.from(name)]);
+  });
+  return Buffer.concat(headers);
+}
+
+test("a stray byte is found wherever a chunk of the file ends, and at its very end", () => {
+  const text = Buffer.from("a,é\r\n–🏥\n");
+  const stray = Buffer.concat([text, Buffer.of(0x61, 0xe2, 0x80), Buffer.from("\n")]);
+  for (let cut = 0; cut <= stray.length; cut++) {
+    const whole = scanned(text.subarray(0, cut), text.subarray(cut));
+    assert.deepEqual([whole.stray, whole.multibyteLine, whole.line], [undefined, 1, 3]);
+    const broken = scanned(stray.subarray(0, cut), stray.subarray(cut));
+    assert.deepEqual(broken.stray, { line: 3, byte: 2, value: 0xe2 });
+  }
+  assert.deepEqual(scanned(Buffer.of(0x0d, 0x61, 0xc3)).stray, { line: 2, byte: 2, value: 0xc3 });
+});
+
+test("bytes are UTF-8 exactly where Node's decoder takes them for it", () => {
+  const seed = 20_230_002;
+  const random = seededRandom(seed);
+  const firsts = [
+    0x7f, 0x80, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xef, 0xf0, 0xf1, 0xf4, 0xf5,
+  ];
+  const laters = [0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xff];
+  for (let i = 0; i < 20_000; i++) {
+    const bytes = Buffer.of(
+      random.pick(firsts),
+      ...Array.from({ length: random.int(5) }, () => random.pick(laters)),
+    );
+    assert.equal(scanned(bytes).stray === undefined, isUtf8(bytes), `${bytes.toString("hex")}, seed ${seed}`);
+  }
+});
+
+function scanned(...chunks: Uint8Array[]): TextScan {
+  const scan = new TextScan();
+  for (const chunk of chunks) scan.push(chunk);
+  scan.finish();
+  return scan;
+}
+
+test("a snapshot that no server would load for the size of its names is refused", async () => {
+  const name = (i: number) => `${"院".repeat(495)}${i}`;
+  const rows = Array.from({ length: 500 }, (_, i) =>
+    [String(i).padStart(6, "0"), name(i), "", name(i), "AL", "5072", "Level 2", "1", "1"].join(","),
+  );
+  const options = optionsFor(csv(...rows));
+  await assert.rejects(importFile(options, []), {
+    name: "DataError",
+    message: new RegExp(
+      `^${options.file} as a snapshot: decoded size: found \\d+ bytes, expected at most 1304576 for`,
+    ),
+  });
+  assert.deepEqual(readdirSync(options.out), []);
+});
+
+for (const [what, [content, message]] of Object.entries(refusals)) {
+  test(`${what} is refused, and nothing is written`, async () => {
+    const options = optionsFor(content);
+    await assert.rejects(importFile(options, []), { name: "DataError", message: options.file + message });
+    assert.equal(existsSync(options.out), false);
+  });
+}
+
+test("what can't be read or written is named with the system's reason", async () => {
+  const options = optionsFor(csv(row));
+  const missing = path.join(folder, "missing.csv");
+  const pipe = path.join(folder, "pipe.csv");
+  execFileSync("mkfifo", [pipe]);
+  const refused: [ImportOptions, string][] = [
+    [{ ...options, file: missing }, `${missing}: found no readable file (ENOENT), expected a CSV file`],
+    [{ ...options, file: folder }, `${folder}: found no regular file, expected a CSV file`],
+    [{ ...options, file: pipe }, `${pipe}: found no regular file, expected a CSV file`],
+    [
+      { ...options, out: path.join(options.file, "out") },
+      `${path.join(options.file, "out")}: found a refusal to write (ENOTDIR), expected a folder that can be written`,
+    ],
+  ];
+  for (const [given, message] of refused)
+    await assert.rejects(importFile(given, []), { name: "DataError", message });
+});

@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { parseCents } from "../../datasets/cms.ts";
+import { importFile } from "../../datasets/import.ts";
+import { blank, decodeSnapshot, maxCents, type Snapshot } from "../../engine/index.ts";
+import { csv, header, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { seededRandom } from "../support/fixtures.ts";
+
+async function imported(content: string | Buffer): Promise<Snapshot> {
+  const { path: written } = await importFile(optionsFor(content), []);
+  return decodeSnapshot(readFileSync(written), written);
+}
+
+/** Rows as text: CCN, facility, city, state, code, procedure, charge and allowed amount in cents. */
+function listed({ facilities, procedures, rows }: Snapshot): string[] {
+  return Array.from(rows.facility, (facility, i) => {
+    const procedure = rows.procedure[i];
+    return [
+      facilities.ccn[facility],
+      facilities.name[facility],
+      facilities.city[facility],
+      facilities.state[facility],
+      procedures.code[procedure],
+      procedures.name[procedure],
+      rows.charge[i],
+      rows.allowed[i],
+    ].join("|");
+  });
+}
+
+const listedRow = "010001|Southeast Health|Dothan|AL|5072|Level 2 Excision|965279|185435";
+const listedOther = `330101|Some Hospital|New York|NY|5073|Level 3 Excision|${blank}|${blank}`;
+
+test("a file becomes the first revision of its year, in snapshot order, with what is known of it", async () => {
+  const options = {
+    ...optionsFor(csv(otherRow, row)),
+    released: "2025-08",
+    sourceUrl: "https://example.org/a",
+  };
+  const result = await importFile(options, []);
+  assert.equal(result.path, path.join(options.out, "2023.1.parquet"));
+  assert.equal(result.states, 2);
+  const snapshot = decodeSnapshot(readFileSync(result.path), "the file");
+  assert.deepEqual(result.counts, snapshot.counts);
+  assert.deepEqual(listed(snapshot), [listedRow, listedOther]);
+  assert.deepEqual(snapshot.provenance, {
+    dataYear: 2023,
+    revision: 1,
+    title: "Medicare Outpatient Hospitals - by Provider and Service",
+    publisher: "Centers for Medicare & Medicaid Services",
+    sourceUrl: "https://example.org/a",
+    sourceSha256: createHash("sha256").update(csv(otherRow, row)).digest("hex"),
+    released: "2025-08",
+    caveat:
+      "Averages per hospital and comprehensive APC for Original Medicare in calendar year 2023; submitted charges " +
+      "are list prices, not what patients pay. CMS suppresses the amounts of rows with 10 or fewer services, which " +
+      "take no part in any figure.",
+  });
+});
+
+test("the revision is one past the highest of the year", async () => {
+  const options = optionsFor(csv(row));
+  mkdirSync(options.out);
+  for (const name of ["2023.1.parquet", "2023.9.parquet", "2022.40.parquet", "2023.50.parquet.bak"])
+    writeFileSync(path.join(options.out, name), "");
+  const { path: written } = await importFile(options, []);
+  assert.equal(written, path.join(options.out, "2023.10.parquet"));
+  assert.equal(decodeSnapshot(readFileSync(written), written).provenance.revision, 10);
+});
+
+test("UTF-8, UTF-8 with a byte-order mark and Windows-1252 give the same names", async () => {
+  const text = csv(row.replace("Southeast Health", "Café – Saint Mary’s"));
+  const windows = text.replace("é", "\xe9").replace("–", "\x96").replace("’", "\x92");
+  for (const content of [text, `\ufeff${text}`, Buffer.from(windows, "latin1")])
+    assert.deepEqual((await imported(content)).facilities.name, ["Café – Saint Mary’s"]);
+  const { stray } = await importFile(optionsFor(Buffer.from(windows, "latin1")), []);
+  assert.deepEqual(stray, { line: 2, byte: 11, value: 0xe9 }, "the reason is known");
+  assert.equal((await importFile(optionsFor(text), [])).stray, undefined);
+});
+
+test("a character that is split between two chunks of a large file is read whole", async () => {
+  const rows = Array.from({ length: 40 }, (_, i) => {
+    const ccn = String(i).padStart(6, "0");
+    return `${ccn},Hôpital ${i},${"–".repeat(10_000)},Dothan,AL,5072,Level 2 Excision,1,1`;
+  });
+  const content = Buffer.from(csv(...rows));
+  assert.equal(content[2 ** 20] & 0xc0, 0x80, "the chunk's end is within a character");
+  assert.deepEqual(
+    (await imported(content)).facilities.name,
+    rows.map((_, i) => `Hôpital ${i}`),
+  );
+});
+
+test("every kind of line end is read, and lines without a value are skipped, wherever they are", async () => {
+  for (const content of [
+    csv(row, otherRow).replaceAll("\n", "\r\n"),
+    csv(row, otherRow).replaceAll("\n", "\r"),
+    `${header}\r\n\n${row}\n\r\n\n${otherRow}\r\n`,
+    `\n${csv(row, otherRow)}\n\n`,
+    csv(row, ",,,,,,,,", "  ", otherRow, ",,,"),
+  ])
+    assert.deepEqual(listed(await imported(content)), [listedRow, listedOther]);
+});
+
+test("a last line without its end is taken where that is allowed", async () => {
+  const options = { ...optionsFor(csv(row, otherRow).trimEnd()), allowUnterminated: true };
+  const { path: written } = await importFile(options, []);
+  assert.deepEqual(listed(decodeSnapshot(readFileSync(written), written)), [listedRow, listedOther]);
+});
+
+test("quoted fields may hold commas and doubled quotes", async () => {
+  const text = '"Heart, ""Vascular"" And Surgical, Llc"';
+  const { facilities } = await imported(csv(row.replace("Southeast Health", text)));
+  assert.deepEqual(facilities.name, ['Heart, "Vascular" And Surgical, Llc']);
+});
+
+test("columns are found by name in any case and order, with spaces around and inside", async () => {
+  const spaced = header.replaceAll("_", " ").replaceAll(",", " , ").replace("Rndrng", " Rndrng");
+  for (const names of [header.toLowerCase(), spaced]) {
+    const reversed = [names, row, otherRow, ""].map((line) => line.split(",").reverse().join(","));
+    assert.deepEqual(listed(await imported(reversed.join("\n"))), [listedRow, listedOther]);
+  }
+});
+
+test("empty columns may end every line, or every line but the header, or the header alone", async () => {
+  for (const [names, lines] of [
+    [",,", ",,"],
+    ["", ",, "],
+    [",", ""],
+  ])
+    assert.deepEqual(
+      listed(await imported(`${[header + names, row + lines, otherRow + lines].join("\n")}\n`)),
+      [listedRow, listedOther],
+    );
+});
+
+test("letters of CCNs and states become capitals, and spellings of one CCN are one facility", async () => {
+  const lower = row.replace("010001", "01t00a").replace("AL", "al");
+  const upper = row.replace("010001", " 01T00A").replace("5072,Level 2", "5073,Level 3");
+  const { facilities, counts } = await imported(csv(lower, upper));
+  assert.deepEqual([facilities.ccn, facilities.state, counts.rows], [["01T00A"], ["AL"], 2]);
+});
+
+test("of several names and cities of a facility the commonest is taken, of equals the first in the file", async () => {
+  const spelled = (ccn: string, name: string, city: string, code: number) =>
+    `${ccn},${name},1 Main St,${city},AL,${code},Level ${code},9652.79,1854.35`;
+  const rows = [
+    ...[spelled("010001", "Old", "Dothan", 1001), spelled("010001", "New", "Dothan ", 1002)],
+    ...[spelled("010001", "New ", "Selma", 1003), spelled("010001", "Other", "Dothan", 1004)],
+    ...[spelled("010002", "First", "Selma", 1001), spelled("010002", "Second", "Selma", 1002)],
+    ...[spelled("010003", "Only", "Selma", 1001), spelled("010003", " Only", "Selma", 1002)],
+  ];
+  const options = optionsFor(csv(...rows));
+  const { path: written, severalNames } = await importFile(options, []);
+  const { facilities } = decodeSnapshot(readFileSync(written), written);
+  assert.deepEqual(facilities.name, ["New", "First", "Only"]);
+  assert.deepEqual(facilities.city, ["Dothan", "Selma", "Selma"]);
+  assert.equal(severalNames, 2);
+});
+
+test("names are trimmed, runs of spaces folded, and nothing else about them is changed", async () => {
+  const { facilities } = await imported(
+    csv(
+      row.replace("Southeast Health", "  LAC/Rancho  los   AMIGOS - "),
+      row.replace("5072,Level 2", "5073,Level 3").replace("Southeast Health", "LAC/Rancho los  AMIGOS -"),
+    ),
+  );
+  assert.deepEqual(facilities.name, ["LAC/Rancho los AMIGOS -"]);
+});
+
+test("blank amounts are suppressed, zeros and single amounts incomplete, oddities kept", async () => {
+  const amounts = [",", " ,\t", "0,5", "7.5,", "100,5209.03999999999"];
+  const rows = amounts.map((pair, i) => `01000${i},Hospital,,Dothan,AL,5072,Level 2 Excision,${pair}`);
+  const { rows: read, counts } = await imported(csv(...rows));
+  assert.deepEqual([...read.charge], [blank, blank, 0, 750, 10_000]);
+  assert.deepEqual([...read.allowed], [blank, blank, 500, blank, 520_904]);
+  assert.deepEqual([counts.pricedRows, counts.suppressedRows, counts.incompleteRows], [1, 2, 2]);
+});
+
+test("dollars are rounded to cents once, half up, on their decimal digits", () => {
+  const cases: [string, number][] = [
+    ["5209.03999999999", 520904],
+    ["1.005", 101],
+    ["0.005", 1],
+    ["0.0049999", 0],
+    ["0.00499999999999999999999999", 0],
+    ["1.115", 112],
+    ["0", 0],
+    ["007.10", 710],
+    [".5", 50],
+    ["5.", 500],
+    [" 12 ", 1200],
+    ["", blank],
+    [" \t", blank],
+    ["1e3", 100_000],
+    ["1.2345E+2", 12_345],
+    ["5e-3", 1],
+    ["49e-4", 0],
+    ["5e-9", 0],
+    ["21474836.47", maxCents],
+  ];
+  for (const [text, cents] of cases) assert.equal(parseCents(text), cents, text);
+  for (const text of [
+    "-1",
+    "-0",
+    "+1",
+    "1,000",
+    "$5",
+    "abc",
+    ".",
+    "e5",
+    "1e",
+    "0x10",
+    "1 2",
+    "NaN",
+    "Infinity",
+  ])
+    assert.equal(parseCents(text), Number.NaN, text);
+  for (const text of ["21474836.475", "1e9", "9".repeat(400), "1e9999"])
+    assert.ok(parseCents(text) > maxCents, text);
+});
+
+test("cents agree with exact integer arithmetic on random digits", () => {
+  const seed = 20_230_001;
+  const random = seededRandom(seed);
+  const digits = (count: number) => Array.from({ length: count }, () => random.int(10)).join("");
+  for (let i = 0; i < 20_000; i++) {
+    const whole = digits(1 + random.int(6));
+    const fraction = digits(random.int(16));
+    const scale = 10n ** BigInt(fraction.length);
+    const exact = BigInt(whole + fraction) * 100n;
+    const expected = Number((exact * 2n + scale) / (scale * 2n));
+    const text = fraction === "" ? whole : `${whole}.${fraction}`;
+    assert.equal(parseCents(text), expected, `${text}, seed ${seed}`);
+  }
+});
+
+test("every row of the real excerpt of 2023 arrives as it is there", async (t) => {
+  const excerpt = path.resolve(import.meta.dirname, "../../../shared/data/prov_svc_dy23_subset.csv");
+  if (!existsSync(excerpt)) return t.skip(`${excerpt} is not there`);
+  const bytes = readFileSync(excerpt);
+  const snapshot = await imported(bytes);
+  assert.equal(snapshot.counts.rows, 2130);
+  assert.equal(snapshot.counts.facilities, 908);
+  assert.equal(snapshot.counts.procedures, 57);
+  assert.equal(new Set(snapshot.facilities.state).size, 46);
+
+  const lines = bytes.toString("utf8").trim().split("\n").slice(1);
+  const expected = lines.map((line) => {
+    const fields = [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(
+      ([, quoted, plain]) => quoted ?? plain,
+    );
+    const [ccn, name, city, state, code, procedure, charge, allowed] = [0, 1, 3, 4, 9, 10, 13, 14].map(
+      (i) => fields[i],
+    );
+    const cents = [charge, allowed].map((dollars) => Math.round(Number(dollars) * 100));
+    return [ccn, name.replace(/ +/g, " "), city, state, code, procedure, ...cents].join("|");
+  });
+  assert.deepEqual(listed(snapshot), expected.sort());
+});

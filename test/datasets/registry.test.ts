@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import Database from "better-sqlite3";
+import { importFile } from "../../datasets/import.ts";
+import { publishSnapshot } from "../../datasets/publish.ts";
+import { type KnownVersion, knownVersions, registryOf } from "../../datasets/registry.ts";
+import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { Store } from "../../server/store/store.ts";
+import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { columnsOf, fileOf, metadataOf, randomSnapshot } from "../support/fixtures.ts";
+import { ready, spawnServer, temporaryFolder } from "../support/server.ts";
+
+/** Numbers of data versions: what a server has served keeps its number for good, and rows that are there aren't written twice. */
+
+const sha256 = "ab".repeat(32);
+
+/** A state folder as a server leaves it that served these versions. */
+function stateWith(...versions: string[]): string {
+  const folder = temporaryFolder();
+  Store.open(folder).close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  const insert = database.prepare(
+    "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, '2026-01-01T00:00:00Z')",
+  );
+  for (const version of versions) insert.run(version, sha256, sha256);
+  database.close();
+  return folder;
+}
+
+const decoded = (file: string): Snapshot => decodeSnapshot(readFileSync(file), file);
+const known = (...versions: string[]): KnownVersion[] => versions.map((version) => ({ version, sha256 }));
+
+test("the versions that were served are read from the state, also while a server writes there", () => {
+  const folder = stateWith("2023.1", "2023.12");
+  const server = Store.open(folder);
+  assert.deepEqual(knownVersions(folder), known("2023.1", "2023.12"));
+  server.close();
+  assert.deepEqual(knownVersions(folder), known("2023.1", "2023.12"));
+});
+
+test("the registry is found by STATE_DIR, and where there is none that is said in one line", () => {
+  assert.deepEqual(registryOf({ STATE_DIR: stateWith("2023.1") }), {
+    known: known("2023.1"),
+    notice: undefined,
+  });
+  const none = path.join(temporaryFolder(), "none");
+  assert.deepEqual(registryOf({ STATE_DIR: none }), {
+    known: [],
+    notice: `no registry of data versions in STATE_DIR ${none}: numbers are taken by the snapshots in the folder alone`,
+  });
+  assert.equal(existsSync(none), false, "nothing is made");
+});
+
+test("a state from before there were registries has none", () => {
+  const folder = stateWith();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec("DROP TABLE versions; PRAGMA user_version = 1");
+  database.close();
+  assert.equal(knownVersions(folder), undefined);
+});
+
+test("a damaged or foreign database is one error, and stays as it is", () => {
+  const wanted =
+    "expected a sound state database of this service, as its registry of data versions says which numbers are taken";
+  const foreign = temporaryFolder();
+  new Database(path.join(foreign, "state.sqlite")).exec("CREATE TABLE accounts (id)").close();
+  const damaged = stateWith(...Array.from({ length: 2000 }, (_, i) => `2023.${i + 1}`));
+  const bytes = readFileSync(path.join(damaged, "state.sqlite"));
+  const folders: [folder: string, found: RegExp][] = [
+    [foreign, /no registry of data versions/],
+    [damaged, /damage|malformed/],
+    [temporaryFolder(), /file is not a database/],
+    [temporaryFolder(), /nothing beside a write-ahead log/],
+    [temporaryFolder(), /unable to open database file|disk I\/O error/],
+  ];
+  writeFileSync(
+    path.join(damaged, "state.sqlite"),
+    bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 64),
+  );
+  writeFileSync(path.join(folders[2][0], "state.sqlite"), "x".repeat(5000));
+  writeFileSync(path.join(folders[3][0], "state.sqlite-wal"), "x".repeat(5000));
+  mkdirSync(path.join(folders[4][0], "state.sqlite"));
+  for (const [folder, found] of folders) {
+    const file = path.join(folder, "state.sqlite");
+    assert.throws(
+      () => knownVersions(folder),
+      (error: Error) => {
+        assert.equal(error.name, "DataError");
+        assert.match(
+          error.message,
+          new RegExp(`^state database ${file}: found [^\\n]*${found.source}[^\\n]*, ${wanted}$`),
+        );
+        return true;
+      },
+    );
+  }
+  assert.deepEqual(readFileSync(path.join(damaged, "state.sqlite")), bytes);
+});
+
+test("a number that was served is never given out again, whether its file is there or not", async () => {
+  const options = optionsFor(csv(row));
+  const first = await importFile(options, known("2023.4", "2022.9"));
+  assert.equal(path.basename(first.path), "2023.5.parquet");
+  rmSync(first.path);
+  const again = await importFile(options, known("2023.4", "2022.9", "2023.5"));
+  assert.equal(path.basename(again.path), "2023.6.parquet");
+  assert.equal(decoded(again.path).provenance.revision, 6);
+});
+
+test("a sample gets the next number, too", () => {
+  const out = temporaryFolder();
+  const encode = (revision: number) => {
+    const content = randomSnapshot(1);
+    return encodeSnapshot(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }));
+  };
+  assert.equal(publishSnapshot(out, 2024, known("2024.7"), encode), path.join(out, "2024.8.parquet"));
+});
+
+test("the sample of a first start takes no number that was served", async () => {
+  const home = temporaryFolder();
+  const folder = path.join(home, "datasets/snapshots");
+  const server = spawnServer({ stateDir: stateWith("2023.1", "2024.5", "2024.6") }, home);
+  await ready(server);
+  assert.deepEqual(readdirSync(folder).sort(), ["2023.2.parquet", "2024.7.parquet"]);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
+});
+
+test("rows that are there already aren't written again, whatever is said of them, unless that is forced", async () => {
+  const options = optionsFor(csv(row, otherRow));
+  const first = await importFile(options, []);
+  const other = await importFile({ ...optionsFor(csv(row)), out: options.out }, []);
+  assert.deepEqual([first.isNew, other.isNew], [true, true]);
+  const reordered = { ...optionsFor(csv(otherRow, row)), out: options.out, released: "2025-08" };
+  const again = await importFile(reordered, []);
+  assert.deepEqual([again.path, again.isNew, again.counts], [first.path, false, first.counts]);
+  assert.deepEqual(readdirSync(options.out), ["2023.1.parquet", "2023.2.parquet"]);
+
+  const forced = await importFile({ ...reordered, force: true }, []);
+  assert.deepEqual([path.basename(forced.path), forced.isNew], ["2023.3.parquet", true]);
+  assert.equal(decoded(forced.path).contentSha256, decoded(first.path).contentSha256);
+  assert.equal((await importFile(options, [])).path, forced.path, "the newest one is named");
+  const nextYear = await importFile({ ...options, year: 2024 }, []);
+  assert.equal(path.basename(nextYear.path), "2024.1.parquet", "another year is another thing");
+});
+
+test("rows in a file from before its footer knew their checksum are found, too", async () => {
+  const options = optionsFor(csv(row));
+  const { path: file } = await importFile(options, []);
+  const metadata = metadataOf(readFileSync(file));
+  assert.ok(metadata.delete("content_sha256"));
+  writeFileSync(file, fileOf(columnsOf(decoded(file)), metadata));
+  assert.equal((await importFile(options, [])).isNew, false);
+});
+
+test("a file that a server would refuse doesn't count as there", async () => {
+  const options = optionsFor(csv(row));
+  const { path: file } = await importFile(options, []);
+  const bytes = readFileSync(file);
+  const isNew = async (versions: readonly KnownVersion[] = []) => {
+    const { path: written, isNew } = await importFile(options, versions);
+    if (isNew) rmSync(written);
+    return isNew;
+  };
+  assert.equal(await isNew(known("2023.1")), true, "its number was served with another content");
+  const { sha256 } = decoded(file);
+  assert.equal(await isNew([{ version: "2023.1", sha256 }]), false);
+
+  writeFileSync(file, Buffer.from(bytes).fill(0xff, 40, 80));
+  assert.equal(await isNew(), true, "its rows are damaged, though its footer isn't");
+  rmSync(file);
+  writeFileSync(path.join(options.out, "2023.7.parquet"), bytes);
+  assert.equal(await isNew(), true, "it has another version's name");
+  mkdirSync(path.join(options.out, "2023.8.parquet"));
+  writeFileSync(path.join(options.out, "2023.9.parquet"), "");
+  chmodSync(path.join(options.out, "2023.9.parquet"), 0o000);
+  assert.equal(await isNew(), true);
+});

@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { parse } from "csv-parse/sync";
+import { procedureFigures, stateFigures } from "../../datasets/calibration.ts";
+import { parseOptions } from "../../datasets/sample.ts";
+import {
+  defaultSampleRows,
+  defaultSampleSeed,
+  type SampleOptions,
+  syntheticContent,
+} from "../../datasets/synthetic.ts";
+import {
+  blank,
+  ccnPattern,
+  decodeSnapshot,
+  encodeSnapshot,
+  maxCents,
+  maxDataYear,
+  minDataYear,
+  type Snapshot,
+  sealSnapshot,
+} from "../../engine/index.ts";
+import { Store } from "../../server/store/store.ts";
+import { sharedData } from "../support/fixtures.ts";
+
+const defaults = { dataYear: 2023, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
+
+function sample(options: Partial<SampleOptions> = {}): Snapshot {
+  return sealSnapshot(syntheticContent({ ...defaults, ...options }));
+}
+
+const full = sample();
+const otherSeeds = [0, 1, 2 ** 32 - 1];
+
+/** Positions of the priced rows of each procedure. */
+function pricedRows({ rows, procedures }: Snapshot): number[][] {
+  const priced: number[][] = procedures.code.map(() => []);
+  rows.charge.forEach((charge, row) => {
+    if (charge !== blank) priced[rows.procedure[row]].push(row);
+  });
+  return priced;
+}
+
+function meanOf(amounts: Int32Array, rows: number[]): number {
+  return rows.reduce((sum, row) => sum + amounts[row], 0) / rows.length;
+}
+
+/** Amounts by CCN and code. */
+function byKey({ rows, facilities, procedures }: Snapshot, amounts: Int32Array): Map<string, number> {
+  const keys = Array.from(
+    amounts,
+    (_, row) => `${facilities.ccn[rows.facility[row]]} ${procedures.code[rows.procedure[row]]}`,
+  );
+  return new Map(keys.map((key, row) => [key, amounts[row]]));
+}
+
+test("the full sample has the counts of the real file, whatever the seed", () => {
+  for (const seed of [defaultSampleSeed, ...otherSeeds]) {
+    const snapshot = sample({ seed });
+    assert.deepEqual(
+      snapshot.counts,
+      {
+        rows: 116_800,
+        pricedRows: 64_240,
+        suppressedRows: 52_560,
+        incompleteRows: 0,
+        facilities: 3100,
+        procedures: 72,
+      },
+      `seed ${seed}`,
+    );
+    const unpriced = snapshot.procedures.code.filter((_, p) => pricedRows(snapshot)[p].length === 0);
+    assert.deepEqual(unpriced, ["5244", "5494", "5495", "5496"], `seed ${seed}`);
+    const states = new Set(snapshot.facilities.state);
+    assert.equal(states.size, 50, `seed ${seed}`);
+    assert.ok(states.has("DC") && !states.has("MD") && !states.has("PR"), `seed ${seed}`);
+  }
+});
+
+test("facilities are spread over the states like real hospitals", () => {
+  const hospitals = stateFigures.reduce((sum, figures) => sum + figures.hospitals, 0);
+  for (const figures of stateFigures) {
+    const found = full.facilities.state.filter((state) => state === figures.state).length;
+    assert.ok(Math.abs(found - (figures.hospitals / hospitals) * 3100) <= 1, `${figures.state}: ${found}`);
+  }
+});
+
+test("facilities are small and large, and two procedures are at nearly all of them", () => {
+  const offered = new Int32Array(3100);
+  for (const facility of full.rows.facility) offered[facility]++;
+  offered.sort();
+  assert.ok(offered[0] <= 5, `least ${offered[0]}`);
+  assert.ok(offered[3099] >= 68, `most ${offered[3099]}`);
+  for (const code of ["8011", "5072"]) {
+    const procedure = full.procedures.code.indexOf(code);
+    const rows = full.rows.procedure.filter((p) => p === procedure).length;
+    assert.ok(rows > 2700 && rows < 3100, `${code}: ${rows}`);
+  }
+});
+
+test("the same options give the same content, other ones don't", () => {
+  assert.equal(sample().sha256, full.sha256);
+  for (const other of [{ seed: 1 }, { dataYear: 2024 }, { revision: 2 }, { rows: defaultSampleRows - 1 }])
+    assert.notEqual(sample(other).sha256, full.sha256, JSON.stringify(other));
+});
+
+test("the content of a seed is the same on every machine", () => {
+  assert.equal(
+    sample({ rows: 1000, seed: 7 }).sha256,
+    "4df44c306bfa7e35a5abc21268a87ae212ac4d0fb371342c8888bbfdcbaff222",
+  );
+});
+
+test("another year has the same facilities, most of their procedures, and grown amounts", () => {
+  const next = sample({ dataYear: 2024 });
+  assert.deepEqual(next.facilities, full.facilities);
+  assert.deepEqual(next.procedures, full.procedures);
+  assert.deepEqual(next.counts, full.counts);
+  for (const [column, growth] of [["charge", 1.05] as const, ["allowed", 1.03] as const]) {
+    const later = byKey(next, next.rows[column]);
+    let common = 0;
+    const ratios: number[] = [];
+    for (const [key, amount] of byKey(full, full.rows[column])) {
+      const grown = later.get(key);
+      if (grown === undefined) continue;
+      common++;
+      if (amount !== blank && grown !== blank) ratios.push(grown / amount);
+    }
+    const mean = ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length;
+    assert.ok(common > 110_000 && common < 116_800, `${column}: ${common} rows in both years`);
+    assert.ok(Math.abs(mean - growth) < 0.01, `${column}: grown by ${mean}`);
+    assert.ok(ratios.some((ratio) => ratio < 1) && ratios.some((ratio) => ratio > growth));
+  }
+});
+
+test("any number of rows is met exactly, and no facility or procedure is without one", () => {
+  for (const seed of [defaultSampleSeed, ...otherSeeds])
+    for (const rows of [1, 2, 37, 56, 57, 72, 73, 100, 1000, 12_345]) {
+      const snapshot = sample({ rows, seed });
+      const hint = `rows ${rows}, seed ${seed}`;
+      assert.equal(snapshot.counts.rows, rows, hint);
+      assert.equal(new Set(snapshot.rows.facility).size, snapshot.counts.facilities, hint);
+      assert.equal(new Set(snapshot.rows.procedure).size, snapshot.counts.procedures, hint);
+      assert.ok(snapshot.counts.pricedRows > 0, hint);
+      assert.equal(snapshot.counts.incompleteRows, 0, hint);
+    }
+});
+
+test("a number of rows that a snapshot can't have is refused", () => {
+  for (const rows of [0, -1, 1.5, Number.NaN, 50_000_001])
+    assert.throws(() => syntheticContent({ ...defaults, rows }), {
+      name: "DataError",
+      message: `rows: found ${rows}, expected a whole number from 1 to 50000000`,
+    });
+});
+
+test("rows and keys are in order and survive a file, at sizes with decimal and with other CCNs", () => {
+  for (const rows of [1, 73, defaultSampleRows, 380_000]) {
+    const snapshot = rows === defaultSampleRows ? full : sample({ rows });
+    const { ccn } = snapshot.facilities;
+    assert.ok(
+      ccn.every((key, i) => ccnPattern.test(key) && (i === 0 || ccn[i - 1] < key)),
+      `rows ${rows}`,
+    );
+    assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), `rows ${rows}`), snapshot);
+  }
+});
+
+test("nothing in a sample passes for real", () => {
+  const { ccn, name } = full.facilities;
+  assert.equal(ccn[0], "990001");
+  assert.equal(ccn[3099], "993100");
+  assert.ok(ccn.every((key) => key.startsWith("99")));
+  assert.ok(name.every((text) => text.endsWith(" (sample)")));
+  assert.deepEqual(full.provenance, {
+    dataYear: 2023,
+    revision: 1,
+    title: "Synthetic sample of Medicare outpatient hospital charges, 2023",
+    publisher: "Healthcare Charge Query Service (synthetic)",
+    sourceUrl: null,
+    sourceSha256: null,
+    released: null,
+    caveat:
+      "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
+      "CMS 2023. It says nothing about any real hospital and is not for decisions.",
+  });
+});
+
+const directory = sharedData("hospital_directory_dy23.csv");
+test("no facility has the name of a real hospital", {
+  skip: directory === undefined && "the list of real hospitals isn't here",
+}, () => {
+  const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}&]+/gu, " ");
+  const records: string[][] = parse(readFileSync(directory ?? "", "utf8"), { from_line: 2 });
+  const real = new Set(records.map(([, name]) => plain(name)));
+  assert.ok(real.size > 3000);
+  for (const seed of [defaultSampleSeed, ...otherSeeds]) {
+    const names = sample({ seed }).facilities.name.map((name) => name.slice(0, -" (sample)".length));
+    assert.deepEqual(
+      names.filter((name) => real.has(plain(name))),
+      [],
+      `seed ${seed}`,
+    );
+  }
+});
+
+test("names are shared, cities have several facilities, and both exercise an encoder", () => {
+  const { name, city, state } = full.facilities;
+  const citiesOf = new Map<string, Set<string>>();
+  name.forEach((text, i) => {
+    citiesOf.set(text, (citiesOf.get(text) ?? new Set()).add(`${city[i]}, ${state[i]}`));
+  });
+  assert.ok([...citiesOf.values()].some((cities) => cities.size > 1));
+  assert.ok(new Set(city.map((text, i) => `${text}, ${state[i]}`)).size < 3000);
+  for (const odd of ["'", "&", "St. ", "é", "ø"])
+    assert.ok(
+      name.some((text) => text.includes(odd)),
+      odd,
+    );
+});
+
+test("averages are near the published ones", () => {
+  pricedRows(full).forEach((rows, p) => {
+    if (rows.length < 500) return;
+    const figures = procedureFigures[p];
+    assert.equal(full.procedures.code[p], figures.code);
+    const charge = meanOf(full.rows.charge, rows) / 100 / figures.charge;
+    const allowed = meanOf(full.rows.allowed, rows) / 100 / figures.allowed;
+    assert.ok(charge > 0.9 && charge < 1.15, `${figures.code}: charge ${charge} of the published one`);
+    assert.ok(allowed > 0.95 && allowed < 1.05, `${figures.code}: allowed ${allowed} of the published one`);
+  });
+});
+
+test("a state's averages follow its factors", () => {
+  const perState = (amounts: Int32Array, published: "charge" | "allowed", state: string) => {
+    const rows = pricedRows(full)
+      .flat()
+      .filter((row) => full.facilities.state[full.rows.facility[row]] === state);
+    const ratios = rows.map(
+      (row) => amounts[row] / 100 / procedureFigures[full.rows.procedure[row]][published],
+    );
+    return ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length;
+  };
+  for (const { state, hospitals, chargeFactor, allowedFactor } of stateFigures) {
+    if (hospitals < 100) continue;
+    const charge = perState(full.rows.charge, "charge", state) / chargeFactor;
+    const allowed = perState(full.rows.allowed, "allowed", state) / allowedFactor;
+    assert.ok(charge > 0.85 && charge < 1.15, `${state}: charge ${charge} of its factor`);
+    assert.ok(allowed > 0.95 && allowed < 1.05, `${state}: allowed ${allowed} of its factor`);
+  }
+});
+
+test("amounts spread like real ones", () => {
+  const priced = pricedRows(full);
+  priced.forEach((rows, p) => {
+    if (rows.length < 1000) return;
+    const charges = rows.map((row) => full.rows.charge[row]);
+    const spread = Math.max(...charges) / Math.min(...charges);
+    assert.ok(spread > 15 && spread < 70, `${full.procedures.code[p]}: spread ${spread}`);
+  });
+  // The published file of 2024: charge 173 to 736,700, median 26,200; allowed 216 to 58,500, median 3,600.
+  const sorted = (amounts: Int32Array) =>
+    Float64Array.from(priced.flat(), (row) => amounts[row] / 100).sort();
+  const charges = sorted(full.rows.charge);
+  const allowed = sorted(full.rows.allowed);
+  const middle = charges.length / 2;
+  assert.ok(charges[0] > 100 && charges[0] < 1000, `least charge ${charges[0]}`);
+  assert.ok(charges[middle] > 20_000 && charges[middle] < 32_000, `median charge ${charges[middle]}`);
+  assert.ok(charges.at(-1)! > 500_000 && charges.at(-1)! < 1_000_000, `largest charge ${charges.at(-1)}`);
+  assert.ok(allowed[0] > 150 && allowed[0] < 500, `least allowed amount ${allowed[0]}`);
+  assert.ok(allowed[middle] > 3000 && allowed[middle] < 4200, `median allowed amount ${allowed[middle]}`);
+  assert.ok(allowed.at(-1)! > 40_000 && allowed.at(-1)! < 70_000, `largest allowed amount ${allowed.at(-1)}`);
+});
+
+test("amounts stay in range in the first and the last year there can be", () => {
+  for (const dataYear of [minDataYear, maxDataYear]) {
+    const { rows } = sample({ dataYear });
+    for (const column of [rows.charge, rows.allowed])
+      assert.ok(
+        column.every((amount) => amount === blank || (amount > 0 && amount < maxCents)),
+        `year ${dataYear}`,
+      );
+  }
+});
+
+let folder = "";
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "sample-"));
+  Store.open(join(folder, "state")).close();
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function command(...args: string[]) {
+  const file = join(import.meta.dirname, "../../datasets/sample.ts");
+  const env = { ...process.env, STATE_DIR: join(folder, "state") };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: "utf8", env });
+  return { status, stdout, stderr };
+}
+
+test("the command writes one revision after the other and prints the path alone", () => {
+  const out = join(folder, "new", "snapshots");
+  for (const revision of [1, 2]) {
+    const path = join(out, `2024.${revision}.parquet`);
+    assert.deepEqual(command("--out", out, "--year", "2024", "--rows", "1000", "--seed", "7"), {
+      status: 0,
+      stdout: `${path}\n`,
+      stderr: `synthetic sample 2024.${revision}: 1000 rows: 550 priced, 450 suppressed; 27 facilities, 72 procedures, seed 7\n`,
+    });
+    const written = decodeSnapshot(readFileSync(path), path);
+    assert.deepEqual(written, sample({ dataYear: 2024, revision, rows: 1000, seed: 7 }));
+  }
+  assert.deepEqual(readdirSync(out).sort(), ["2024.1.parquet", "2024.2.parquet"]);
+});
+
+test("the command makes the full sample unless told otherwise", () => {
+  const out = join(folder, "full");
+  assert.equal(command("--out", out, "--year", "2023").status, 0);
+  const path = join(out, "2023.1.parquet");
+  assert.equal(decodeSnapshot(readFileSync(path), path).sha256, full.sha256);
+});
+
+const usage = "expected sample -- --out DIR --year YYYY [--rows N] [--seed N]";
+const wrong: [args: string[], message: string][] = [
+  [["--year", "2023"], `command line: found no --out, ${usage}`],
+  [["--out", "OUT"], `command line: found no --year, ${usage}`],
+  [["--out", "OUT", "--year", "2023", "--row", "5"], `command line: found Unknown option '--row', ${usage}`],
+  [
+    ["--out", "OUT", "--year", "2023", "--rows", "5", "--rows", "6"],
+    "--rows: found it more than once, expected it once",
+  ],
+  [["--out", "OUT", "--year", "2023", "5"], `command line: found Unexpected argument '5', ${usage}`],
+  [["--out", "OUT", "--year"], `command line: found Option '--year <value>' argument missing, ${usage}`],
+  [["--out", "", "--year", "2023"], "--out: found nothing, expected a folder"],
+  [["--out", "OUT", "--year", "2015"], '--year: found "2015", expected a whole number from 2016 to 2099'],
+  [["--out", "OUT", "--year", "now"], '--year: found "now", expected a whole number from 2016 to 2099'],
+  [
+    ["--out", "OUT", "--year", "2023", "--rows", "0"],
+    '--rows: found "0", expected a whole number from 1 to 50000000',
+  ],
+  [
+    ["--out", "OUT", "--year", "2023", "--rows", "50000001"],
+    '--rows: found "50000001", expected a whole number from 1 to 50000000',
+  ],
+  [
+    ["--out", "OUT", "--year", "2023", "--rows", "1e3"],
+    '--rows: found "1e3", expected a whole number from 1 to 50000000',
+  ],
+  [
+    ["--out", "OUT", "--year", "2023", "--seed=-1"],
+    '--seed: found "-1", expected a whole number from 0 to 4294967295',
+  ],
+];
+
+test("a wrong command line is told in one line", () => {
+  for (const [args, message] of wrong)
+    assert.throws(() => parseOptions(args), { name: "DataError", message }, args.join(" "));
+});
+
+test("the command fails with that line, and nothing is written", () => {
+  const out = join(folder, "wrong");
+  assert.deepEqual(command("--out", out, "--year", "2015"), {
+    status: 1,
+    stdout: "",
+    stderr: '--year: found "2015", expected a whole number from 2016 to 2099\n',
+  });
+  assert.ok(!existsSync(out));
+});
+
+test("a folder that can't be one is one line of error", () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  assert.deepEqual(command("--out", file, "--year", "2023", "--rows", "1"), {
+    status: 1,
+    stdout: "",
+    stderr: `${file}: found a refusal to write (ENOTDIR), expected a folder that can be written\n`,
+  });
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RecordBatchStreamWriter, type Table, tableFromIPC } from "apache-arrow";
+import {
+  attachImage,
+  blank,
+  buildImage,
+  DataError,
+  imageFormatVersion,
+  imageTable,
+  SizeError,
+} from "../../engine/index.ts";
+import { randomSnapshot } from "../support/fixtures.ts";
+
+const rowsOf = (table: Table) => table.toArray().map((row) => row.toJSON());
+
+test("the Arrow table over an image has the snapshot's rows, without a copy of its amounts", () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const { facilities, procedures, rows } = snapshot;
+    const image = attachImage(buildImage(snapshot));
+    const table = imageTable(image);
+    const cents = (amount: number) => (amount === blank ? null : amount);
+    const expected = Array.from(rows.charge, (charge, i) => ({
+      ccn: facilities.ccn[rows.facility[i]],
+      facility: facilities.name[rows.facility[i]],
+      city: facilities.city[rows.facility[i]],
+      state: facilities.state[rows.facility[i]],
+      procedure_code: procedures.code[rows.procedure[i]],
+      procedure_name: procedures.name[rows.procedure[i]],
+      submitted_charge_cents: cents(charge),
+      medicare_allowed_cents: cents(rows.allowed[i]),
+    }));
+    assert.deepEqual(rowsOf(table), expected, `seed ${seed}`);
+    assert.equal(table.getChild("submitted_charge_cents")?.data[0].values.buffer, image.buffer);
+  }
+});
+
+test("the Arrow table goes out as an IPC stream whose columns are the image's own memory", async () => {
+  const snapshot = randomSnapshot(1, { facilities: 60, procedures: 6 });
+  const image = attachImage(buildImage(snapshot));
+  const table = imageTable(image);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of RecordBatchStreamWriter.writeAll(table)) chunks.push(chunk);
+  const stream = Buffer.concat(chunks);
+  assert.deepEqual(rowsOf(tableFromIPC(stream)), rowsOf(table));
+  const columns = ["facility", "procedure", "charge", "allowed"] as const;
+  for (const name of columns)
+    assert.ok(
+      chunks.some(
+        ({ buffer, byteOffset }) => buffer === image.buffer && byteOffset === image[name].byteOffset,
+      ),
+      name,
+    );
+});
+
+test("a buffer that is no image is refused", () => {
+  assert.throws(
+    () => attachImage(new SharedArrayBuffer(8)),
+    /^DataError: image: found 8 bytes, expected magic/,
+  );
+  assert.throws(() => attachImage(new SharedArrayBuffer(4096)), /^DataError: image: found magic 0, format 0/);
+});
+
+test("an image of another format, or whose first bytes are others, is refused", () => {
+  const [magic, format] = new Uint32Array(buildImage(randomSnapshot(1)), 0, 2);
+  assert.equal(format, imageFormatVersion);
+  for (const [word, found] of [
+    [0, `magic ${magic + 1}, format ${format}`],
+    [1, `magic ${magic}, format ${format + 1}`],
+  ] as const) {
+    const buffer = buildImage(randomSnapshot(1));
+    new Uint32Array(buffer, 0, 2)[word]++;
+    assert.throws(
+      () => attachImage(buffer),
+      new DataError("image", found, `magic ${magic}, format ${format}`),
+    );
+  }
+});
+
+test("an image as large as its limit is built, and one byte larger is refused before its memory is taken", () => {
+  const snapshot = randomSnapshot(1);
+  const { byteLength } = buildImage(snapshot);
+  const limits = { image: byteLength, heap: 2 ** 30 };
+  assert.equal(buildImage(snapshot, limits).byteLength, byteLength);
+  assert.throws(
+    () => buildImage(snapshot, { ...limits, image: byteLength - 1 }),
+    new SizeError("image of 2024.3", `${byteLength} bytes`, `at most ${byteLength - 1}`),
+  );
+});

@@ -1,0 +1,389 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytesSource, footerRange, parseFooter } from "../../engine/footer.ts";
+import { type PlainType, plainInt32, plainText, readColumn } from "../../engine/pages.ts";
+import { ThriftReader } from "../../engine/thrift.ts";
+import {
+  dictionaryPage,
+  encoded,
+  type Field,
+  i32,
+  i64,
+  lengthOf,
+  listed,
+  type PageSpec,
+  page,
+  pageBytes,
+  run,
+  structure,
+  text,
+  varint,
+  within,
+} from "../support/parquet-file.ts";
+
+/** What the reader of Parquet takes, up to its bounds, and how it refuses what lies beyond them. */
+
+interface Chunk {
+  pages: PageSpec[];
+  rows: number;
+  isOptional?: boolean;
+  codec?: string;
+  /** As the footer has them. */
+  values?: number;
+  lessDecoded?: number;
+  cut?: number;
+}
+
+function read<Value>(chunk: Chunk, type: PlainType<Value>): (Value | null)[] {
+  const { pages, rows, isOptional = false, codec = "ZSTD", values = rows } = chunk;
+  const bytes = Uint8Array.from(pages.flatMap(pageBytes)).subarray(0, -(chunk.cut ?? 0) || undefined);
+  const headers = pages.flatMap(pageBytes).length - pages.reduce((sum, each) => sum + each.bytes.length, 0);
+  const decoded = headers + pages.reduce((sum, each) => sum + each.decodedLength, 0);
+  const decodedLength = decoded - (chunk.lessDecoded ?? 0);
+  const place = { codec, values, start: 0, length: bytes.length, decodedLength };
+  const column = readColumn(bytesSource(bytes), place, rows, isOptional, type);
+  return Array.from(column.codes, (code) => (code < 0 ? null : column.values[code]));
+}
+
+/** Levels of an optional column: one run of each of its bits. */
+const levels = (...bits: number[]) => {
+  const runs = bits.flatMap((bit) => run(1, bit));
+  return [...lengthOf(runs.length), ...runs];
+};
+const plainTexts = (...values: string[]) =>
+  values.flatMap((value) => [...lengthOf(Buffer.byteLength(value)), ...Buffer.from(value)]);
+const uncompressed = (spec: PageSpec, bytes: number[]): PageSpec => ({
+  ...spec,
+  bytes: Uint8Array.from(bytes),
+  decodedLength: bytes.length,
+});
+const numbers = (...values: number[]) => page(values.flatMap(lengthOf), values.length, 0);
+const coded = (values: number, ...bytes: number[]) => page(bytes, values, 8);
+const letters = dictionaryPage(["a", "b", "c"]);
+
+test("values are read from plain pages, from dictionaries, and from one after the other", () => {
+  assert.deepEqual(read({ pages: [numbers(7, 7, 9), numbers(2)], rows: 4 }, plainInt32), [7, 7, 9, 2]);
+  assert.deepEqual(read({ pages: [letters, coded(3, 2, ...run(2, 2), ...run(1, 0))], rows: 3 }, plainText), [
+    "c",
+    "c",
+    "a",
+  ]);
+  // A dictionary that grew too large, and plain values from there on, equal ones to its last one too.
+  const grown = [letters, coded(1, 2, ...run(1, 1)), page(plainTexts("c", "c", "é"), 3, 0)];
+  assert.deepEqual(read({ pages: grown, rows: 4 }, plainText), ["b", "c", "c", "é"]);
+});
+
+test("absent values have a level of 0 and no place among the others", () => {
+  const bytes = [...levels(1, 0, 1, 0), ...lengthOf(5), ...lengthOf(6)];
+  assert.deepEqual(read({ pages: [page(bytes, 4, 0)], rows: 4, isOptional: true }, plainInt32), [
+    5,
+    null,
+    6,
+    null,
+  ]);
+  const none = page(levels(0, 0), 2, 8);
+  assert.deepEqual(read({ pages: [letters, none], rows: 2, isOptional: true }, plainText), [null, null]);
+});
+
+test("packed numbers of any width up to 24 bits are read wherever they start", () => {
+  for (let width = 1; width <= 24; width++) {
+    const entries = Array.from({ length: Math.min(2 ** width, 4096) }, (_, i) => i);
+    const values = Array.from({ length: 21 }, (_, i) => entries.length - 1 - ((i * 37) % entries.length));
+    const bits = values.flatMap((value) => Array.from({ length: width }, (_, bit) => (value >> bit) & 1));
+    const packed = Array.from({ length: 3 * width }, (_, i) =>
+      bits.slice(8 * i, 8 * i + 8).reduce((byte, bit, at) => byte + bit * 2 ** at, 0),
+    );
+    const pages = [
+      { ...numbers(...entries), dictionary: true },
+      // Three groups of eight, of which 21 are wanted; then a run.
+      coded(21, width, ...varint(2 * 3 + 1), ...packed),
+      coded(9, width, 3, ...packed.slice(0, width), ...varint(2), ...lengthOf(0)),
+    ];
+    const expected = [...values, ...values.slice(0, 8), 0];
+    assert.deepEqual(read({ pages, rows: 30 }, plainInt32), expected, `${width} bits`);
+  }
+});
+
+const zeros = (length: number) => new Uint8Array(length);
+const one = numbers(1);
+const cases: [name: string, chunk: Chunk, type: PlainType<unknown>, message: string | RegExp][] = [
+  ["other values than rows", { pages: [one], rows: 1, values: 2 }, plainInt32, "2 values in 1 rows"],
+  ["fewer values than rows", { pages: [one], rows: 2 }, plainInt32, "1 values in 2 rows"],
+  ["more values than rows", { pages: [one, one], rows: 1 }, plainInt32, "more than 1 values"],
+  ["a page cut off", { pages: [one], rows: 1, cut: 1 }, plainInt32, "a page larger than its chunk"],
+  ["a page header cut off", { pages: [one], rows: 1, cut: 17 }, plainInt32, "an early end"],
+  [
+    "more bytes than the footer says",
+    { pages: [one], rows: 1, lessDecoded: 1 },
+    plainInt32,
+    "a page larger than its chunk",
+  ],
+  [
+    "fewer bytes than its header says",
+    { pages: [{ ...one, decodedLength: 5 }], rows: 1 },
+    plainInt32,
+    "a page of 4 bytes, not 5",
+  ],
+  [
+    "more bytes than its header says",
+    { pages: [{ ...one, decodedLength: 3 }], rows: 1 },
+    plainInt32,
+    /larger than 3 bytes/,
+  ],
+  [
+    "more bytes than its header says, uncompressed",
+    { pages: [{ ...uncompressed(one, lengthOf(1)), decodedLength: 3 }], rows: 1, codec: "UNCOMPRESSED" },
+    plainInt32,
+    "a page of 4 bytes, not 3",
+  ],
+  ["an unknown type", { pages: [{ ...one, type: 1 }], rows: 1 }, plainInt32, "a page of type INDEX_PAGE"],
+  ["a newer type", { pages: [{ ...one, type: 3 }], rows: 1 }, plainInt32, "a page of type DATA_PAGE_V2"],
+  [
+    "levels that are packed",
+    { pages: [{ ...one, levelEncoding: 4 }], rows: 1 },
+    plainInt32,
+    "levels that aren't RLE",
+  ],
+  [
+    "values in another encoding",
+    { pages: [{ ...one, encoding: 5 }], rows: 1 },
+    plainInt32,
+    "encoding DELTA_BINARY_PACKED",
+  ],
+  [
+    "values in an unknown encoding",
+    { pages: [{ ...one, encoding: 99 }], rows: 1 },
+    plainInt32,
+    "encoding unknown",
+  ],
+  ["fewer bytes than values", { pages: [page(zeros(7), 2, 0)], rows: 2 }, plainInt32, "2 values in 7 bytes"],
+  ["fewer bytes than texts", { pages: [page(zeros(7), 2, 0)], rows: 2 }, plainText, "2 values in 7 bytes"],
+  [
+    "a text beyond it",
+    { pages: [page([...lengthOf(2), 65], 1, 0)], rows: 1 },
+    plainText,
+    "a text beyond its page",
+  ],
+  [
+    "bytes that are no text",
+    { pages: [page([...lengthOf(1), 0xff], 1, 0)], rows: 1 },
+    plainText,
+    /not valid/,
+  ],
+  [
+    "a second dictionary",
+    { pages: [letters, letters, coded(1, 2, ...run(1, 0))], rows: 1 },
+    plainText,
+    "a second dictionary",
+  ],
+  [
+    "a dictionary after values",
+    { pages: [page(plainTexts("a"), 1, 0), letters], rows: 1 },
+    plainText,
+    "a second dictionary",
+  ],
+  [
+    "a value beyond the dictionary",
+    { pages: [letters, coded(1, 2, ...run(1, 3))], rows: 1 },
+    plainText,
+    "a value beyond the dictionary",
+  ],
+  [
+    "a coded value without a dictionary",
+    { pages: [coded(1, 2, ...run(1, 0))], rows: 1 },
+    plainText,
+    "a value beyond the dictionary",
+  ],
+  [
+    "numbers of 25 bits",
+    { pages: [letters, coded(1, 25, ...run(1, 0), 0, 0, 0)], rows: 1 },
+    plainText,
+    "numbers of 25 bits",
+  ],
+  [
+    "a number wider than it says",
+    { pages: [letters, coded(1, 2, ...run(1, 4))], rows: 1 },
+    plainText,
+    "a number of more than 2 bits",
+  ],
+  [
+    "a run without a value",
+    { pages: [letters, coded(1, 2, 2)], rows: 1 },
+    plainText,
+    "an early end of a page",
+  ],
+  [
+    "fewer numbers than values",
+    { pages: [letters, coded(3, 2, ...run(2, 0))], rows: 3 },
+    plainText,
+    "an early end of a page",
+  ],
+  [
+    "fewer packed numbers than values",
+    { pages: [letters, coded(8, 2, 3, 0)], rows: 8 },
+    plainText,
+    "an early end of a page",
+  ],
+  [
+    "a run that doesn't end",
+    { pages: [letters, coded(1, 2, ...Array(6).fill(0x80), 1, 0)], rows: 1 },
+    plainText,
+    "a run that doesn't end",
+  ],
+  [
+    "levels beyond it",
+    { pages: [page([...lengthOf(3), 2, 1], 1, 0)], rows: 1, isOptional: true },
+    plainInt32,
+    "levels beyond their page",
+  ],
+  [
+    "fewer bytes than its levels promise",
+    { pages: [page([...levels(1, 1), ...lengthOf(5)], 2, 0)], rows: 2, isOptional: true },
+    plainInt32,
+    "2 values in 12 bytes",
+  ],
+];
+
+for (const [name, chunk, type, message] of cases)
+  test(`a column with a page of ${name} is refused`, () => {
+    assert.throws(() => read(chunk, type), typeof message === "string" ? { message } : message);
+  });
+
+test("numbers of 24 bits, and a run as long as five bytes can say, are read", () => {
+  assert.deepEqual(read({ pages: [letters, coded(1, 24, ...run(1, 1), 0, 0)], rows: 1 }, plainText), ["b"]);
+  const long = [0xfe, 0xff, 0xff, 0xff, 0x0f, 2];
+  assert.deepEqual(read({ pages: [letters, coded(2, 2, ...long)], rows: 2 }, plainText), ["c", "c"]);
+});
+
+test("a page is decompressed with a window of up to 8 MiB, and not with a larger one", () => {
+  const frame = (windowLog: number) => {
+    // A frame of one block, a byte repeated four times, that asks for a window.
+    const bytes = Buffer.alloc(10);
+    bytes.writeUInt32LE(0xfd2fb528);
+    bytes[5] = (windowLog - 10) << 3;
+    bytes.writeUInt32LE(1 | (1 << 1) | (4 << 3), 6);
+    return bytes;
+  };
+  const chunk = (windowLog: number) => ({ pages: [{ ...one, bytes: frame(windowLog) }], rows: 1 });
+  assert.deepEqual(read(chunk(23), plainInt32), [0]);
+  assert.throws(() => read(chunk(24), plainInt32), /window|memory/i);
+});
+
+/** A footer of one column of one chunk, 100 bytes from 4 on, with parts of it changed. */
+interface FooterParts {
+  root?: Field[];
+  column?: Field[];
+  chunk?: Field[];
+  data?: Field[];
+  group?: Field[];
+  chunks?: number[][];
+}
+
+const data: Field[] = [i32(4, 6), i64(5, 3), i64(6, 200), i64(7, 100), i64(9, 4)];
+function footerOf(parts: FooterParts): Uint8Array {
+  const { root = [text(4, "schema"), i32(5, 1)], column = [i32(1, 6), i32(3, 0), text(4, "ccn")] } = parts;
+  const { chunk = [within(3, ...(parts.data ?? data))] } = parts;
+  const { chunks = [structure(...chunk)] } = parts;
+  const { group = [listed(1, 12, chunks), i64(2, 100), i64(3, 3)] } = parts;
+  return Uint8Array.from(
+    structure(
+      listed(2, 12, [structure(...root), structure(...column)]),
+      i64(3, 3),
+      listed(4, 12, [structure(...group)]),
+      listed(5, 12, [structure(text(1, "key"), text(2, "value"))]),
+    ),
+  );
+}
+const parse = (parts: FooterParts) => parseFooter(footerOf(parts), 104);
+const withData = (...changed: Field[]): FooterParts => ({
+  data: [...data.filter(([id]) => changed.every(([other]) => other !== id)), ...changed].sort(
+    ([a], [b]) => a - b,
+  ),
+});
+
+test("a footer's columns, row groups and metadata are read", () => {
+  const chunk = { codec: "ZSTD", values: 3, start: 4, length: 100, decodedLength: 200 };
+  const footer = {
+    rows: 3,
+    columns: [{ name: "ccn", type: "BYTE_ARRAY", isOptional: false }],
+    groups: [{ rows: 3, chunks: [chunk] }],
+    metadata: new Map([["key", "value"]]),
+  };
+  assert.deepEqual(parse({}), footer);
+  const start = (parts: FooterParts) => parse(parts).groups[0].chunks[0].start;
+  assert.equal(start(withData(i64(7, 90), i64(9, 14))), 14);
+  assert.equal(start(withData(i64(7, 90), i64(9, 14), i64(11, 6))), 6, "a dictionary before the pages");
+  assert.equal(start(withData(i64(7, 90), i64(9, 14), i64(11, 0))), 14, "0 for no dictionary");
+  const optional = parse({ column: [i32(1, 99), i32(3, 1), text(4, "ccn")] });
+  assert.deepEqual(optional.columns, [{ name: "ccn", type: "unknown", isOptional: true }]);
+});
+
+const footers: [name: string, parts: FooterParts, message: string][] = [
+  ["more columns than the root says", { root: [text(4, "schema"), i32(5, 0)] }, "nested columns"],
+  ["a column of columns", { column: [i32(1, 6), i32(3, 0), text(4, "ccn"), i32(5, 1)] }, "nested columns"],
+  ["a column without a name", { column: [i32(1, 6), i32(3, 0)] }, "nested columns"],
+  ["a repeated column", { column: [i32(1, 6), i32(3, 2), text(4, "ccn")] }, "a repeated column"],
+  ["a column that isn't said to be required", { column: [i32(1, 6), text(4, "ccn")] }, "a repeated column"],
+  ["a row group without chunks", { chunks: [] }, "0 chunks of 1 columns"],
+  ["a chunk in another file", { chunk: [text(1, "other"), within(3, ...data)] }, "a chunk in another file"],
+  ["a chunk before the pages", withData(i64(9, 3)), "a chunk outside the file"],
+  ["a dictionary before the pages", withData(i64(11, 3)), "a chunk outside the file"],
+  ["a chunk beyond the pages", withData(i64(7, 101)), "a chunk outside the file"],
+  ["a negative length", withData([7, 6, [1]]), "a count is missing"],
+  [
+    "a row group without rows",
+    { group: [listed(1, 12, [structure(within(3, ...data))])] },
+    "a count is missing",
+  ],
+];
+
+for (const [name, parts, message] of footers)
+  test(`a footer with ${name} is refused`, () => {
+    assert.throws(() => parse(parts), { message });
+  });
+
+test("a footer may be as large as the file, and 256 KiB, and no larger", () => {
+  const head = Buffer.from("PAR1");
+  const tail = (length: number) => Buffer.from([...lengthOf(length), ...head]);
+  const range = (size: number, length: number) => footerRange(size, head, tail(length));
+  const [most, tooMany] = [2 ** 18, 2 ** 18 + 1];
+  assert.deepEqual(range(12, 0), { start: 4, length: 0 });
+  assert.deepEqual(range(112, 100), { start: 4, length: 100 });
+  assert.throws(() => range(112, 101), { message: "a footer of 101 bytes" });
+  assert.deepEqual(range(2 ** 20, most), { start: 2 ** 20 - 8 - most, length: most });
+  assert.throws(() => range(2 ** 20, tooMany), { message: `a footer of ${tooMany} bytes` });
+  assert.throws(() => range(11, 0), { message: "no PAR1 at both ends" });
+});
+
+test("Thrift's values are read up to the largest that a number holds", () => {
+  const first = (...bytes: number[]) => new ThriftReader(Uint8Array.from(bytes)).struct().get(1);
+  const field = (type: number, ...bytes: number[]) => first(16 + type, ...bytes, 0);
+  assert.deepEqual([field(1), field(2)], [true, false]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((coded) => field(5, coded)),
+    [0, -1, 1, -2, 2],
+  );
+  assert.equal(field(6, ...varint(2 ** 53 - 2)), 2 ** 52 - 1);
+  assert.throws(() => field(6, ...varint(2 ** 53)), { message: "a number beyond 2^53" });
+  assert.equal(field(7, ...zeros(8)), 0);
+  assert.equal(field(8, ...encoded("naïve")), "naïve");
+  assert.deepEqual(field(9, 0x35, 2, 4, 6), [1, 2, 3]);
+  assert.deepEqual(field(9, 0xf5, 16, ...Array(16).fill(2)), Array(16).fill(1));
+  for (const byte of [1, 2, 3]) assert.deepEqual(field(9, 0x20 + byte, 7, 8), [7, 8]);
+  assert.throws(() => field(9, 0x35, 2), { message: "a list of 3" });
+  // An id of its own, where it is more than 15 above the last one.
+  assert.deepEqual(
+    new ThriftReader(Uint8Array.of(0x15, 2, 0x05, 40, 4, 0x15, 6, 0)).struct(),
+    new Map([
+      [1, 1],
+      [20, 2],
+      [21, 3],
+    ]),
+  );
+  const nested = (depth: number) => [...Array(depth).fill(0x1c), ...Array(depth).fill(0)];
+  assert.ok(first(...nested(16), 0));
+  assert.throws(() => first(...nested(17), 0), { message: "structures too deep" });
+  const reader = new ThriftReader(Uint8Array.of(9, 9, 0x15, 2, 0, 9), 2);
+  reader.struct();
+  assert.equal(reader.at, 5);
+});

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { importFile } from "../../datasets/import.ts";
+import {
+  attachImage,
+  buildImage,
+  decodeSnapshot,
+  encodePrices,
+  encodeSnapshot,
+  findGroup,
+  maxCents,
+} from "../../engine/index.ts";
+import { percentile, ratioInHundredths } from "../../engine/statistics.ts";
+import { plainImport } from "../support/cms-files.ts";
+import {
+  answer,
+  compared,
+  comparePrices,
+  everyRow,
+  imageOf,
+  scopes,
+  textOfBody,
+} from "../support/compared-prices.ts";
+import {
+  oddTexts,
+  randomSnapshot,
+  type ShortRow,
+  seededRandom,
+  sharedData,
+  snapshotOf,
+} from "../support/fixtures.ts";
+import { groupKey, naivePrices, type PricesBody } from "../support/oracle.ts";
+
+/** Every number of a JSON text, as it is written. */
+function numbersIn(json: string): string[] {
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").match(/-?[0-9][0-9.eE+-]*/g) ?? [];
+}
+
+/** The summary and the data for one procedure at hospitals 000001, 000002, … with these charges. */
+function listOf(charges: number[], allowed: number[] = charges): PricesBody {
+  const rows = charges.map(
+    (charge, i): ShortRow => [String(i + 1).padStart(6, "0"), "CA", "5072", charge, allowed[i]],
+  );
+  const body = answer(imageOf(snapshotOf(rows)), "5072", null);
+  assert.ok(body);
+  return body;
+}
+
+test("every list of 12 random snapshots is what both oracles compute", async (t) => {
+  const total = { asked: 0, lists: 0, rows: 0 };
+  for (let seed = 1; seed <= 12; seed++) {
+    const { asked, lists, rows } = await comparePrices(randomSnapshot(seed), `seed ${seed}`);
+    total.asked += asked;
+    total.lists += lists;
+    total.rows += rows;
+  }
+  t.diagnostic(compared(total));
+});
+
+const excerpt = "prov_svc_dy23_subset.csv";
+test("every list of the real excerpt is what both oracles compute", async (t) => {
+  const file = sharedData(excerpt);
+  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
+  const out = mkdtempSync(path.join(tmpdir(), "prices-import-"));
+  try {
+    const imported = await importFile(plainImport(file, out), []);
+    const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
+    assert.equal(snapshot.counts.rows, 2130);
+    t.diagnostic(compared(await comparePrices(snapshot, excerpt)));
+  } finally {
+    rmSync(out, { recursive: true });
+  }
+});
+
+test("a limit cuts the rows and changes nothing else, whatever it is", () => {
+  for (let seed = 101; seed <= 140; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const image = imageOf(snapshot);
+    const random = seededRandom(seed);
+    for (const code of snapshot.procedures.code) {
+      const size = naivePrices(snapshot, code, null, everyRow)?.data.length ?? 0;
+      for (const limit of [1, 2, 25, 50, size - 1, size, size + 1, 1 + random.int(50)]) {
+        if (limit < 1) continue;
+        const expected = naivePrices(snapshot, code, null, limit);
+        assert.deepEqual(answer(image, code, null, limit), expected, `seed ${seed}, ${code}, limit ${limit}`);
+      }
+    }
+  }
+});
+
+test("numbers are written without exponent, sign or a third decimal", () => {
+  for (let seed = 201; seed <= 230; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const image = imageOf(snapshot);
+    for (const code of snapshot.procedures.code) {
+      const group = findGroup(image, code, null);
+      if (group === -1) continue;
+      for (const number of numbersIn(textOfBody(image, group, everyRow)))
+        assert.match(number, /^(0|[1-9][0-9]*)(\.[0-9]{1,2})?$/, `seed ${seed}, ${code}`);
+    }
+  }
+});
+
+test("rows of a snapshot file answer as the rows it was written from", () => {
+  const snapshot = randomSnapshot(301, { facilities: 40, procedures: 8, states: 4 });
+  const image = imageOf(snapshot);
+  const again = imageOf(decodeSnapshot(encodeSnapshot(snapshot), "again.parquet"));
+  for (const code of snapshot.procedures.code)
+    for (const state of scopes)
+      assert.deepEqual(answer(again, code, state), answer(image, code, state), groupKey(code, state));
+});
+
+test("an image attached twice, and asked twice, gives the same bytes", () => {
+  const snapshot = randomSnapshot(302, { facilities: 30, procedures: 5, states: 2 });
+  const buffer = buildImage(snapshot);
+  const [one, two] = [attachImage(buffer), attachImage(buffer)];
+  for (const code of snapshot.procedures.code) {
+    const group = findGroup(one, code, null);
+    assert.equal(findGroup(two, code, null), group);
+    if (group === -1) continue;
+    const bytes = encodePrices(one, group, 25);
+    assert.deepEqual(encodePrices(two, group, 25), bytes);
+    assert.deepEqual(encodePrices(one, group, 25), bytes);
+  }
+});
+
+test("the same snapshot builds the same image", () => {
+  const [one, two] = [buildImage(randomSnapshot(303)), buildImage(randomSnapshot(303))];
+  assert.deepEqual(new Uint8Array(one), new Uint8Array(two));
+});
+
+test("equal charges are ordered by CCN, which is text", () => {
+  const image = imageOf(
+    snapshotOf([
+      ["10000A", "CA", "5072", 10, 5],
+      ["100000", "NV", "5072", 10, 5],
+      ["010000", "CA", "5072", 10, 5],
+      ["10000a", "CA", "5072", 10, 5],
+      ["999999", "CA", "5072", 9.99, 5],
+      ["000001", "CA", "5072", 10.01, 5],
+    ]),
+  );
+  const ccns = (state: string | null) => answer(image, "5072", state)?.data.map((row) => row.ccn);
+  assert.deepEqual(ccns(null), ["999999", "010000", "100000", "10000A", "10000a", "000001"]);
+  assert.deepEqual(ccns("CA"), ["999999", "010000", "10000A", "10000a", "000001"]);
+  assert.deepEqual(ccns("NV"), ["100000"]);
+});
+
+test("one row is its own median, percentiles, lowest and highest", () => {
+  assert.deepEqual(listOf([1234.5], [900.07]).summary, {
+    facilities: 1,
+    median_charge: 1234.5,
+    min_charge: 1234.5,
+    max_charge: 1234.5,
+    spread: 1,
+    p10_charge: 1234.5,
+    p25_charge: 1234.5,
+    p75_charge: 1234.5,
+    p90_charge: 1234.5,
+    median_allowed: 900.07,
+  });
+});
+
+test("an odd group's median is its middle, an even one's the mean of the two middle values", () => {
+  assert.equal(listOf([30, 10, 20]).summary.median_charge, 20);
+  assert.equal(listOf([40, 10, 30, 20]).summary.median_charge, 25);
+  assert.equal(listOf([1, 2, 3], [9, 1, 5]).summary.median_allowed, 5);
+  assert.equal(listOf([1, 2, 3, 4], [8, 1, 4, 2]).summary.median_allowed, 3);
+});
+
+test("percentiles interpolate between closest ranks", () => {
+  const { summary } = listOf([10, 20, 30, 40, 50]);
+  assert.deepEqual(
+    [summary.p10_charge, summary.p25_charge, summary.median_charge, summary.p75_charge, summary.p90_charge],
+    [14, 20, 30, 40, 46],
+  );
+  const eleven = listOf([0.01, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).summary;
+  assert.deepEqual([eleven.p10_charge, eleven.p25_charge, eleven.p90_charge], [1, 2.5, 9]);
+});
+
+test("half a cent is rounded up, and less is rounded down", () => {
+  assert.equal(listOf([1, 1.01]).summary.median_charge, 1.01, "median 1.005");
+  assert.equal(listOf([1, 1], [2.67, 2.68]).summary.median_allowed, 2.68, "median allowed 2.675");
+  assert.equal(listOf([1, 1.05]).summary.p10_charge, 1.01, "p10 1.005");
+  assert.equal(listOf([1, 1.05]).summary.p90_charge, 1.05, "p90 1.045");
+  assert.equal(listOf([1, 1.01, 2]).summary.p25_charge, 1.01, "p25 1.005");
+  assert.equal(listOf([1, 1.01, 2]).summary.p75_charge, 1.51, "p75 1.505");
+  assert.equal(listOf([1, 1.04]).summary.p10_charge, 1, "p10 1.004");
+  assert.equal(listOf([1, 1.01]).summary.p75_charge, 1.01, "p75 1.0075");
+  assert.equal(listOf([1, 1.01]).summary.p25_charge, 1, "p25 1.0025");
+  assert.equal(listOf([(maxCents - 1) / 100, maxCents / 100]).summary.median_charge, maxCents / 100);
+});
+
+test("the spread is the highest over the lowest charge, half a hundredth rounded up", () => {
+  const spread = (lowest: number, highest: number) => listOf([lowest, highest]).summary.spread;
+  assert.equal(spread(10, 10), 1);
+  assert.equal(spread(2, 2.01), 1.01, "1.005");
+  assert.equal(spread(200, 200.99), 1, "1.00495");
+  assert.equal(spread(0.08, 0.09), 1.13, "1.125");
+  assert.equal(spread(3, 10), 3.33);
+  assert.equal(spread(3, 20), 6.67);
+  assert.equal(spread(0.01, maxCents / 100), maxCents);
+});
+
+test("an allowed amount above the charge is kept", () => {
+  const [row] = listOf([100], [250.25]).data;
+  assert.deepEqual([row.submitted_charge, row.medicare_allowed], [100, 250.25]);
+});
+
+test("only rows with both amounts above zero match and count", () => {
+  const image = imageOf(
+    snapshotOf([
+      ["050001", "CA", "5072", null, null],
+      ["050002", "CA", "5072", 50, null],
+      ["050003", "CA", "5072", null, 60],
+      ["050004", "CA", "5072", 0, 70],
+      ["050005", "CA", "5072", 80, 0],
+      ["050006", "CA", "5072", 90.1, 80.2],
+      ["050007", "NV", "5072", null, null],
+      ["050006", "CA", "5073", 1, null],
+      ["050001", "CA", "5074", null, null],
+    ]),
+  );
+  const body = answer(image, "5072", null);
+  assert.deepEqual(
+    body?.data.map((row) => [row.ccn, row.submitted_charge, row.medicare_allowed]),
+    [["050006", 90.1, 80.2]],
+  );
+  assert.equal(body?.summary.facilities, 1);
+  assert.deepEqual(answer(image, "5072", "CA")?.data, body?.data);
+  for (const [code, state] of [
+    ["5072", "NV"],
+    ["5073", null],
+    ["5073", "CA"],
+    ["5074", null],
+    ["5074", "CA"],
+  ] as const)
+    assert.equal(findGroup(image, code, state), -1, groupKey(code, state));
+});
+
+test("a snapshot without any priced row has no list at all", () => {
+  const image = imageOf(snapshotOf([["050001", "CA", "5072", null, null]]));
+  for (const state of scopes) assert.equal(findGroup(image, "5072", state), -1);
+});
+
+test("an unknown procedure or state has no list", () => {
+  const image = imageOf(snapshotOf([["050001", "CA", "5072", 1, 1]]));
+  for (const code of [
+    "5071",
+    "5073",
+    "0000",
+    "9999",
+    "507",
+    "50722",
+    " 5072",
+    "",
+    "__proto__",
+    "constructor",
+  ])
+    assert.equal(findGroup(image, code, null), -1, code);
+  for (const state of ["NV", "WY", "AK", "ZZ", "", "ca", "CAL", "__proto__", "constructor", "national"])
+    assert.equal(findGroup(image, "5072", state), -1, state);
+  assert.notEqual(findGroup(image, "5072", "CA"), -1);
+});
+
+test("the scope is national or the code of the state", () => {
+  const image = imageOf(snapshotOf([["050001", "PR", "5072", 1, 1]]));
+  assert.equal(answer(image, "5072", null)?.scope.state, "national");
+  assert.equal(answer(image, "5072", "PR")?.scope.state, "PR");
+});
+
+test("odd names come out as they went in", () => {
+  const rows = oddTexts.map(
+    (name, i): ShortRow => [String(i).padStart(6, "0"), "CA", "5072", 1 + i, 1, name],
+  );
+  const body = answer(imageOf(snapshotOf(rows)), "5072", "CA");
+  assert.deepEqual(
+    body?.data.map((row) => row.facility),
+    oddTexts,
+  );
+});
+
+test("a body is one JSON text that starts and ends with its braces", () => {
+  const image = imageOf(snapshotOf([["050001", "CA", "5072", 1234.5, 0.1]]));
+  const text = textOfBody(image, findGroup(image, "5072", null), 25);
+  assert.match(text, /^\{.*\}$/);
+  assert.match(text, /"submitted_charge":1234\.5\b/);
+  assert.match(text, /"medicare_allowed":0\.10?\b/);
+});
+
+test("percentiles and ratios are rounded half up, by the last digit", () => {
+  const between = (percent: number) => percentile((rank) => rank, 2, percent);
+  assert.deepEqual([0, 49, 50, 99, 100].map(between), [0, 0, 1, 1, 1]);
+  const ratios = [
+    [1, 1],
+    [1004, 1000],
+    [1005, 1000],
+    [1995, 1000],
+    [2 ** 31 - 1, 1],
+  ].map(([max, min]) => ratioInHundredths(max, min));
+  assert.deepEqual(ratios, [100, 100, 101, 200, 214_748_364_700]);
+});

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { type DocumentKind, type Image, sealSnapshot, search } from "../../engine/index.ts";
+import { randomSnapshot } from "../support/fixtures.ts";
+import { assertInOrder, everything, find, imageOf, named } from "../support/relevance.ts";
+
+/** Searches for anything at all. */
+
+const seed = 20_260_401;
+
+describe("any text", () => {
+  test("what has no word in it, or one that nothing has, matches nothing", () => {
+    const image = named("Grace Hospital");
+    for (const query of ["!!!", " ", "-", "…", "()", "'", "\u0301", "\u200b", "🏥", "xylophone", "???  ***"])
+      assert.deepEqual(find(image, query), [], JSON.stringify(query));
+  });
+
+  const query = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc.string({ unit: "grapheme", maxLength: 100 }),
+    fc.string({ unit: fc.constantFrom(..."aeinorst &.-'é0123456789"), maxLength: 200 }),
+    fc.array(fc.nat(0xffff), { maxLength: 200 }).map((units) => String.fromCharCode(...units)),
+  );
+
+  test("200 characters of anything at all never throw, and what is found is in order", () => {
+    const images = [
+      randomSnapshot(7, { facilities: 200, procedures: 40, density: 0.2 }),
+      randomSnapshot(8),
+    ].map(imageOf);
+    const property = fc.property(
+      query,
+      fc.constantFrom<DocumentKind>("facility", "procedure"),
+      (text, kind) => {
+        for (const image of images) assertInOrder(find(image, text, kind), text);
+      },
+    );
+    fc.assert(property, { seed, numRuns: 1500 });
+  });
+
+  test("several words find what each of them finds, whatever was searched before", () => {
+    const images = [1, 2].map((seed) =>
+      imageOf(sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed }))),
+    );
+    const words = [
+      ...["general", "hospitl", "med", "center", "saint", "regional", "memrial", "willow", "health", "o"],
+      ...["ca", "texas", "ny", "level", "imaging", "without", "x-ray", "5072", "990901", "zzzzz"],
+    ];
+    const kinds: DocumentKind[] = ["facility", "procedure"];
+    const found = (image: Image, kind: DocumentKind, text: string) =>
+      [...search(image, kind, text, 0, everything).documents].sort((a, b) => a - b);
+    let several = 0;
+    const property = fc.property(
+      fc.constantFrom(...images),
+      fc.constantFrom(...kinds),
+      fc.uniqueArray(fc.constantFrom(...words), { minLength: 2, maxLength: 4 }),
+      (image, kind, chosen) => {
+        const together = found(image, kind, chosen.join(" "));
+        const apart = chosen.map((word) => new Set(found(image, kind, word)));
+        const expected = [...apart[0]].filter((document) => apart.every((set) => set.has(document)));
+        assert.deepEqual(together, expected, chosen.join(" "));
+        if (together.length > 1) several++;
+      },
+    );
+    fc.assert(property, { seed, numRuns: 1000 });
+    assert.ok(several > 30, `${several} found more than one`);
+  });
+
+  test("one letter over and over, and as many words as fit", () => {
+    const image = imageOf(randomSnapshot(9, { facilities: 300, procedures: 20 }));
+    for (const text of [
+      "a".repeat(200),
+      "a ".repeat(100),
+      "é".repeat(200),
+      "&".repeat(200),
+      "st ".repeat(66),
+      "hos ".repeat(50),
+    ])
+      assertInOrder(find(image, text), text);
+  });
+
+  test("a page is a slice of the whole", () => {
+    const image = imageOf(randomSnapshot(10, { facilities: 300, procedures: 20 }));
+    const whole = search(image, "facility", "hospital", 0, everything);
+    assert.ok(whole.total > 50);
+    const property = fc.property(
+      fc.nat(whole.total + 20),
+      fc.integer({ min: 1, max: 50 }),
+      (offset, limit) => {
+        const page = search(image, "facility", "hospital", offset, limit);
+        assert.equal(page.total, whole.total);
+        assert.deepEqual([...page.documents], [...whole.documents.slice(offset, offset + limit)]);
+        assert.deepEqual([...page.scores], [...whole.scores].slice(offset, offset + limit));
+      },
+    );
+    fc.assert(property, { seed, numRuns: 300 });
+  });
+});

@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type Image, stateNames } from "../../engine/index.ts";
+import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import {
+  absentDirectory,
+  assertInOrder,
+  find,
+  type Hospital,
+  imageOf,
+  named,
+  placed,
+  realHospitals,
+  relevanceSet,
+  snapshotOfHospitals,
+} from "../support/relevance.ts";
+
+/** The contract's sentences on search, and how well it finds real hospitals. */
+
+const names = (image: Image, query: string) => find(image, query).map(({ name }) => name);
+const isFound = (name: string, query: string) => names(named(name), query).length === 1;
+
+test("at least 95 % of what people type finds first what they mean", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  const nameOf = new Map(hospitals.map(({ ccn, name, city, state }) => [ccn, `${name}, ${city} ${state}`]));
+  assert.ok(relevanceSet.length >= 60);
+  assert.equal(new Set(relevanceSet.map(([query]) => query)).size, relevanceSet.length);
+  const misses: string[] = [];
+  for (const [query, ...expected] of relevanceSet) {
+    for (const ccn of expected) assert.ok(nameOf.has(ccn), `${ccn} is in the directory`);
+    const found = find(image, query);
+    assertInOrder(found, query);
+    const [first] = found;
+    if (first !== undefined && expected.includes(first.code)) continue;
+    const place = found.findIndex(({ code }) => expected.includes(code)) + 1;
+    const instead = first === undefined ? "nothing" : `${first.code} ${nameOf.get(first.code)}`;
+    misses.push(
+      `"${query}" gave ${instead}; ${nameOf.get(expected[0])} is ${place ? `number ${place}` : "absent"}`,
+    );
+  }
+  const share = 1 - misses.length / relevanceSet.length;
+  t.diagnostic(`${(100 * share).toFixed(1)} % of ${relevanceSet.length} queries`);
+  for (const miss of misses) t.diagnostic(miss);
+  assert.ok(share >= 0.95, misses.join("\n"));
+});
+
+test("every real hospital is found first by its CCN, and by its whole name and place but for its namesakes there", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  const wholeName = ({ name, city, state }: Hospital) => `${name} ${city} ${state}`;
+  const nameOf = new Map(hospitals.map((hospital) => [hospital.ccn, wholeName(hospital)]));
+  for (const hospital of hospitals) {
+    assert.equal(find(image, hospital.ccn, "facility", 1)[0]?.code, hospital.ccn);
+    const [first] = find(image, wholeName(hospital), "facility", 1);
+    assert.equal(nameOf.get(first?.code), wholeName(hospital));
+  }
+});
+
+describe("words", () => {
+  test("every word has to match", () => {
+    const image = placed(["Grace Hospital", "Tampa", "FL"], ["Grace Clinic", "Boise", "ID"]);
+    assert.deepEqual(names(image, "grace"), ["Grace Clinic", "Grace Hospital"]);
+    assert.deepEqual(names(image, "grace tampa"), ["Grace Hospital"]);
+    assert.deepEqual(names(image, "tampa grace"), ["Grace Hospital"]);
+    assert.deepEqual(names(image, "grace tampa clinic"), []);
+    assert.deepEqual(names(image, "grace hospital xylophone"), []);
+  });
+
+  test("a word may match the name, the city, the state's code or its name", () => {
+    const image = placed(["Grace Hospital", "Concord", "NH"], ["Mercy Hospital", "Bangor", "ME"]);
+    for (const query of ["grace", "concord", "nh", "NH", "new hampshire", "hampshire", "concord nh grace"])
+      assert.deepEqual(names(image, query), ["Grace Hospital"], query);
+    for (const query of ["mercy", "bangor", "me mercy", "maine"])
+      assert.deepEqual(names(image, query), ["Mercy Hospital"], query);
+    assert.deepEqual(names(image, "concord maine"), []);
+  });
+
+  test("every state is found by its code and by its name", () => {
+    const all = Object.entries(stateNames);
+    const image = placed(
+      ...all.map(([code]): [string, string, string] => [`Qqq ${code}qqqq`, "Xqzxqz", code]),
+    );
+    for (const [code, name] of all)
+      for (const query of [code, code.toLowerCase(), name, name.toUpperCase()])
+        assert.ok(names(image, query).includes(`Qqq ${code}qqqq`), query);
+  });
+
+  test("a facility in Springfield, Illinois comes before a Springfield elsewhere and an Illinois elsewhere", () => {
+    const image = placed(
+      ["Springfield Hospital", "Springfield", "VT"],
+      ["Springfield Illumination Clinic", "Springfield", "VT"],
+      ["Illinois Hospital", "Springfield", "OH"],
+      ["Zulu Memorial Medical Center", "Springfield", "IL"],
+    );
+    const found = names(image, "springfield il");
+    assert.equal(found[0], "Zulu Memorial Medical Center");
+    assert.deepEqual(found.slice(1).sort(), ["Illinois Hospital", "Springfield Illumination Clinic"]);
+    assert.deepEqual(names(image, "memorial springfield il"), ["Zulu Memorial Medical Center"]);
+  });
+
+  test("the order of words and a repeated word change nothing", () => {
+    const image = placed(["Grace Hospital", "Tampa", "FL"], ["Grace Memorial Hospital", "Tampa", "FL"]);
+    const found = find(image, "grace hospital tampa");
+    assert.equal(found.length, 2);
+    assert.deepEqual(find(image, "tampa hospital grace"), found);
+    assert.deepEqual(find(image, "grace grace hospital tampa tampa"), found);
+  });
+
+  test("case, accents and punctuation do not matter", () => {
+    const name = "Hôpital Saint-Étienne (L'Hôtel-Dieu), Inc.";
+    for (const query of [
+      "HÔPITAL SAINT-ÉTIENNE",
+      "hopital saint etienne",
+      "Ho\u0302pital St. E\u0301tienne",
+      "hopital, saint; etienne!",
+      "\"hopital\" 'saint' ‘etienne’ “inc”",
+      "lhotel dieu",
+      "l’hôtel–dieu",
+      "hopital/etienne",
+    ])
+      assert.ok(isFound(name, query), query);
+    assert.deepEqual(find(named(name), "HÔPITAL ÉTIENNE"), find(named(name), "hopital etienne"));
+    assert.ok(isFound("Hopital Etienne", "Hôpital Étienne"));
+    assert.ok(isFound("İstanbul Clinic", "istanbul"));
+    assert.ok(isFound("日本語病院", "日本語病院"));
+  });
+
+  test("a name with an apostrophe is found with and without it", () => {
+    for (const name of ["St Mary's Hospital", "St Mary’s Hospital", "St Marys Hospital"])
+      for (const query of ["st mary's", "st mary’s", "st marys", "ST. MARY'S"])
+        assert.ok(isFound(name, query), `${query} → ${name}`);
+  });
+
+  test("St and Saint, Mt and Mount, Hosp and Hospital, Ctr and Center, & and and are the same word", () => {
+    const pairs = [
+      ["St", "Saint"],
+      ["Mt", "Mount"],
+      ["Hosp", "Hospital"],
+      ["Ctr", "Center"],
+      ["&", "and"],
+    ];
+    for (const [short, long] of pairs) {
+      const image = named(`Qwerty ${short} Zulu`, `Qwerty ${long} Zulu`);
+      for (const written of [short, long, short.toLowerCase(), long.toUpperCase()]) {
+        const found = find(image, `qwerty ${written} zulu`);
+        assert.equal(found.length, 2, `${written} for ${short} and ${long}`);
+        assert.equal(found[0].score, found[1].score, `${written} for ${short} and ${long}`);
+      }
+    }
+    assert.ok(isFound("Scott & White", "scott&white"));
+    assert.ok(isFound("Scott&White", "scott and white"));
+    assert.ok(isFound("St. Luke's Hosp.", "saint lukes hospital"));
+  });
+
+  test("synonyms are whole words: Street, Mountain and Hospice are others", () => {
+    const image = named("Streeter Clinic", "Mountain Clinic", "Hospice Clinic");
+    assert.deepEqual(names(image, "saint clinic"), []);
+    assert.deepEqual(names(image, "hospital clinic"), []);
+    assert.deepEqual(names(image, "mount clinic"), ["Mountain Clinic"]);
+  });
+});
+
+describe("prefixes and typos", () => {
+  test("the start of a word matches it, its middle and its end don't", () => {
+    for (const query of ["m", "ma", "maimon", "maimonide", "maimonides", "med maim", "maimonides c"])
+      assert.ok(isFound("Maimonides Medical Center", query), query);
+    for (const query of ["onides", "monides", "ides", "ter", "dical"])
+      assert.ok(!isFound("Maimonides Medical Center", query), query);
+  });
+
+  test("a word of up to four letters has to be typed right", () => {
+    for (const query of ["yals", "ylae", "xale", "aley"]) assert.ok(!isFound("Yale", query), query);
+    for (const query of ["dom", "dno", "dn"]) assert.ok(!isFound("Don", query), query);
+  });
+
+  test("a word of five letters may have one typo, and no second", () => {
+    for (const query of ["gredy", "xrady", "gradx", "rgady", "gardy", "grayd"])
+      assert.ok(isFound("Grady", query), query);
+    for (const query of ["grxxy", "xradx", "rgayd", "ydarg", "dyrga"])
+      assert.ok(!isFound("Grady", query), query);
+  });
+
+  test("in a word of six letters one may be missing or too many", () => {
+    for (const query of ["ercer", "mrcer", "merce", "mercr", "mmercer", "merccer", "mercerx"])
+      assert.ok(isFound("Mercer", query), query);
+    for (const query of ["mrxer", "xxmercer", "mercerxx", "mxexrcer"])
+      assert.ok(!isFound("Mercer", query), query);
+  });
+
+  test("a word of eight letters may have one typo, and no second", () => {
+    for (const query of ["hxrtford", "xartford", "hartforx", "hartfrod", "ahrtford"])
+      assert.ok(isFound("Hartford", query), query);
+    for (const query of ["hxrtfxrd", "ahrtfrod", "xartforx", "hxxtford"])
+      assert.ok(!isFound("Hartford", query), query);
+  });
+
+  test("a word of nine letters may have two typos, and no third", () => {
+    for (const query of ["lxncaster", "lxncxster", "xancastex", "alncastre", "lnacasetr", "lanxxster"])
+      assert.ok(isFound("Lancaster", query), query);
+    for (const query of ["lxncxstxr", "lxxxaster", "alncastxx", "alncsatre"])
+      assert.ok(!isFound("Lancaster", query), query);
+  });
+
+  test("a longer word may have two typos as well, and no third", () => {
+    for (const query of ["massachusets", "masachusets", "massachuestts", "mxssachusexts"])
+      assert.ok(isFound("Massachusetts", query), query);
+    for (const query of ["mxssxchuxetts", "masachusts", "xxxsachusetts"])
+      assert.ok(!isFound("Massachusetts", query), query);
+  });
+
+  test("each word may have its typos, in the city and the state's name too", () => {
+    const image = placed(["Presbyterian Hospital", "Albuquerque", "NM"]);
+    assert.equal(names(image, "presbitarian hospitla albuqerqe mexcio").length, 1);
+    assert.equal(names(image, "presbitarian hospitla albuqerqe mxecio").length, 0);
+  });
+
+  test("a letter is one letter, whatever its script", () => {
+    for (const query of ["дып", "доп", "дам"]) assert.ok(!isFound("Дом", query), `${query}, three letters`);
+    assert.ok(isFound("日本語病院", "日本語病医"), "five letters, one typo");
+    assert.ok(!isFound("日本語病院", "日本語医医"), "five letters, two typos");
+  });
+
+  test("exact comes before prefix, and prefix before typo", () => {
+    const image = named("Grave", "Gracewood", "Grace");
+    assert.deepEqual(names(image, "grace"), ["Grace", "Gracewood", "Grave"]);
+    const scores = find(image, "grace").map(({ score }) => score);
+    assert.ok(scores[0] > scores[1] && scores[1] > scores[2], scores.join());
+  });
+
+  test("a score is how well a name matches, in thousandths; a half rounds down", () => {
+    for (const [query, score] of [
+      ["grace one two three", 1],
+      ["grace one two", 0.979],
+      ["grace", 0.937],
+      ["grac", 0.646],
+      ["grase", 0.354],
+    ] as const)
+      assert.deepEqual(
+        find(named("Grace One Two Three"), query).map((found) => found.score),
+        [score],
+        query,
+      );
+  });
+
+  test("a long name that matches exactly comes before a short one that matches by prefix or typo", () => {
+    const image = named(
+      "Graces",
+      "Grave",
+      "The Old Memorial Grace Hospital and Medical Center of the Valley",
+    );
+    assert.match(names(image, "grace")[0], /Old Memorial/);
+    assert.deepEqual(names(image, "grace").slice(1), ["Graces", "Grave"]);
+  });
+
+  test("of two words, both exact come before one by prefix, and that before one with a typo", () => {
+    const image = named("Mercy Generel", "Mercy Generalist", "Mercy General");
+    assert.deepEqual(names(image, "mercy general"), ["Mercy General", "Mercy Generalist", "Mercy Generel"]);
+  });
+});
+
+describe("ties and codes", () => {
+  test("equally good ones are ordered by name, then CCN", () => {
+    const image = named("Mercy Bravo", "Mercy Alpha", "Mercy Bravo", "Mercy Alpha");
+    const found = find(image, "mercy");
+    assert.deepEqual(
+      found.map(({ name, code }) => `${name} ${code}`),
+      ["Mercy Alpha 000002", "Mercy Alpha 000004", "Mercy Bravo 000001", "Mercy Bravo 000003"],
+    );
+    assertInOrder(found, "mercy");
+  });
+
+  test("an exact CCN comes first, whatever else has it in its name", () => {
+    const image = imageOf(
+      snapshotOf([
+        ["000001", "CA", "5072", 1, 1, "050625"],
+        ["000002", "CA", "5072", 1, 1, "050625 Clinic"],
+        ["050625", "CA", "5072", 1, 1, "Zulu Hospital"],
+        ["05B001", "CA", "5072", 1, 1, "Yankee Hospital"],
+      ]),
+    );
+    assert.deepEqual(
+      find(image, "050625").map(({ code }) => code),
+      ["050625", "000001", "000002"],
+    );
+    assert.deepEqual(find(image, "05b001")[0]?.code, "05B001");
+    assert.deepEqual(find(image, " (050625) ")[0]?.code, "050625");
+  });
+
+  test("a CCN is matched as a whole: no prefix, no typo", () => {
+    const image = named("Zulu Hospital");
+    assert.equal(names(image, "000001").length, 1);
+    for (const query of ["00000", "0000", "000002", "0000011", "000010"])
+      assert.deepEqual(names(image, query), [], query);
+  });
+
+  test("procedures are found by name, and by APC code first", () => {
+    const rows: ShortRow[] = [
+      ["000001", "CA", "5072", 1, 1, "Level Hospital"],
+      ["000001", "CA", "5073", 1, 1],
+      ["000001", "CA", "5115", 1, 1],
+    ];
+    const image = imageOf(snapshotOf(rows));
+    const codes = (query: string) => find(image, query, "procedure").map(({ code }) => code);
+    assert.deepEqual(codes("level"), ["5072", "5073", "5115"]);
+    assert.deepEqual(codes("LEVEL 3"), ["5073"]);
+    assert.deepEqual(codes("procedrues"), codes("procedures"));
+    assert.equal(codes("5115")[0], "5115");
+    for (const query of ["hospital", "california", "000001", "5116"])
+      assert.deepEqual(codes(query), [], query);
+    assert.deepEqual(names(image, "5115"), []);
+    assert.deepEqual(
+      find(image, "level").map(({ name }) => name),
+      ["Level Hospital"],
+    );
+  });
+
+  test("an APC code comes before a procedure that has it in its name", () => {
+    const snapshot = snapshotOf([
+      ["000001", "CA", "5072", 1, 1],
+      ["000001", "CA", "5073", 1, 1],
+    ]);
+    const { procedures } = snapshot;
+    const renamed = { ...snapshot, procedures: { ...procedures, name: ["5073", "Zulu"] } };
+    const found = find(imageOf(renamed), "5073", "procedure");
+    assert.deepEqual(
+      found.map(({ code }) => code),
+      ["5073", "5072"],
+    );
+  });
+});

@@ -1,0 +1,489 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as arrow from "apache-arrow";
+import * as parquet from "parquet-wasm";
+import { parseFooter } from "../../engine/footer.ts";
+import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../../engine/head.ts";
+import {
+  amountColumns,
+  columnBytesAllowance,
+  DataError,
+  decodeSnapshot,
+  encodeSnapshot,
+  maxColumnBytesPerRow,
+  maxImageRows,
+  maxSnapshotFileBytes,
+  maxSnapshotRows,
+  type Snapshot,
+  sealSnapshot,
+  stringColumns,
+  versionName,
+} from "../../engine/index.ts";
+import {
+  type Column,
+  columnsOf,
+  damages,
+  fileOf,
+  footerStart,
+  metadataOf,
+  randomSnapshot,
+  seededRandom,
+  snapshotOf,
+  testProvenance,
+} from "../support/fixtures.ts";
+import { honestSpec } from "../support/hostile-files.ts";
+import { type FileSpec, fileOfSpec } from "../support/parquet-file.ts";
+
+const subject = "2024.3.parquet";
+const damagedFiles = Number(process.env.DAMAGED_FILES || 1000);
+
+/** What is damaged below: a few hundred rows of all kinds. */
+const sample = randomSnapshot(1, { facilities: 60, procedures: 6, density: 0.8, states: 4 });
+const sampleFile = encodeSnapshot(sample);
+const small = snapshotOf([
+  ["010001", "AL", "5071", 100, 50],
+  ["010001", "AL", "5072", 200.5, 60.25],
+  ["050002", "CA", "5071", null, null],
+  ["050002", "CA", "5072", 0, 7],
+  ["3A0003", "NY", "5071", 300, null],
+]);
+
+type Builder = parquet.WriterPropertiesBuilder;
+
+/** The sample's columns and metadata under another writer's settings. */
+function reencoded(configure: (builder: Builder) => Builder): Uint8Array {
+  const builder = configure(new parquet.WriterPropertiesBuilder());
+  const properties = builder.setKeyValueMetadata(metadataOf(sampleFile)).build();
+  return parquet.writeParquet(parquet.readParquet(sampleFile), properties);
+}
+
+/** The small snapshot's file with its columns changed. */
+function withColumns(change: (columns: Column[]) => Column[]): Uint8Array {
+  return fileOf(change(columnsOf(small)), metadataOf(encodeSnapshot(small)));
+}
+
+/** The small snapshot's file with one cell changed. */
+function withCell(name: string, row: number, value: string | number | null): Uint8Array {
+  return withColumns((columns) => {
+    const column = columns.find((candidate) => candidate.name === name);
+    assert.ok(column);
+    column.values[row] = value;
+    return columns;
+  });
+}
+
+/** The small snapshot's file with metadata changed, or left out where undefined. */
+function withMetadata(changes: Record<string, string | undefined>): Uint8Array {
+  const metadata = metadataOf(encodeSnapshot(small));
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) metadata.delete(key);
+    else metadata.set(key, value);
+  }
+  return fileOf(columnsOf(small), metadata);
+}
+
+/** The message with which a file is refused, without the subject that it must start with. */
+function refusal(file: Uint8Array): string {
+  try {
+    decodeSnapshot(file, subject);
+  } catch (error) {
+    assert.ok(error instanceof DataError, `another error than DataError: ${error}`);
+    assert.ok(error.message.startsWith(subject), error.message);
+    return error.message.slice(subject.length).replace(/^: /, "");
+  }
+  return assert.fail("the file was accepted");
+}
+
+test("a random snapshot reads back as it was written", () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const snapshot = randomSnapshot(seed);
+    assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject), snapshot, `seed ${seed}`);
+  }
+});
+
+test("absent provenance reads back as absent", () => {
+  const provenance = { ...testProvenance, sourceUrl: null, released: null };
+  const snapshot = snapshotOf([["010001", "AL", "5071", 1, 1]], provenance);
+  assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject).provenance, provenance);
+});
+
+test("a file that another writer made of the same columns reads the same", () => {
+  assert.deepEqual(
+    decodeSnapshot(fileOf(columnsOf(small), metadataOf(encodeSnapshot(small))), subject),
+    small,
+  );
+});
+
+test("the checksum is that of the content, whatever the Parquet encoding", () => {
+  const { Compression, EnabledStatistics } = parquet;
+  const settings: Record<string, (builder: Builder) => Builder> = {
+    uncompressed: (builder) => builder.setCompression(Compression.UNCOMPRESSED),
+    "no dictionary": (builder) => builder.setDictionaryEnabled(false),
+    "row groups of 7": (builder) => builder.setMaxRowGroupSize(7),
+    "row groups of 1": (builder) => builder.setMaxRowGroupSize(1),
+    "row groups of 100, no dictionary": (builder) =>
+      builder.setMaxRowGroupSize(100).setDictionaryEnabled(false),
+    "tiny pages": (builder) => builder.setDataPageSizeLimit(16).setWriteBatchSize(3),
+    "tiny dictionary, then plain": (builder) => builder.setDictionaryPageSizeLimit(16).setWriteBatchSize(3),
+    statistics: (builder) => builder.setStatisticsEnabled(EnabledStatistics.Page),
+  };
+  for (const [name, configure] of Object.entries(settings)) {
+    const file = reencoded(configure);
+    assert.notDeepEqual(file, sampleFile, name);
+    assert.deepEqual(decodeSnapshot(file, subject), sample, name);
+  }
+});
+
+test("compression and encodings that snapshots aren't written with are refused", () => {
+  const { Compression, Encoding, WriterVersion } = parquet;
+  const compression = (found: string) => `compression: found ${found}, expected ZSTD or UNCOMPRESSED`;
+  const damage = (what: string) => `column ${what}, expected a readable snapshot`;
+  const cases: [(builder: Builder) => Builder, string][] = [
+    [(builder) => builder.setCompression(Compression.SNAPPY), compression("SNAPPY")],
+    [(builder) => builder.setCompression(Compression.GZIP), compression("GZIP")],
+    [(builder) => builder.setCompression(Compression.BROTLI), compression("BROTLI")],
+    [(builder) => builder.setCompression(Compression.LZ4_RAW), compression("LZ4_RAW")],
+    [
+      (builder) => builder.setWriterVersion(WriterVersion.V2),
+      damage("ccn: found damage (a page of type DATA_PAGE_V2)"),
+    ],
+    [
+      (builder) =>
+        builder.setDictionaryEnabled(false).setColumnEncoding("facility", Encoding.DELTA_BYTE_ARRAY),
+      damage("facility: found damage (encoding DELTA_BYTE_ARRAY)"),
+    ],
+    [
+      (builder) =>
+        builder
+          .setColumnDictionaryEnabled(amountColumns[0], false)
+          .setColumnEncoding(amountColumns[0], Encoding.DELTA_BINARY_PACKED),
+      damage("submitted_charge_cents: found damage (encoding DELTA_BINARY_PACKED)"),
+    ],
+  ];
+  for (const [configure, expected] of cases) assert.equal(refusal(reencoded(configure)), expected);
+});
+
+test("every part of the content changes the checksum", () => {
+  const parts: ((snapshot: Snapshot) => void)[] = [
+    ({ provenance }) => provenance.dataYear++,
+    ({ provenance }) => provenance.revision++,
+    ({ provenance }) => (provenance.title += " "),
+    ({ provenance }) => (provenance.publisher += " "),
+    ({ provenance }) => (provenance.sourceUrl = null),
+    ({ provenance }) => (provenance.released = null),
+    ({ provenance }) => (provenance.caveat += " "),
+    ({ facilities }) => (facilities.ccn[1] = "050003"),
+    ({ facilities }) => (facilities.name[1] = "Another"),
+    ({ facilities }) => (facilities.city[1] = "Elsewhere"),
+    ({ facilities }) => (facilities.state[1] = "NV"),
+    ({ procedures }) => (procedures.code[1] = "5073"),
+    ({ procedures }) => (procedures.name[1] = "Another"),
+    ({ rows }) => (rows.facility[1] = 1),
+    ({ rows }) => (rows.procedure[1] = 0),
+    ({ rows }) => rows.charge[1]++,
+    ({ rows }) => rows.allowed[1]++,
+  ];
+  const seen = new Set([small.sha256]);
+  for (const change of parts) {
+    const changed = structuredClone(small);
+    change(changed);
+    seen.add(sealSnapshot(changed).sha256);
+  }
+  assert.equal(seen.size, parts.length + 1);
+});
+
+test("rows are counted as priced, suppressed or incomplete", () => {
+  const counts = {
+    rows: 5,
+    pricedRows: 2,
+    suppressedRows: 1,
+    incompleteRows: 2,
+    facilities: 3,
+    procedures: 2,
+  };
+  assert.deepEqual(small.counts, counts);
+  assert.equal(versionName(small.provenance), "2024.3");
+});
+
+test("a file that is no snapshot at all is refused", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  assert.equal(refusal(new Uint8Array()), "found an empty file, expected a Parquet snapshot");
+  assert.equal(refusal(bytes("Rndrng_Prvdr_CCN,")), "found no Parquet file, expected a Parquet snapshot");
+  assert.equal(refusal(new Uint8Array(5000)), "found no Parquet file, expected a Parquet snapshot");
+  for (const text of ["PAR1", "PAR1PAR1", "PAR1\0\0\0\0PAR1", "PAR1\u007f\u007f\u007f\u007fPAR1"])
+    assert.match(refusal(bytes(text)), /^footer: found damage \(.+\), expected a readable snapshot$/);
+  const anothers = refusal(fileOf(columnsOf(small), new Map()));
+  assert.equal(anothers, 'metadata schema_version: found nothing, expected "schema_version"');
+});
+
+test("a truncated file is refused, wherever it ends", () => {
+  const ends = new Set(Array.from({ length: 200 }, (_, i) => Math.floor((i * sampleFile.length) / 200)));
+  for (let i = 1; i <= 100; i++) ends.add(sampleFile.length - i);
+  for (const end of ends) refusal(sampleFile.subarray(0, end));
+});
+
+test("metadata that is missing or malformed is refused by its key", () => {
+  const cases: [string, string | undefined, RegExp][] = [
+    ["schema_version", "2", /^metadata schema_version: found "2", expected 1$/],
+    ["schema_version", "01", /^metadata schema_version: found "01", expected /],
+    ["data_year", "2015", /^metadata data_year: found "2015", expected >=2016$/],
+    ["data_year", "2100", /^metadata data_year: found "2100", expected <=2099$/],
+    ["revision", "0", /^metadata revision: found "0", expected >=1$/],
+    ["revision", "-1", /^metadata revision: found "-1", expected /],
+    ["released", "2024-13", /^metadata released: found "2024-13", expected /],
+    ["rows", "0", /^metadata rows: found "0", expected >=1$/],
+    ["rows", "5.0", /^metadata rows: found "5.0", expected /],
+    ["caveat", "x".repeat(4001), /^metadata caveat: found "x{63}…", expected <=4000$/],
+    ["sha256", "ABC", /^metadata sha256: found "ABC", expected /],
+    ["sha256", undefined, /^metadata sha256: found nothing, expected "sha256"$/],
+    ["priced_rows", undefined, /^metadata priced_rows: found nothing, expected "priced_rows"$/],
+  ];
+  for (const [key, value, expected] of cases) assert.match(refusal(withMetadata({ [key]: value })), expected);
+});
+
+test("counts that differ from the rows are refused", () => {
+  const cases: [string, string, string][] = [
+    ["rows", "4", "rows in the footer: found 5, expected 4 as in its metadata"],
+    ["priced_rows", "3", "pricedRows: found 2, expected 3 as in its metadata"],
+    ["suppressed_rows", "0", "suppressedRows: found 1, expected 0 as in its metadata"],
+    ["incomplete_rows", "1", "incompleteRows: found 2, expected 1 as in its metadata"],
+    ["facilities", "4", "facilities: found 3, expected 4 as in its metadata"],
+    ["procedures", "1", "procedures: found 2, expected 1 as in its metadata"],
+  ];
+  for (const [key, value, expected] of cases) assert.equal(refusal(withMetadata({ [key]: value })), expected);
+});
+
+test("content that differs from its checksum is refused", () => {
+  const zeros = "0".repeat(64);
+  const message = (found: string, expected: string) =>
+    `checksum of the content: found ${found}, expected ${expected} as in its metadata`;
+  assert.equal(refusal(withMetadata({ sha256: zeros })), message(small.sha256, zeros));
+  const other = { ...small, provenance: { ...small.provenance, title: "Another" } };
+  assert.equal(
+    refusal(withMetadata({ title: "Another" })),
+    message(sealSnapshot(other).sha256, small.sha256),
+  );
+  assert.match(refusal(withCell("submitted_charge_cents", 0, 10_001)), /^checksum of the content: found /);
+  assert.equal(
+    refusal(withMetadata({ content_sha256: zeros })),
+    `checksum of the rows: found ${small.contentSha256}, expected ${zeros} as in its metadata`,
+  );
+});
+
+test("a column that is missing, added, renamed, mis-typed or out of place is refused", () => {
+  const expected = columnsOf(small).map(
+    ({ name }, i) => `${name}: ${i < stringColumns.length ? "BYTE_ARRAY" : "INT32"}`,
+  );
+  const cases: [(columns: Column[]) => Column[], string[]][] = [
+    [(columns) => columns.slice(1), expected.slice(1)],
+    [(columns) => columns.slice(0, -1), expected.slice(0, -1)],
+    [(columns) => [...columns, { ...columns[7], name: "more" }], [...expected, "more: INT32"]],
+    [(columns) => columns.toReversed(), expected.toReversed()],
+    [([first, ...rest]) => [{ ...first, name: "CCN" }, ...rest], ["CCN: BYTE_ARRAY", ...expected.slice(1)]],
+    [(columns) => columns.with(2, { ...columns[7], name: "city" }), expected.with(2, "city: INT32")],
+    [
+      (columns) => columns.with(7, { ...columns[7], type: new arrow.Float64() }),
+      expected.with(7, "medicare_allowed_cents: DOUBLE"),
+    ],
+  ];
+  for (const [change, found] of cases)
+    assert.equal(
+      refusal(withColumns(change)),
+      `columns: found ${found.join(", ")}, expected ${expected.join(", ")}`,
+    );
+});
+
+test("a value that no snapshot has is refused", () => {
+  const cases: [string, number, string | number | null, string][] = [
+    ["submitted_charge_cents", 0, -1, "submitted_charge_cents: found -1, expected no negative amount"],
+    ["medicare_allowed_cents", 2, -500, "medicare_allowed_cents: found -500, expected no negative amount"],
+    ["state", 4, "ZZ", 'state of 3A0003: found "ZZ", expected a known state code'],
+    ["state", 4, "ny", 'state of 3A0003: found "ny", expected a known state code'],
+    ["state", 4, "constructor", 'state of 3A0003: found "constructor", expected a known state code'],
+    ["ccn", 4, "3A003", 'CCN: found "3A003", expected six letters or digits'],
+    ["ccn", 4, "3A0003\n", 'CCN: found "3A0003\\n", expected six letters or digits'],
+    ["ccn", 4, "é00003", 'CCN: found "é00003", expected six letters or digits'],
+    ["procedure_code", 4, "507", 'procedure code: found "507", expected four digits'],
+    ["procedure_code", 4, "5071\n", 'procedure code: found "5071\\n", expected four digits'],
+    ["ccn", 1, null, "column ccn: found an absent value, expected text"],
+    ["facility", 1, null, "column facility: found an absent value, expected text"],
+    ["procedure_name", 1, null, "column procedure_name: found an absent value, expected text"],
+  ];
+  for (const [name, row, value, expected] of cases)
+    assert.equal(refusal(withCell(name, row, value)), expected, `${name} ${value}`);
+});
+
+test("rows that contradict each other or stand out of order are refused", () => {
+  const twice = "twice or out of order, expected each CCN and procedure once, in order";
+  assert.equal(
+    refusal(withCell("facility", 1, "Other")),
+    'facility 010001: found "Other, City in AL, AL", expected "Hospital 010001, City in AL, AL"',
+  );
+  assert.equal(
+    refusal(withCell("state", 1, "AK")),
+    'facility 010001: found "Hospital 010001, City in AL, AK", expected "Hospital 010001, City in AL, AL"',
+  );
+  assert.equal(
+    refusal(withCell("procedure_name", 2, "Other")),
+    'name of procedure "5071": found "Other", expected "Level 1 Procedures"',
+  );
+  const swapped = (first: number, second: number) =>
+    withColumns((columns) => {
+      for (const { values } of columns) [values[first], values[second]] = [values[second], values[first]];
+      return columns;
+    });
+  const repeated = withColumns((columns) =>
+    columns.map((column) => ({ ...column, values: column.values.with(1, column.values[0]) })),
+  );
+  assert.equal(refusal(repeated), `rows: found 010001 and 5071 ${twice}`);
+  assert.equal(refusal(swapped(0, 1)), `rows: found 010001 and 5071 ${twice}`);
+  assert.equal(refusal(swapped(1, 2)), 'order of CCNs: found "010001", expected one after 050002');
+});
+
+test("a footer that promises too much is refused before anything is decompressed", () => {
+  const rows = String(maxSnapshotRows + 1);
+  assert.equal(refusal(withMetadata({ rows })), `rows: found ${rows}, expected at most ${maxSnapshotRows}`);
+  const name = small.facilities.name.map((short) => short.padEnd(2 ** 20));
+  const expanding = encodeSnapshot(sealSnapshot({ ...small, facilities: { ...small.facilities, name } }));
+  assert.ok(expanding.length < 16_384, `${expanding.length} bytes`);
+  assert.match(
+    refusal(expanding),
+    /^decoded size: found 31[0-9]{5} bytes, expected at most 1051136 for 5 rows$/,
+  );
+});
+
+test("what a footer may promise is taken up to its bounds", () => {
+  const refusalOf = (change: (spec: FileSpec) => void) => {
+    const spec = honestSpec(3);
+    change(spec);
+    return refusal(fileOfSpec(spec));
+  };
+  const told = (key: string, value: number) => refusalOf(({ metadata }) => metadata.set(key, String(value)));
+  const most = String(maxImageRows);
+  assert.equal(
+    told("rows", maxSnapshotRows),
+    `rows in the footer: found 3, expected ${maxSnapshotRows} as in its metadata`,
+  );
+  assert.equal(told("priced_rows", maxImageRows), `pricedRows: found 3, expected ${most} as in its metadata`);
+  assert.equal(
+    told("priced_rows", maxImageRows + 1),
+    `priced rows: found ${maxImageRows + 1}, expected at most ${most}, as an image has 4 GiB`,
+  );
+  assert.equal(
+    refusalOf((spec) => {
+      spec.groupRows = 2;
+    }),
+    "rows in its row groups: found 2, expected 3 as in its metadata",
+  );
+
+  const spec = honestSpec(3);
+  const [chunk] = spec.chunks.values();
+  const file = fileOfSpec(spec);
+  const { groups } = parseFooter(file.subarray(footerStart(file), -8), footerStart(file));
+  const decoded = groups[0].chunks.reduce((sum, { decodedLength }) => sum + decodedLength, 0);
+  const ceiling = columnBytesAllowance + 3 * maxColumnBytesPerRow;
+  chunk.moreDecoded = ceiling - decoded;
+  assert.equal(decodeSnapshot(fileOfSpec(spec), subject).counts.rows, 3);
+  chunk.moreDecoded++;
+  assert.equal(
+    refusal(fileOfSpec(spec)),
+    `decoded size: found ${ceiling + 1} bytes, expected at most ${ceiling} for 3 rows`,
+  );
+});
+
+test("what the file's source says when it can't be read is said as it is", () => {
+  const found = new DataError(subject, "a file cut off meanwhile", "the whole file");
+  const bytes = encodeSnapshot(small);
+  let reads = 0;
+  const read = (start: number, length: number) => {
+    // The head, the tail and the footer are there.
+    if (++reads > 3) throw found;
+    return bytes.subarray(start, start + length);
+  };
+  assert.throws(() => decodeSnapshot({ size: bytes.length, read }, subject), found);
+});
+
+test("what a load needs is reckoned from its largest row group and column, and from all texts", () => {
+  const metadata = { rows: 10, procedures: 3 };
+  const chunk = (length: number, decodedLength: number) => ({
+    codec: "ZSTD",
+    values: 0,
+    start: 4,
+    length,
+    decodedLength,
+  });
+  const groups = [
+    { rows: 3, chunks: [chunk(1000, 2000), chunk(9000, 10_000)] },
+    { rows: 7, chunks: [chunk(500, 30_000), chunk(10, 20)] },
+  ];
+  const columns = ["BYTE_ARRAY", "INT32"].map((type) => ({ name: type, type, isOptional: false }));
+  const file = encodeSnapshot(small);
+  const honest = readSnapshotHead(file.subarray(footerStart(file), -8), footerStart(file), subject);
+  const head = {
+    footer: { ...honest.footer, columns, groups },
+    metadata: { ...honest.metadata, ...metadata },
+  };
+  assert.deepEqual(loadNeed(head), {
+    buffers: 10 * 64 + 7 * 48 + (500 + 2 * 30_000) + 3 * 8192,
+    heap: 6 * 30_000 + 2 * 32_000,
+  });
+});
+
+test("a file may have 2 GiB less one byte, and names 500 characters", () => {
+  const magic = Buffer.from("PAR1");
+  const range = (size: number) =>
+    snapshotFooterRange(size, magic, Buffer.concat([Buffer.alloc(4), magic]), subject);
+  assert.deepEqual(range(maxSnapshotFileBytes), { start: maxSnapshotFileBytes - 8, length: 0 });
+  assert.throws(
+    () => range(maxSnapshotFileBytes + 1),
+    new DataError(`${subject}: size`, `${maxSnapshotFileBytes + 1} bytes`, `at most ${maxSnapshotFileBytes}`),
+  );
+  for (const name of ["facility", "city", "procedure_name"]) {
+    assert.equal(
+      refusal(withCell(name, 4, "é".repeat(501))),
+      `column ${name}: found 501 characters, expected at most 500`,
+    );
+    assert.doesNotMatch(refusal(withCell(name, 4, "é".repeat(500))), /characters/);
+  }
+});
+
+/** Either the file is refused as a DataError, or it holds exactly what the sample does. */
+function refusedOrIntact(file: Uint8Array, described: string): boolean {
+  try {
+    assert.equal(decodeSnapshot(file, subject).sha256, sample.sha256, `${described}: other content`);
+    return false;
+  } catch (error) {
+    if (error instanceof DataError) return true;
+    if (error instanceof assert.AssertionError) throw error;
+    throw new Error(`${described}: another error than DataError`, { cause: error });
+  }
+}
+
+test(`${damagedFiles} damaged files are each refused, or hold the same content`, (t) => {
+  const kinds = Object.keys(damages);
+  const none = parquet.Compression.UNCOMPRESSED;
+  const plain = (builder: Builder) =>
+    builder.setCompression(none).setDictionaryEnabled(false).setMaxRowGroupSize(100);
+  const files = [sampleFile, reencoded(plain)];
+  let refused = 0;
+  for (let seed = 1; seed <= damagedFiles; seed++) {
+    const kind = kinds[seed % kinds.length];
+    const damaged = damages[kind](files[seed % files.length], seededRandom(seed));
+    if (refusedOrIntact(damaged, `seed ${seed}, ${kind}`)) refused++;
+  }
+  t.diagnostic(`${refused} refused`);
+  assert.ok(refused > 0.85 * damagedFiles, `only ${refused} refused`);
+  for (const file of files)
+    assert.deepEqual(decodeSnapshot(file, subject), sample, "the file itself reads on");
+});
+
+test("a footer whose fields change their type, wherever they stand, lets no other error out", () => {
+  const start = footerStart(sampleFile);
+  for (const bits of damagedFiles > 1000 ? [1, 3] : [3]) {
+    for (let at = start; at < sampleFile.length - 8; at++) {
+      const copy = sampleFile.slice();
+      copy[at] ^= bits;
+      refusedOrIntact(copy, `byte ${at - start} of the footer, exclusive or ${bits}`);
+    }
+  }
+});

@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import * as v from "valibot";
+import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
+
+/** The answers with data: their bodies, headers, conditions, codings and versions. */
+
+const server = await startServer({ datasetsDir: datasetsFolder() });
+after(() => server.stop());
+
+const ask = (request: string, headers: Record<string, string | undefined> = {}) =>
+  call(server, request.startsWith("?") ? `GET ${pricesPath}${request}` : request, headers);
+
+const tag = (await ask("?procedure=5072")).header("ETag") ?? "";
+
+const amount = v.pipe(
+  v.number(),
+  v.check((dollars) => Math.abs(dollars * 100 - Math.round(dollars * 100)) < 1e-6, "two decimals at most"),
+);
+const code = v.pipe(v.string(), v.regex(/^[A-Z]{2}$/));
+const row = v.strictObject({
+  facility: v.string(),
+  city: v.string(),
+  state: code,
+  ccn: v.string(),
+  submitted_charge: amount,
+  medicare_allowed: amount,
+});
+const pricesSchema = v.strictObject({
+  procedure: v.strictObject({ code: v.string(), name: v.string() }),
+  scope: v.strictObject({ state: v.string() }),
+  summary: v.strictObject({
+    facilities: v.pipe(v.number(), v.integer()),
+    median_charge: amount,
+    min_charge: amount,
+    max_charge: amount,
+    spread: amount,
+    p10_charge: amount,
+    p25_charge: amount,
+    p75_charge: amount,
+    p90_charge: amount,
+    median_allowed: amount,
+  }),
+  data: v.array(row),
+  source: v.strictObject({ data_year: v.number(), data_version: v.string(), caveat: v.string() }),
+  next: v.nullable(v.string()),
+});
+
+function prices(answer: Answer): v.InferOutput<typeof pricesSchema> {
+  assert.equal(answer.status, 200);
+  return v.parse(pricesSchema, answer.json());
+}
+
+/** The headers that depend on nothing but the request. */
+function lasting(answer: Answer): Record<string, string> {
+  const headers = Object.fromEntries(answer.headers);
+  delete headers.date;
+  delete headers["x-ratelimit-remaining"];
+  return headers;
+}
+
+test("an answer has the fields of the contract and no others", async () => {
+  const body = prices(await ask("?procedure=5072"));
+  assert.deepEqual(body.procedure, { code: "5072", name: "Level 2 Procedures" });
+  assert.deepEqual(body.scope, { state: "national" });
+  assert.deepEqual([body.source.data_year, body.source.data_version], [2024, "2024.3"]);
+  assert.equal(body.summary.facilities, pricedRows["5072"].AL + pricedRows["5072"].NY);
+});
+
+test("without a limit there are 25 rows", async () => {
+  assert.equal(prices(await ask("?procedure=5072")).data.length, 25);
+});
+
+test("the summary is the same for every limit, and the rows are the first of those of a larger one", async () => {
+  const all = prices(await ask("?procedure=5072&limit=50"));
+  assert.equal(all.data.length, 50);
+  for (const limit of [1, 2, 25, 49]) {
+    const some = prices(await ask(`?procedure=5072&limit=${limit}`));
+    assert.deepEqual(some.summary, all.summary);
+    assert.deepEqual(some.data, all.data.slice(0, limit));
+  }
+});
+
+test("rows come by submitted charge, then by CCN", async () => {
+  const { data, summary } = prices(await ask("?procedure=5072&limit=50"));
+  const sorted = [...data].sort(
+    (a, b) => a.submitted_charge - b.submitted_charge || (a.ccn < b.ccn ? -1 : 1),
+  );
+  assert.deepEqual(data, sorted);
+  assert.ok(new Set(data.map((found) => found.submitted_charge)).size < data.length, "charges tie");
+  assert.equal(data[0].submitted_charge, summary.min_charge);
+});
+
+test("a state in any case narrows rows and summary to it", async () => {
+  for (const state of ["NY", "ny", "nY"]) {
+    const body = prices(await ask(`?procedure=5072&state=${state}&limit=50`));
+    assert.deepEqual(body.scope, { state: "NY" });
+    assert.equal(body.summary.facilities, pricedRows["5072"].NY);
+    assert.equal(body.data.length, pricedRows["5072"].NY);
+    assert.ok(body.data.every((found) => found.state === "NY"));
+  }
+});
+
+test("a row without both amounts takes no part", async () => {
+  assert.equal(prices(await ask("?procedure=5073")).summary.facilities, pricedRows["5073"].AL);
+});
+
+test("an answer has the headers of the contract", async () => {
+  const answer = await ask("?procedure=5072");
+  const now = new Date();
+  const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) / 1000;
+  assert.match(answer.header("ETag") ?? "", /^"[^"]+"$/);
+  assert.equal(answer.header("Content-Type"), "application/json");
+  assert.equal(answer.header("Content-Length"), String(answer.body.length));
+  assert.equal(answer.header("Vary"), "Accept-Encoding, Authorization");
+  assert.equal(answer.header("Cache-Control"), "private, no-cache");
+  assert.equal(answer.header("Content-Encoding"), undefined);
+  assert.match(answer.header("X-RateLimit-Remaining") ?? "", /^\d+$/);
+  assert.equal(answer.reset, start);
+});
+
+const versioned = (version: string, query = "?procedure=5072") =>
+  ask(`GET /api/v1/versions/${version}/healthcare/prices${query}`);
+const immutable = "private, max-age=31536000, immutable";
+
+for (const [version, answering, cacheControl] of [
+  ["2024.3", "2024.3", immutable],
+  ["2023.2", "2023.2", immutable],
+  ["2023.1", "2023.1", immutable],
+  ["2024", "2024.3", "private, no-cache"],
+  ["2023", "2023.2", "private, no-cache"],
+])
+  test(`the path of version ${version} answers from ${answering}, ${cacheControl}`, async () => {
+    const answer = await versioned(version);
+    assert.equal(prices(answer).source.data_version, answering);
+    assert.equal(answer.header("Cache-Control"), cacheControl);
+    assert.deepEqual(answer.body, (await versioned(answering)).body);
+  });
+
+test("a version has the same bytes and the same ETag on every path, and other versions have others", async () => {
+  const [current, exact, year] = [
+    await ask("?procedure=5072"),
+    await versioned("2024.3"),
+    await versioned("2024"),
+  ];
+  for (const answer of [exact, year]) {
+    assert.deepEqual(answer.body, current.body);
+    assert.equal(answer.header("ETag"), current.header("ETag"));
+  }
+  const [older, oldest] = [await versioned("2023.2"), await versioned("2023.1")];
+  assert.equal(new Set([current, older, oldest].map((answer) => answer.header("ETag"))).size, 3);
+  assert.equal(new Set([current, older, oldest].map((answer) => answer.body.toString())).size, 3);
+});
+
+test("different answers have different ETags", async () => {
+  const queries = ["", "&limit=24", "&state=AL", "&state=NY", "&limit=24&state=AL"];
+  const answers = await Promise.all(queries.map((query) => ask(`?procedure=5072${query}`)));
+  assert.equal(new Set(answers.map((answer) => answer.header("ETag"))).size, queries.length);
+});
+
+for (const [condition, status] of [
+  [tag, 304],
+  [`"other", ${tag}`, 304],
+  [`${tag},"other"`, 304],
+  [`W/${tag}`, 304],
+  [`W/"other" , W/${tag}`, 304],
+  ["*", 304],
+  [" * ", 304],
+  ['"other"', 200],
+  ['W/"other"', 200],
+  [tag.slice(1, -1), 200],
+  [`${tag.slice(0, -1)}-br"`, 200],
+  ["", 200],
+] as const)
+  test(`If-None-Match: ${condition.replace(tag, '"it"')} gives ${status}`, async () => {
+    const answer = await ask("?procedure=5072", { "If-None-Match": condition });
+    assert.equal(answer.status, status);
+    assert.equal(answer.header("ETag"), tag);
+    assert.equal(answer.header("Cache-Control"), "private, no-cache");
+    assert.equal(answer.header("Vary"), "Accept-Encoding, Authorization");
+    assert.match(answer.header("X-RateLimit-Remaining") ?? "", /^\d+$/);
+    assert.equal(answer.body.length > 0, status === 200);
+  });
+
+test("after a 304, a connection goes on with the next answer", async () => {
+  const headers = { "If-None-Match": tag };
+  for (const method of ["GET", "HEAD"]) {
+    const answer = await ask(`${method} ${pricesPath}?procedure=5072`, headers);
+    assert.equal(answer.status, 304);
+    assert.notEqual(answer.header("Content-Length"), "0");
+  }
+});
+
+test("If-None-Match on an error changes nothing", async () => {
+  assert.equal((await ask("?procedure=9999", { "If-None-Match": "*" })).status, 404);
+});
+
+for (const [request, headers, status] of [
+  [`${pricesPath}?procedure=5072`, {}, 200],
+  [`${pricesPath}?procedure=5072`, { "Accept-Encoding": "br" }, 200],
+  [`${pricesPath}?procedure=5072`, { "Accept-Encoding": "gzip" }, 200],
+  [`${pricesPath}?procedure=5072`, { "If-None-Match": tag }, 304],
+  ["/api/v1/versions/2023.1/healthcare/prices?procedure=5072", {}, 200],
+  [`${pricesPath}?procedure=5072&limit=0`, {}, 400],
+  [`${pricesPath}?procedure=9999`, {}, 404],
+  ["/nothing", {}, 404],
+  [`${pricesPath}?procedure=5072`, { Authorization: undefined }, 401],
+] as const)
+  test(`HEAD ${request} ${JSON.stringify(headers)} has the headers of GET, and no body`, async () => {
+    const get = await ask(`GET ${request}`, headers);
+    const head = await ask(`HEAD ${request}`, headers);
+    assert.equal(head.status, status);
+    assert.deepEqual(lasting(head), lasting(get));
+    assert.equal(head.body.length, 0);
+  });
+
+for (const [accepted, coding] of [
+  ["br", "br"],
+  ["gzip", "gzip"],
+  ["gzip, br", "br"],
+  ["GZIP", "gzip"],
+  ["gzip, deflate, br, zstd", "br"],
+  ["gzip, deflate", "gzip"],
+  ["deflate, zstd", undefined],
+  ["br;q=0.5, gzip;q=0.9", "gzip"],
+  ["br;q=0.5, gzip;q=0.5", "br"],
+  ["br ; q=0.5 , gzip ; q=0.9", "gzip"],
+  ["br;Q=0, gzip;Q=0.1", "gzip"],
+  ["br;q=0", undefined],
+  ["br;q=0.000, gzip;q=0", undefined],
+  ["*", "br"],
+  ["br;q=0, *", "gzip"],
+  ["*;q=0", undefined],
+  ["gzip, *;q=0", "gzip"],
+  ["identity", undefined],
+  ["identity, br;q=0.5", undefined],
+  ["identity;q=0.5, br;q=0.8", "br"],
+  ["identity;q=0, gzip", "gzip"],
+  ["identity;q=0", undefined],
+  ["identity;q=0, *;q=0", undefined],
+  ["br;q=abc", undefined],
+  [",, gzip,", "gzip"],
+  ["", undefined],
+])
+  test(`Accept-Encoding: ${accepted} gives ${coding ?? "the body as it is"}`, async () => {
+    const plain = await ask("?procedure=5072");
+    const answer = await ask("?procedure=5072", { "Accept-Encoding": accepted });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.header("Content-Encoding"), coding);
+    assert.equal(answer.header("Content-Length"), String(answer.body.length));
+    assert.deepEqual(decoded(answer), plain.body);
+    if (coding !== undefined) assert.ok(answer.body.length < plain.body.length / 2);
+  });
+
+function decoded(answer: Answer): Buffer {
+  const coding = answer.header("Content-Encoding");
+  if (coding === "br") return brotliDecompressSync(answer.body);
+  return coding === "gzip" ? gunzipSync(answer.body) : answer.body;
+}
+
+test("each coding has an ETag of its own, and a condition matches that of the same coding", async () => {
+  const codings = ["identity", "br", "gzip"];
+  const tags = await Promise.all(
+    codings.map(async (accepted) => {
+      const answer = await ask("?procedure=5072", { "Accept-Encoding": accepted });
+      return answer.header("ETag") ?? "";
+    }),
+  );
+  assert.equal(new Set(tags).size, 3);
+  for (const [i, accepted] of codings.entries())
+    for (const [j, condition] of tags.entries()) {
+      const headers = { "Accept-Encoding": accepted, "If-None-Match": condition };
+      const answer = await ask("?procedure=5072", headers);
+      assert.equal(answer.status, i === j ? 304 : 200);
+      assert.equal(answer.header("ETag"), tags[i]);
+    }
+});
+
+test("a body of 1 KiB or less is never encoded", async () => {
+  for (const accepted of ["br", "gzip", "*"])
+    for (const query of ["?procedure=5072&limit=1", "?procedure=9999", ""]) {
+      const answer = await ask(`GET ${pricesPath}${query}`, { "Accept-Encoding": accepted });
+      assert.ok(answer.body.length <= 1024);
+      assert.equal(answer.header("Content-Encoding"), undefined);
+      assert.ok(answer.json());
+    }
+});
+
+test("an answer doesn't depend on those before it", async () => {
+  const requests = [
+    "?procedure=5072",
+    "?procedure=5073",
+    "?procedure=5072&state=AL",
+    "?procedure=5361&limit=2",
+  ];
+  const first = await Promise.all(requests.map((request) => ask(request)));
+  const again = await Promise.all(requests.map((request) => ask(request)));
+  assert.deepEqual(
+    again.map((answer) => answer.body),
+    first.map((answer) => answer.body),
+  );
+  assert.deepEqual(again.map(lasting), first.map(lasting));
+});

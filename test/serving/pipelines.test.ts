@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { RecentAnswers } from "../../server/serving/recent-answers.ts";
+import { Connection, call, pricesPath, requestText, startServer } from "../support/server.ts";
+
+/** Many requests on one connection before the first answer is read. */
+
+const server = await startServer();
+after(async () => assert.equal(await server.stop(), 0));
+const key = { Authorization: `Bearer ${server.key}` };
+
+/** A new connection takes so much, whether it is read or not. */
+const socketBytes = 32 * 2 ** 10;
+
+/** What an answer's bytes are, but for the two numbers that differ each time. */
+const settled = (text: string) =>
+  text.replace(/X-RateLimit-Remaining: \d+/g, "X-RateLimit-Remaining: N").replace(/Date: [^\r]+/g, "Date: D");
+
+for (const [what, request, headers] of [
+  ["4 KB answers", `GET ${pricesPath}?procedure=5072`, key],
+  ["8 KB answers", `GET ${pricesPath}?procedure=5072&limit=40`, key],
+  ["1 KB answers", `GET ${pricesPath}?procedure=5072&limit=1`, key],
+  ["answers to unknown keys", "GET /", {}],
+  ["answers larger than a socket's buffer", `GET ${pricesPath}?procedure=5361&limit=50`, key],
+] as const)
+  test(`${what} that nobody reads for a while are right up to the connection's end`, async () => {
+    const text = requestText(request, headers);
+    const { head, body } = await call(server, request, { Authorization: undefined, ...headers });
+    const whole = settled(`${head}\r\n\r\n${body.toString("latin1")}`);
+    for (const count of [20, 60, 400, 3000]) {
+      const connection = await Connection.open(server.api);
+      connection.pause();
+      const closing = requestText(request, { ...headers, Connection: "close" });
+      await connection.send(text.repeat(count - 1) + closing);
+      // An answer on another connection: the one thread has done what it could with this one.
+      await call(server, `GET ${pricesPath}?procedure=5073`);
+      connection.resume();
+      const received = settled((await connection.rest()).toString("latin1"));
+      assert.ok(whole.repeat(count).startsWith(received), `of ${count}: ${received.slice(-300)}`);
+      if (count * whole.length < socketBytes) assert.equal(received, whole.repeat(count));
+    }
+  });
+
+for (const [what, method, headers, body] of [
+  ["a body", "POST", { "Content-Length": "5" }, "hello"],
+  ["a body that never comes", "POST", { "Content-Length": "5" }, ""],
+  ["a body in chunks", "POST", { "Transfer-Encoding": "chunked" }, "5\r\nhello\r\n0\r\n\r\n"],
+  ["a body of a method without one", "GET", { "Content-Length": "5" }, "hello"],
+] as const)
+  test(`every answer before a request with ${what} is delivered, then its own, and the connection's end`, async () => {
+    for (const count of [0, 1, 10, 40]) {
+      const connection = await Connection.open(server.api);
+      const good = requestText(`GET ${pricesPath}?procedure=5072&limit=1`, key);
+      await connection.send(
+        good.repeat(count) +
+          requestText(`${method} ${pricesPath}?procedure=5072`, { ...key, ...headers }) +
+          body,
+      );
+      for (let i = 0; i < count; i++)
+        assert.equal((await connection.answer()).status, 200, `${i} of ${count}`);
+      const last = await connection.answer();
+      assert.equal(last.status, method === "POST" ? 405 : 400);
+      assert.equal(last.header("Connection"), "close");
+      assert.equal((await connection.rest()).length, 0);
+    }
+  });
+
+describe("answers that gather in one buffer", () => {
+  const sizes = (...bodies: (number | undefined)[]) => {
+    const recent = new RecentAnswers();
+    // A client that asked long before.
+    for (let i = 0; i < 64; i++) recent.add(100, 17_000);
+    for (const body of bodies) recent.add(300, body);
+    return recent.mayHaveCutHead(300);
+  };
+  // A head of 300 bytes takes up to 428 of the buffer's 16,384.
+  test("the first one's head fits", () => assert.equal(sizes(4000), false));
+  test("a head that fits behind another answer isn't cut", () => assert.equal(sizes(15_000, 4000), false));
+  test("a head that doesn't fit behind another answer may be cut", () =>
+    assert.equal(sizes(15_700, 4000), true));
+  test("a head behind an answer that fills the buffer isn't cut", () =>
+    assert.equal(sizes(16_300, 4000), false));
+  test("the answers before are added up", () => {
+    assert.equal(sizes(7000, 7000, 4000), false);
+    assert.equal(sizes(7600, 7600, 4000), true);
+    assert.equal(sizes(8100, 8100, 4000), false);
+  });
+  test("an answer that is all head may have been cut", () => assert.equal(sizes(undefined, 4000), true));
+});

@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { attachImage, buildImage } from "../../engine/index.ts";
+import { generateKey, hashKey, KeyTable } from "../../server/accounts/keys.ts";
+import { Limits, monthOf } from "../../server/accounts/limits.ts";
+import { Directory } from "../../server/accounts/names.ts";
+import { Service } from "../../server/serving/service.ts";
+import { ask, type Told } from "../support/asking.ts";
+import { seededRandom, snapshotOf } from "../support/fixtures.ts";
+
+/** What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn. */
+
+const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
+const versions = {
+  images: [image],
+  byName: new Map([["2024.3", image]]),
+  loadedAt: new Map([["2024.3", "2026-01-01T00:00:00.000Z"]]),
+};
+const buffers = {
+  keys: new KeyTable().buffer,
+  limits: new Limits().buffer,
+  directory: new Directory().buffer,
+};
+
+/** A thread's service over the memory that all of them share, with clocks of its own. */
+class Thread {
+  readonly limits = new Limits(buffers.limits);
+  readonly keys = new KeyTable(buffers.keys);
+  readonly failures: unknown[] = [];
+  wallMs = Date.UTC(2026, 0, 15, 12);
+  steadyMs = 5_000_000;
+  readonly #service = new Service({
+    keys: this.keys,
+    limits: this.limits,
+    directory: new Directory(buffers.directory),
+    versions,
+    now: () => this.wallMs,
+    steadyNow: () => this.steadyMs,
+    report: (error) => this.failures.push(error),
+  });
+
+  /** Asks for prices; a query that is a function fails as our own fault. */
+  ask(key: string, query: string | (() => string) = "procedure=5072", path = "healthcare/prices"): Told {
+    return ask(this.#service, key, `/api/v1/${path}`, typeof query === "string" ? () => query : query);
+  }
+
+  /** Turns both clocks. */
+  pass(ms: number): void {
+    this.wallMs += ms;
+    this.steadyMs += ms;
+  }
+}
+
+const writer = new KeyTable(buffers.keys);
+let slots = 0;
+
+/** Lets an account count in the month of a time, as the control thread does, and in the next one. */
+function serve(limits: Limits, slot: number, wallMs: number): void {
+  for (const month of [monthOf(wallMs), monthOf(wallMs) + 1]) limits.enter(slot, month, 0);
+}
+
+/** A key of an account of its own. */
+function account(burst: number, quota: number): string {
+  const key = generateKey();
+  const slot = slots++;
+  const limits = new Limits(buffers.limits);
+  limits.configure(slot, burst, quota);
+  serve(limits, slot, new Thread().wallMs);
+  new Directory(buffers.directory).put(slot, `account ${slot}`, "enterprise");
+  writer.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, slot);
+  return key;
+}
+
+const seconds = (iso: string) => Date.parse(iso) / 1000;
+const february = seconds("2026-02-01T00:00:00Z");
+const facts = ({ status, remaining, reset }: Told) => [status, remaining, reset];
+
+function failing(): string {
+  throw new TypeError("our fault");
+}
+
+test("the last request leaves none, and the first refused one says when the next month begins", () => {
+  const thread = new Thread();
+  const key = account(100, 3);
+  const replies = [0, 0, 0, 0].map(() => thread.ask(key));
+  assert.deepEqual(replies.map(facts), [
+    [200, 2, february],
+    [200, 1, february],
+    [200, 0, february],
+    [429, 0, february],
+  ]);
+  assert.equal(replies[2].retryAfter, undefined);
+  assert.equal(replies[3].retryAfter, String(february - seconds("2026-01-15T12:00:00Z")));
+});
+
+test("every status that is ours says what is left of the month", () => {
+  const thread = new Thread();
+  const key = account(100, 10);
+  const replies = [
+    thread.ask(key),
+    thread.ask(key, ""),
+    thread.ask(key, "limit=0"),
+    thread.ask(key, "procedure=9999"),
+    thread.ask(key, "", "nothing"),
+    thread.ask(key, "", "usage"),
+  ];
+  assert.deepEqual(replies.map(facts), [
+    [200, 9, february],
+    [400, 8, february],
+    [400, 7, february],
+    [404, 6, february],
+    [404, 5, february],
+    [200, 4, february],
+  ]);
+});
+
+test("a request without a valid key has nothing left until the next month", () => {
+  for (const key of ["", "x", generateKey()])
+    assert.deepEqual(facts(new Thread().ask(key)), [401, 0, february]);
+});
+
+for (const burst of [1, 2, 3, 7, 50, 1000])
+  test(`a burst beyond ${burst} a second is told the second from which a request is accepted again`, () => {
+    for (const millisecond of [0, 1, 499, 998, 999]) {
+      const thread = new Thread();
+      thread.pass(millisecond);
+      const key = account(burst, 1_000_000);
+      for (let i = 0; i < burst; i++) assert.equal(thread.ask(key).status, 200);
+      const refused = thread.ask(key);
+      assert.deepEqual([refused.status, refused.remaining], [429, 0]);
+      const again = thread.wallMs + Math.ceil(1000 / burst);
+      assert.equal(refused.reset, Math.ceil(again / 1000));
+      assert.equal(refused.retryAfter, "1");
+      assert.match(refused.body, /per second are used up; retry in 1 s"/);
+      thread.pass(refused.reset * 1000 - thread.wallMs);
+      assert.deepEqual(facts(thread.ask(key)), [200, 1_000_000 - burst - 1, february]);
+    }
+  });
+
+test("a request is refused up to the last millisecond before its turn, and admitted then", () => {
+  const thread = new Thread();
+  const key = account(3, 1000);
+  for (let i = 0; i < 3; i++) thread.ask(key);
+  thread.pass(333);
+  assert.equal(thread.ask(key).status, 429);
+  thread.pass(1);
+  assert.equal(thread.ask(key).status, 200);
+});
+
+for (const [last, first, next] of [
+  ["2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"],
+  ["2026-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", "2027-02-01T00:00:00Z"],
+  ["2028-02-29T23:59:59.999Z", "2028-03-01T00:00:00Z", "2028-04-01T00:00:00Z"],
+])
+  test(`a quota that is used up at ${last} is whole again a millisecond later`, () => {
+    const thread = new Thread();
+    const key = account(100, 2);
+    thread.wallMs = Date.parse(last);
+    serve(thread.limits, slots - 1, thread.wallMs);
+    const replies = [thread.ask(key), thread.ask(key), thread.ask(key)];
+    assert.deepEqual(replies.map(facts), [
+      [200, 1, seconds(first)],
+      [200, 0, seconds(first)],
+      [429, 0, seconds(first)],
+    ]);
+    assert.equal(replies[2].retryAfter, "1");
+    thread.pass(1);
+    assert.deepEqual(facts(thread.ask(key)), [200, 1, seconds(next)]);
+  });
+
+test("two threads whose clocks differ count a month's last and first requests apart", () => {
+  const [early, late] = [new Thread(), new Thread()];
+  const key = account(100, 2);
+  early.wallMs = february * 1000 - 1;
+  late.wallMs = february * 1000;
+  const march = seconds("2026-03-01T00:00:00Z");
+  const replies = [late, early, late, early, late, early].map((thread) => thread.ask(key));
+  assert.deepEqual(replies.map(facts), [
+    [200, 1, march],
+    [200, 1, february],
+    [200, 0, march],
+    [200, 0, february],
+    [429, 0, march],
+    [429, 0, february],
+  ]);
+});
+
+test("a request that fails by our fault doesn't count", () => {
+  const thread = new Thread();
+  const key = account(100, 2);
+  const replies = [undefined, failing, undefined, failing].map((query) => thread.ask(key, query));
+  assert.deepEqual(replies.map(facts), [
+    [200, 1, february],
+    [500, 1, february],
+    [200, 0, february],
+    [429, 0, february],
+  ]);
+  assert.equal(thread.failures.length, 1);
+  assert.doesNotMatch(replies[1].body, /our fault|TypeError/);
+});
+
+test("an account's only request can fail by our fault any number of times", () => {
+  const thread = new Thread();
+  const key = account(100, 1);
+  for (let i = 0; i < 5; i++) assert.deepEqual(facts(thread.ask(key, failing)), [500, 1, february]);
+  assert.deepEqual(facts(thread.ask(key)), [200, 0, february]);
+});
+
+test("what threads say is left is never below none nor above the limit, and falls by one a request", () => {
+  const random = seededRandom(20_260_115);
+  const threads = [new Thread(), new Thread(), new Thread()];
+  const quota = 400;
+  const key = account(20, quota);
+  let admitted = 0;
+  for (let i = 0; admitted < quota || i < 2000; i++) {
+    const thread = random.pick(threads);
+    for (const each of threads) each.pass(random.int(30));
+    const isFailing = random.int(10) === 0;
+    const reply = thread.ask(key, isFailing ? failing : undefined);
+    if (reply.status === 200) admitted++;
+    assert.ok(reply.remaining >= 0 && reply.remaining <= quota);
+    assert.equal(reply.remaining, reply.status === 429 ? 0 : quota - admitted);
+    assert.ok(reply.reset > thread.wallMs / 1000 && reply.reset <= february);
+    if (reply.status === 429) assert.ok(Number(reply.retryAfter) >= 1);
+  }
+  assert.equal(admitted, quota);
+});
+
+test("a quota that is lowered below what was used leaves none, and one that is raised the rest", () => {
+  const thread = new Thread();
+  const key = account(100, 10);
+  const slot = slots - 1;
+  for (let i = 0; i < 5; i++) thread.ask(key);
+  thread.limits.configure(slot, 100, 3);
+  assert.deepEqual(facts(thread.ask(key)), [429, 0, february]);
+  assert.deepEqual(facts(thread.ask(key, failing)), [429, 0, february]);
+  thread.limits.configure(slot, 100, 8);
+  assert.deepEqual(facts(thread.ask(key)), [200, 2, february]);
+});

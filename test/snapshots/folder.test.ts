@@ -1,0 +1,468 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { after, test } from "node:test";
+import pino from "pino";
+import * as v from "valibot";
+import { defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { attachImage, encodeSnapshot, sealSnapshot, versionName } from "../../engine/index.ts";
+import { Metrics } from "../../server/shared/metrics.ts";
+import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
+import { type Registry, SnapshotFolder } from "../../server/snapshots/snapshots.ts";
+import { Store } from "../../server/store/store.ts";
+import { seededRandom, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { temporaryFolder, until } from "../support/server.ts";
+
+/** The snapshots' folder without a server around it: what becomes of each file, whatever lies beside it. */
+
+const longAgo = new Date(Date.now() - 3_600_000);
+const logLine = v.looseObject({
+  msg: v.string(),
+  file: v.optional(v.string()),
+  reason: v.optional(v.string()),
+});
+
+function fileOf(version: string, charge = 100): Buffer {
+  const [dataYear, revision] = version.split(".").map(Number);
+  const snapshot = snapshotOf([["010001", "AL", "5072", charge, 50]], {
+    ...testProvenance,
+    dataYear,
+    revision,
+  });
+  return Buffer.from(encodeSnapshot(snapshot));
+}
+
+/** A folder that is looked at, and all that comes of it. */
+class Trial {
+  readonly folder = temporaryFolder();
+  readonly store: Store;
+  readonly metrics = new Metrics();
+  readonly lines: v.InferOutput<typeof logLine>[] = [];
+  readonly published: string[][] = [];
+  readonly snapshots: SnapshotFolder;
+  /** Called before each publication. */
+  onPublish = (_versions: string[]) => {};
+
+  constructor(
+    options: { store?: Store; registry?: Registry; loads?: Pick<Loads, "load">; isServing?: boolean } = {},
+  ) {
+    this.store = options.store ?? Store.open(temporaryFolder());
+    const log = pino(
+      {},
+      { write: (line: string) => void this.lines.push(v.parse(logLine, JSON.parse(line))) },
+    );
+    this.snapshots = new SnapshotFolder(this.folder, {
+      log,
+      metrics: this.metrics,
+      registry: options.registry ?? this.store,
+      loads: options.loads ?? new Loads(),
+      publish: async (images) => {
+        const versions = images.map(({ image }) => versionName(attachImage(image).description.provenance));
+        this.onPublish(versions);
+        this.published.push(versions);
+      },
+    });
+    if (options.isServing ?? true) this.snapshots.beginServing();
+  }
+
+  put(name: string, bytes: Uint8Array): void {
+    const beside = path.join(this.folder, `.${name}.new`);
+    writeFileSync(beside, bytes);
+    utimesSync(beside, longAgo, longAgo);
+    renameSync(beside, path.join(this.folder, name));
+  }
+
+  path(name: string): string {
+    return path.join(this.folder, name);
+  }
+
+  get served(): string[] {
+    return this.snapshots.images().map(({ description }) => versionName(description.provenance));
+  }
+
+  /** Files and reasons in the log under a message. */
+  logged(message: string): (string | undefined)[][] {
+    return this.lines.filter(({ msg }) => msg === message).map(({ file, reason }) => [file, reason]);
+  }
+
+  async metric(name: string): Promise<number | undefined> {
+    const [value] = (await this.metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
+    return value?.value;
+  }
+}
+
+const refused = "snapshot refused";
+const tried = "snapshot can't be read or served yet: it is tried again";
+
+test("a number that was served is refused for other content, whether its file is there, gone, or the server restarted", async () => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  await trial.snapshots.settle();
+  trial.put("2024.1.parquet", fileOf("2024.1", 200));
+  await trial.snapshots.settle();
+  assert.match(
+    trial.logged(refused)[0][1] ?? "",
+    /^2024\.1\.parquet: content of a version that is loaded: found /,
+  );
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
+
+  unlinkSync(trial.path("2024.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.2"]);
+  assert.notEqual(trial.store.version("2024.1")?.retired, null);
+  trial.put("2024.1.parquet", fileOf("2024.1", 300));
+  await trial.snapshots.settle();
+  assert.match(
+    trial.logged(refused)[1][1] ?? "",
+    /^2024\.1\.parquet: content of a version that was served since 20/,
+  );
+  assert.deepEqual(trial.served, ["2024.2"]);
+  assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 2);
+
+  const next = new Trial({ store: trial.store });
+  next.put("2024.1.parquet", fileOf("2024.1", 300));
+  next.put("2024.2.parquet", fileOf("2024.2", 300));
+  next.put("2024.3.parquet", fileOf("2024.3"));
+  await next.snapshots.settle();
+  assert.deepEqual(next.served, ["2024.3"]);
+  assert.equal(next.logged(refused).length, 2);
+
+  const known = trial.store.version("2024.1");
+  next.put("2024.1.parquet", fileOf("2024.1"));
+  await next.snapshots.settle();
+  assert.deepEqual(next.served, ["2024.3", "2024.1"]);
+  assert.deepEqual(trial.store.version("2024.1"), { ...known, retired: null });
+});
+
+test("a version is in the registry before it is published", async () => {
+  const trial = new Trial();
+  const entered: unknown[] = [];
+  trial.onPublish = (versions) =>
+    entered.push(...versions.map((version) => trial.store.version(version)?.retired));
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(entered, [null]);
+  const { sha256, contentSha256 } = trial.snapshots.images()[0].description;
+  const stored = trial.store.version("2024.1");
+  assert.deepEqual([stored?.sha256, stored?.content_sha256], [sha256, contentSha256]);
+});
+
+test("the registry is written from when the server answers: a start that fails leaves it as it was", async () => {
+  const store = Store.open(temporaryFolder());
+  store.serveVersion("2023.1", "a", "b", new Date(0));
+  const trial = new Trial({ store, isServing: false });
+  for (const version of ["2024.1", "2024.2"]) trial.put(`${version}.parquet`, fileOf(version));
+  for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
+  assert.deepEqual(store.servedVersions(), ["2023.1"]);
+  trial.snapshots.beginServing();
+  assert.deepEqual(store.servedVersions().sort(), ["2023.1", "2024.1", "2024.2"]);
+  await trial.snapshots.settle();
+  assert.deepEqual(store.servedVersions().sort(), ["2024.1", "2024.2"]);
+});
+
+test("a version that can't be registered isn't published; it is tried again without another load, and logged once", async () => {
+  const store = Store.open(temporaryFolder());
+  let broken = true;
+  let loads = 0;
+  const real = new Loads();
+  const registry: Registry = {
+    atomically: (work) => store.atomically(work),
+    version: (version) => store.version(version),
+    servedVersions: () => store.servedVersions(),
+    retireVersion: (version, now) => store.retireVersion(version, now),
+    serveVersion(...args) {
+      if (broken) throw new Error("disk full");
+      store.serveVersion(...args);
+    },
+  };
+  const load = (wanted: Wanted) => {
+    loads++;
+    return real.load(wanted);
+  };
+  const trial = new Trial({ store, registry, loads: { load } });
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  for (let i = 0; i < 3; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.published, []);
+  assert.deepEqual(trial.logged(tried), [["2024.1.parquet", "the registry of data versions: disk full"]]);
+  broken = false;
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.published, [["2024.1"]]);
+  assert.equal(loads, 1);
+  assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 0);
+});
+
+test("versions whose files went while no server ran are retired in the registry", async () => {
+  const store = Store.open(temporaryFolder());
+  for (const version of ["2023.1", "2024.1"]) store.serveVersion(version, "a", "b", new Date(0));
+  const trial = new Trial({ store });
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  await trial.snapshots.scan();
+  assert.deepEqual(store.servedVersions(), []);
+  await trial.snapshots.settle();
+  assert.deepEqual(store.servedVersions(), ["2024.2"]);
+  assert.equal(store.version("2023.1")?.first_served, new Date(0).toISOString());
+});
+
+test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async () => {
+  const trial = new Trial();
+  execFileSync("mkfifo", [trial.path("2020.1.parquet")]);
+  mkdirSync(trial.path("2020.2.parquet"));
+  symlinkSync("/dev/zero", trial.path("2020.3.parquet"));
+  const socket = createServer().listen(trial.path("2020.4.parquet"));
+  after(() => socket.close());
+  await once(socket, "listening");
+  for (const [name, bytes] of [
+    ["2020.5.parquet", 2 ** 31 - 1],
+    ["2020.6.parquet", 2 ** 33],
+  ] as const) {
+    trial.put(name, Buffer.from("PAR1"));
+    truncateSync(trial.path(name), bytes);
+    utimesSync(trial.path(name), longAgo, longAgo);
+  }
+  symlinkSync("2020.7.parquet", trial.path("2020.7.parquet"));
+  symlinkSync("nowhere", trial.path("2020.8.parquet"));
+  symlinkSync("2020.5.parquet/x", trial.path("2020.9.parquet"));
+  writeFileSync(trial.path("elsewhere"), fileOf("2024.2"));
+  symlinkSync("elsewhere", trial.path("2024.2.parquet"));
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  // A folder, a FIFO and a socket are new, but what they are doesn't change.
+  for (let i = 0; i < 3; i++) await trial.snapshots.settle();
+  await until("the new ones to be refused", async () => {
+    await trial.snapshots.settle();
+    return trial.logged(refused).length === 6;
+  });
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
+  assert.deepEqual(Object.fromEntries(trial.logged(refused)), {
+    "2020.1.parquet": "2020.1.parquet: found a FIFO, expected a regular file",
+    "2020.2.parquet": "2020.2.parquet: found a folder, expected a regular file",
+    "2020.3.parquet": "2020.3.parquet: found a device, expected a regular file",
+    "2020.4.parquet": "2020.4.parquet: found a socket, expected a regular file",
+    "2020.5.parquet":
+      "2020.5.parquet: footer: found damage (no PAR1 at both ends), expected a readable snapshot",
+    "2020.6.parquet": `2020.6.parquet: size: found ${2 ** 33} bytes, expected at most ${2 ** 31 - 1}`,
+  });
+  const codes = trial.logged(tried).map(([file, reason]) => [file, reason?.split(":")[0]]);
+  assert.deepEqual(Object.fromEntries(codes), {
+    "2020.7.parquet": "ELOOP",
+    "2020.8.parquet": "ENOENT",
+    "2020.9.parquet": "ENOTDIR",
+  });
+  assert.equal(codes.length, 3, "each is logged once");
+  assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 3);
+
+  trial.put("2020.7.parquet", fileOf("2020.7"));
+  await trial.snapshots.settle();
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.2", "2024.1", "2020.7"]);
+  assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 2);
+});
+
+test("a snapshot whose name isn't a version is refused with the form of one", async () => {
+  const trial = new Trial();
+  for (const name of [
+    "copy.parquet",
+    "2024.parquet",
+    "2024.01.parquet",
+    "2024.1.old.parquet",
+    "24.1.parquet",
+  ])
+    trial.put(name, fileOf("2024.1"));
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  const reasons = trial.logged(refused).map(([, reason]) => reason);
+  assert.deepEqual(
+    reasons.toSorted(),
+    ["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
+      (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
+    ),
+  );
+});
+
+test("a file that can't be looked at isn't gone", async () => {
+  const trial = new Trial();
+  for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  await trial.snapshots.settle();
+  unlinkSync(trial.path("2023.1.parquet"));
+  symlinkSync("2023.1.parquet", trial.path("2023.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+});
+
+test("what the system refused is tried with each look, what a file holds once", async () => {
+  let left = 3;
+  const real = new Loads();
+  let loads = 0;
+  const load = async (wanted: Wanted) => {
+    loads++;
+    if (wanted.name === "2024.1.parquet" && left-- > 0)
+      throw Object.assign(new Error("thread can't start"), { code: "ERR_WORKER_INIT_FAILED" });
+    return real.load(wanted);
+  };
+  const trial = new Trial({ loads: { load } });
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  // Its head is sound.
+  trial.put("2024.2.parquet", fileOf("2024.2").fill(0xff, 40, 80));
+  for (let i = 0; i < 5; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  assert.deepEqual(trial.logged(tried), [["2024.1.parquet", "thread can't start"]]);
+  assert.deepEqual(
+    trial.logged(refused).map(([file]) => file),
+    ["2024.2.parquet"],
+  );
+  assert.equal(loads, 4 + 1);
+});
+
+test("a load that never ends holds up no other file and no retirement", async () => {
+  const real = new Loads();
+  const load = (wanted: Wanted) =>
+    wanted.name === "2025.1.parquet" ? new Promise<undefined>(() => {}) : real.load(wanted);
+  const trial = new Trial({ loads: { load } });
+  for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  await trial.snapshots.settle();
+  trial.put("2025.1.parquet", fileOf("2025.1"));
+  await trial.snapshots.scan();
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  unlinkSync(trial.path("2023.1.parquet"));
+  await trial.snapshots.scan();
+  await until("the good file to be published", () => trial.served.includes("2024.2"));
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
+  assert.deepEqual(trial.store.servedVersions().sort(), ["2024.1", "2024.2"]);
+});
+
+test("600 junk files start no load, and leave the control thread its turns", async () => {
+  const real = new Loads();
+  const loaded: string[] = [];
+  const load = (wanted: Wanted) => {
+    loaded.push(wanted.name);
+    return real.load(wanted);
+  };
+  const trial = new Trial({ loads: { load } });
+  const whole = fileOf("2024.1");
+  const random = seededRandom(1);
+  for (let i = 0; i < 600; i++) {
+    const junk = [
+      () => Buffer.alloc(5000, i),
+      () => whole.subarray(0, 20 + random.int(whole.length - 30)),
+      () =>
+        Buffer.concat([
+          Buffer.from("PAR1"),
+          Buffer.alloc(3000, i),
+          Buffer.from([0, 8, 0, 0]),
+          Buffer.from("PAR1"),
+        ]),
+      // A footer of the greatest size, made of structures.
+      () =>
+        Buffer.concat([
+          Buffer.from("PAR1"),
+          Buffer.alloc(2 ** 18, 0x1c),
+          Buffer.from([0, 0, 4, 0]),
+          Buffer.from("PAR1"),
+        ]),
+    ][i % 4];
+    trial.put(`2020.${i + 1}.parquet`, junk());
+  }
+  trial.put("2024.1.parquet", whole);
+  let turns = 0;
+  let isScanning = true;
+  const turn = () => {
+    turns++;
+    if (isScanning) setImmediate(turn);
+  };
+  turn();
+  await trial.snapshots.settle();
+  isScanning = false;
+  assert.deepEqual(trial.served, ["2024.1"]);
+  assert.deepEqual(loaded, ["2024.1.parquet"]);
+  assert.equal(trial.logged(refused).length, 600);
+  assert.ok(turns > 600, `only ${turns} turns`);
+});
+
+for (const [which, time] of [
+  ["older", longAgo],
+  ["newer", new Date(Date.now() + 3_600_000)],
+] as const) {
+  test(`a good file is asked for before those that came earlier, even if its time is ${which}`, async () => {
+    const asked: string[] = [];
+    const load = async (wanted: Wanted) => {
+      asked.push(wanted.name);
+      return undefined;
+    };
+    const trial = new Trial({ loads: { load } });
+    const put = (name: string) => writeFileSync(trial.path(name), fileOf(name.replace(".parquet", "")));
+    for (let i = 1; i <= 50; i++) put(`2020.${i}.parquet`);
+    const junkCame = Math.max(...readdirSync(trial.folder).map((name) => statSync(trial.path(name)).ctimeMs));
+    put("elsewhere");
+    await until("the file system's clock to go on", () => {
+      utimesSync(trial.path("elsewhere"), time, time);
+      return statSync(trial.path("elsewhere")).ctimeMs > junkCame;
+    });
+    trial.put("2024.1.parquet", fileOf("2024.1"));
+    utimesSync(trial.path("2024.1.parquet"), time, time);
+    await trial.snapshots.settle();
+    assert.equal(asked[0], "2024.1.parquet");
+    assert.equal(asked.length, 51);
+  });
+
+  test(`a good file amid 600 damaged snapshots whose times are ${which} is served, and those share a few threads`, async () => {
+    const trial = new Trial();
+    const damaged = fileOf("2024.1");
+    damaged[20] ^= 255;
+    trial.put("2024.1.parquet", fileOf("2024.1"));
+    for (let i = 1; i <= 600; i++) {
+      writeFileSync(
+        trial.path(`2020.${i}.parquet`),
+        fileOf(`2020.${i}`).fill(damaged.subarray(20, 21), 20, 21),
+      );
+      utimesSync(trial.path(`2020.${i}.parquet`), time, time);
+    }
+    let threads = 0;
+    const count = () => threads++;
+    process.on("worker", count);
+    await trial.snapshots.settle();
+    process.off("worker", count);
+    assert.deepEqual(trial.served, ["2024.1"]);
+    assert.equal(trial.logged(refused).length, 600);
+    assert.ok(threads < 200, `${threads} threads`);
+  });
+}
+
+test("a small snapshot is published before the large one that it came with", async () => {
+  const trial = new Trial();
+  const large = sealSnapshot(
+    syntheticContent({ dataYear: 2023, revision: 1, rows: 300_000, seed: defaultSampleSeed }),
+  );
+  const bytes = encodeSnapshot(large);
+  trial.put("2023.1.parquet", bytes);
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.published, [["2024.1"], ["2024.1", "2023.1"]]);
+});
+
+test("a load that takes too long is given up, and its file refused", async () => {
+  const trial = new Trial({ loads: new Loads(undefined, 1) });
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.served, []);
+  assert.deepEqual(trial.logged(refused), [
+    [
+      "2024.1.parquet",
+      "2024.1.parquet: found no end of its load within 1 ms, expected a snapshot that can be loaded",
+    ],
+  ]);
+});

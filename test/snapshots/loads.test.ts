@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { attachImage, encodeSnapshot } from "../../engine/index.ts";
+import { openFile, readHead, stateOf } from "../../server/snapshots/folder.ts";
+import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
+import { type ShortRow, seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** What loads may take, and how they share it. */
+
+const mebibyte = 2 ** 20;
+
+async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
+  const file = path.join(temporaryFolder(), "2024.3.parquet");
+  writeFileSync(file, bytes);
+  const state = await stateOf(file);
+  const open = state && (await openFile(file, state.signature));
+  assert.ok(state && open);
+  const head = await readHead(open, "2024.3.parquet");
+  await open.handle.close();
+  return { ...state, name: "2024.3.parquet", path: file, head, onRows: () => {} };
+}
+
+const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
+
+/** Hospitals with names of many words that no other has. */
+function wordy(facilities: number): Uint8Array {
+  const random = seededRandom(1);
+  const word = () => random.int(36 ** 6).toString(36);
+  const rows = Array.from({ length: facilities }, (_, i): ShortRow => {
+    const name = Array.from({ length: 60 }, word).join(" ");
+    return [String(i).padStart(6, "0"), "AL", "5072", 100, 50, name];
+  });
+  return encodeSnapshot(snapshotOf(rows));
+}
+
+/** How many loaders lived at the same time at most while `work` was done, and in all. */
+async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; all: number }> {
+  let [living, most, all] = [0, 0, 0];
+  const count = (worker: Worker) => {
+    all++;
+    most = Math.max(most, ++living);
+    worker.once("exit", () => living--);
+  };
+  process.on("worker", count);
+  await work();
+  process.off("worker", count);
+  return { most, all };
+}
+
+test("loads wait until there is memory for them", async () => {
+  const wanted = await Promise.all([small, small, small, small].map((bytes) => wantedOf(bytes)));
+  const loads = new Loads(90 * mebibyte);
+  const { most, all } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
+  assert.deepEqual([most, all], [1, 1]);
+});
+
+test("damaged snapshots of a few rows take no thread each", async () => {
+  const damaged = Buffer.from(small);
+  damaged[20] ^= 255;
+  const wanted = await Promise.all(Array.from({ length: 100 }, () => wantedOf(damaged)));
+  const loads = new Loads(90 * mebibyte);
+  const { all } = await threadsOf(() =>
+    Promise.all(wanted.map((each) => assert.rejects(loads.load(each), { name: "DataError" }))),
+  );
+  assert.equal(all, 1);
+});
+
+test("a snapshot whose texts need more than usual is loaded with all that there is, or refused by number", async () => {
+  const wanted = await wantedOf(wordy(1000));
+  const { all } = await threadsOf(async () => {
+    const image = await new Loads(1024 * mebibyte).load(wanted);
+    assert.equal(image && attachImage(image).description.counts.rows, 1000);
+  });
+  assert.equal(all, 2);
+  await assert.rejects(new Loads(90 * mebibyte).load(wanted), {
+    name: "DataError",
+    message: /^texts of 2024\.3: found \d+ bytes or more, expected at most \d+$/,
+  });
+});
+
+test("a snapshot that can't be loaded in the memory of the machine is refused without a thread", async () => {
+  const wanted = await wantedOf(small);
+  const { all } = await threadsOf(() =>
+    assert.rejects(new Loads(40 * mebibyte).load(wanted), {
+      message: "2024.3.parquet: memory to load it: found 41 MiB, expected at most 30 on this machine",
+    }),
+  );
+  assert.equal(all, 0);
+});
+
+test("a file that is another one by the time of its turn isn't loaded", async () => {
+  const wanted = await wantedOf(small);
+  writeFileSync(wanted.path, "another");
+  assert.equal(await new Loads().load(wanted), undefined);
+});
+
+test("what came last is loaded first, so that it doesn't wait behind what has lain there", async () => {
+  const loads = new Loads(90 * mebibyte);
+  const order: number[] = [];
+  const load = async (age: number) => {
+    await loads.load({ ...(await wantedOf(small)), arrivedMs: 1000 - age });
+    order.push(age);
+  };
+  const first = loads.load(await wantedOf(small));
+  await Promise.all([first, load(3), load(2), load(1)]);
+  assert.deepEqual(order, [1, 2, 3]);
+});

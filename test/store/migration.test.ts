@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import Database from "better-sqlite3";
+import { Store } from "../../server/store/store.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** A state database of the version before is brought up to date when it is opened. */
+
+/** Takes away what this version has more than the one before. */
+const downgrade = `
+  ALTER TABLE accounts DROP COLUMN webhook_old_secret;
+  ALTER TABLE accounts DROP COLUMN webhook_old_secret_until;
+  DROP TABLE events;
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    threshold INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0,
+    next_try_at TEXT,
+    last_answer TEXT,
+    UNIQUE (account, month, threshold)
+  ) STRICT;
+  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';
+  INSERT INTO events VALUES ('evt_1', 1, '2026-10', 80, '{"data":{"quota":{"limit":123}}}', '2026-10-20', 'none', 0, NULL, NULL);
+  DROP TABLE versions;
+  DROP TABLE obeyed;
+  PRAGMA user_version = 1;`;
+
+test("accounts, keys and events of the version before are as they were, and no server has given its word on them", () => {
+  const folder = temporaryFolder();
+  const now = new Date();
+  const first = Store.open(folder);
+  const account = {
+    name: "a",
+    plan: "free",
+    burst: 10,
+    quota: 123,
+    webhook: null,
+    webhook_secret: null,
+  } as const;
+  const { id } = first.createAccount(account, now);
+  first.createKey(id, Buffer.alloc(32, 1), "0000", null, now);
+  const before = [first.account("a"), first.keys()];
+  first.close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec(downgrade);
+  database.close();
+
+  const store = Store.open(folder);
+  assert.deepEqual([store.account("a"), store.keys()], before);
+  assert.deepEqual(
+    store.events().map((event) => [event.id, event.quota]),
+    [["evt_1", 123]],
+  );
+  assert.deepEqual(
+    [store.obeyed(), store.latest()],
+    [
+      { accounts: 0, keys: 0 },
+      { accounts: 1, keys: 1 },
+    ],
+  );
+  store.obey(store.latest());
+  assert.deepEqual(store.obeyed(), store.latest());
+  store.close();
+  Store.open(folder, { mayCreate: false }).close();
+});

@@ -1,0 +1,453 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { lockFolder } from "../../server/store/lock.ts";
+import { checkServed, narrowAccess, StateGuard } from "../../server/store/state-files.ts";
+import { Store } from "../../server/store/store.ts";
+import {
+  call,
+  createKey,
+  currentOnly,
+  datasetsFolder,
+  pricesPath,
+  ready,
+  runKeys,
+  spawnServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+
+/** The files of the state: who can read them, and what a server does that loses them. */
+
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+const modesIn = (folder: string) =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(path.join(folder, name))]));
+
+for (const umask of ["000", "022", "0777"])
+  test(`a command makes a state that only its owner can read, with umask ${umask}`, () => {
+    const folder = path.join(temporaryFolder(), "state");
+    const command = `umask ${umask}; exec "$0" server/commands/keys.ts create --account acme --plan free`;
+    execFileSync("sh", ["-c", command, process.execPath], {
+      cwd: path.resolve(import.meta.dirname, "../.."),
+      env: { PATH: process.env.PATH, STATE_DIR: folder },
+    });
+    assert.equal(modeOf(folder), "700");
+    assert.deepEqual(modesIn(folder), { "state.sqlite": "600" });
+  });
+
+test("a store, a lock and a guard make files that only their owner can read", () => {
+  const before = process.umask(0);
+  try {
+    const folder = path.join(temporaryFolder(), "a/state");
+    const guard = new StateGuard(folder);
+    const store = Store.open(folder);
+    guard.watch();
+    assert.equal(modeOf(folder), "700");
+    assert.deepEqual(new Set(Object.values(modesIn(folder))), new Set(["600"]));
+    assert.deepEqual(narrowAccess(folder), { narrowed: [], open: [] });
+    store.close();
+    guard.close();
+  } finally {
+    process.umask(before);
+  }
+});
+
+test("a folder for all, such as /tmp, isn't taken from the others, but the files in it are", () => {
+  const folder = temporaryFolder();
+  chmodSync(folder, 0o1777);
+  Store.open(folder).close();
+  chmodSync(path.join(folder, "state.sqlite"), 0o644);
+  const narrowed = [path.join(folder, "state.sqlite")];
+  assert.deepEqual(narrowAccess(folder), { narrowed, open: [folder] });
+  assert.equal(modeOf(folder), "777");
+});
+
+/** A guard over a database that is open. */
+function guarded() {
+  const folder = path.join(temporaryFolder(), "state");
+  const guard = new StateGuard(folder);
+  const store = Store.open(folder);
+  const file = path.join(folder, "state.sqlite");
+  // Long ago: a file system's clock is too coarse for tests.
+  utimesSync(file, 0, 0);
+  guard.watch();
+  after(() => store.close());
+  return { folder, guard, store, file };
+}
+
+const account = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
+const namesIn = (store: Store) => store.accounts("2026-01", new Date()).map(({ name }) => name);
+
+for (const end of ["", "-wal", "-shm"])
+  test(`state.sqlite${end} that is deleted, replaced or back again is noticed`, () => {
+    const { guard, file } = guarded();
+    assert.equal(guard.fault(), undefined);
+    renameSync(file + end, `${file}.away`);
+    assert.equal(guard.fault(), `${file}${end} was deleted`);
+    writeFileSync(file + end, "");
+    assert.equal(guard.fault(), `${file}${end} was replaced`);
+    renameSync(`${file}.away`, file + end);
+    assert.equal(guard.fault(), undefined);
+    guard.close();
+  });
+
+/** Writes over a part of a file, which stays the file that it is. */
+function writeOver(file: string, bytes: Uint8Array, at: number): void {
+  const descriptor = openSync(file, "r+");
+  writeSync(descriptor, bytes, 0, bytes.length, at);
+  closeSync(descriptor);
+}
+
+const pageBytes = 4096;
+const overwritings: Record<string, (file: string, backup: string) => void> = {
+  "a copy of an old backup over it": (file, backup) => copyFileSync(backup, file),
+  "nothing left of it": (file) => truncateSync(file),
+  "its second half gone": (file) => truncateSync(file, statSync(file).size / 2),
+  "zeros over its first page": (file) => writeOver(file, Buffer.alloc(pageBytes), 0),
+  "a byte in its last page that is another one": (file) =>
+    writeOver(file, Buffer.of(1), statSync(file).size - 1),
+};
+const whatToDo = (folder: string) => ({
+  message: `state database ${folder}/state.sqlite: found what is left of one that was overwritten while a server ran on it, expected a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
+});
+
+for (const [what, overwrite] of Object.entries(overwritings))
+  test(`a database with ${what}, in place, is noticed and refused until somebody has looked after it`, () => {
+    const { folder, guard, store, file } = guarded();
+    const backup = path.join(temporaryFolder(), "backup");
+    copyFileSync(file, backup);
+    store.createAccount({ ...account, name: "a" }, new Date());
+    guard.checkpoint(store);
+    utimesSync(file, 0, 0);
+    guard.watch();
+    const whole = readFileSync(file);
+    store.createAccount({ ...account, name: "b" }, new Date());
+    assert.equal(guard.fault(), undefined);
+    checkServed(folder);
+
+    overwrite(file, backup);
+    const left = readFileSync(file);
+    guard.checkpoint(store);
+    assert.equal(guard.fault(), `${file} was overwritten`);
+    assert.ok(guard.isOverwritten);
+    assert.deepEqual(readFileSync(file), left, "nothing is written into it");
+    assert.throws(() => checkServed(folder), whatToDo(folder));
+    writeFileSync(file, whole);
+    assert.equal(guard.fault(), `${file} was overwritten`, "SQLite may have read of it");
+
+    guard.close();
+    assert.throws(() => checkServed(folder), whatToDo(folder));
+    assert.throws(() => new StateGuard(folder), whatToDo(folder));
+    rmSync(path.join(folder, "server.database"));
+    checkServed(folder);
+    new StateGuard(folder).close();
+  });
+
+test("a link in the place of the database is noticed, even one to itself, and refused at a start", () => {
+  const { folder, guard, file } = guarded();
+  renameSync(file, `${file}.away`);
+  symlinkSync(`${file}.away`, file);
+  assert.equal(guard.fault(), `${file} was replaced`);
+  assert.throws(() => checkServed(folder), /found another file, while a server runs/);
+  guard.close();
+  const message = `state database ${file}: found a symbolic link, expected a regular file: STATE_DIR may name another folder`;
+  assert.throws(() => Store.open(folder), { message });
+  rmSync(`${file}.away`);
+  assert.throws(() => Store.open(folder), { message }, "to nowhere");
+});
+
+for (const [what, damage, fault] of [
+  ["emptied", (log) => truncateSync(log), /-wal was overwritten: frame 1 of \d+ of the/],
+  ["cut", (log) => truncateSync(log, 32 + 24 + pageBytes), /-wal was overwritten: frame 2 of \d+ of the/],
+  ["zeroed", (log) => writeOver(log, Buffer.alloc(100), 0), /-wal was overwritten: the header of the/],
+] as [string, (log: string) => void, RegExp][])
+  test(`a write-ahead log that is ${what} in place is noticed before it is brought into the database`, () => {
+    for (const isWrittenAfter of [false, true]) {
+      const { folder, guard, store, file } = guarded();
+      const before = readFileSync(file);
+      store.createAccount({ ...account, name: "a" }, new Date());
+      damage(`${file}-wal`);
+      if (isWrittenAfter)
+        try {
+          store.saveUsage("2026-01", [[1, 1]]);
+        } catch {
+          // SQLite sees it, too, where it reads.
+        }
+      guard.checkpoint(store);
+      assert.match(guard.fault() ?? "none", isWrittenAfter ? /-wal was overwritten: / : fault);
+      assert.throws(() => checkServed(folder), whatToDo(folder));
+      assert.deepEqual(readFileSync(file), before);
+      guard.close();
+    }
+  });
+
+test("what commands and the server write is no false alarm, nor is a backup, and goes into the database", () => {
+  const { folder, guard, store, file } = guarded();
+  const command = Store.open(folder);
+  const names = Array.from({ length: 300 }, (_, i) => `account ${1000 + i}`);
+  for (const [i, name] of names.entries()) {
+    const writer = i % 3 === 0 ? store : i % 3 === 1 ? command : Store.open(folder);
+    writer.createAccount({ ...account, name }, new Date());
+    if (writer !== store && writer !== command) writer.close();
+    assert.equal(guard.fault(), undefined);
+    checkServed(folder);
+    if (i % 7 === 0) guard.checkpoint(store);
+  }
+  guard.checkpoint(store);
+  assert.equal(guard.fault(), undefined);
+  assert.equal(statSync(`${file}-wal`).size, 0);
+  const [copy, backup] = [temporaryFolder(), temporaryFolder()];
+  copyFileSync(file, path.join(copy, "state.sqlite"));
+  const reader = new Database(file);
+  reader.prepare("VACUUM INTO ?").run(path.join(backup, "state.sqlite"));
+  reader.close();
+  assert.equal(guard.fault(), undefined);
+  for (const copied of [Store.open(copy), Store.open(backup)]) {
+    assert.deepEqual(namesIn(copied), names);
+    copied.close();
+  }
+  command.close();
+  guard.close();
+});
+
+test("a database that is empty or of another program is refused and left as it is, and a new one is whole at once", () => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, "state.sqlite");
+  writeFileSync(file, "");
+  assert.throws(() => Store.open(folder), /found damage \(an empty file\), expected a sound database/);
+  assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
+  for (const sql of ["PRAGMA journal_mode = WAL", "CREATE TABLE notes (text)"]) {
+    rmSync(file);
+    const other = new Database(file);
+    other.exec(sql);
+    other.close();
+    const before = readFileSync(file);
+    assert.throws(
+      () => Store.open(folder),
+      /found a database without a schema of this service, expected ver/,
+    );
+    assert.deepEqual(readFileSync(file), before);
+  }
+  const fresh = temporaryFolder();
+  const store = Store.open(fresh);
+  const found = new Database(path.join(fresh, "state.sqlite"));
+  assert.deepEqual(found.pragma("wal_checkpoint(NOOP)"), [{ busy: 0, log: 0, checkpointed: 0 }]);
+  assert.ok(found.prepare("SELECT * FROM obeyed").get() !== undefined);
+  found.close();
+  store.createAccount({ ...account, name: "a" }, new Date());
+  const torn = temporaryFolder();
+  copyFileSync(path.join(fresh, "state.sqlite-wal"), path.join(torn, "state.sqlite-wal"));
+  assert.throws(() => Store.open(torn), /found damage \(none beside a write-ahead log\), expected a sound/);
+  assert.deepEqual(readdirSync(torn), ["state.sqlite-wal"]);
+  assert.deepEqual(readdirSync(fresh).toSorted(), ["state.sqlite", "state.sqlite-shm", "state.sqlite-wal"]);
+  store.close();
+});
+
+test("a lock that is deleted is taken again, and one that another server has isn't", () => {
+  const { folder, guard } = guarded();
+  const lock = path.join(folder, "server.lock");
+  const takes = /found another server that uses it/;
+  rmSync(lock);
+  assert.equal(guard.fault(), undefined);
+  assert.throws(() => lockFolder(folder, 0), takes);
+  rmSync(lock);
+  const unlock = lockFolder(folder, 0);
+  assert.match(guard.fault() ?? "", takes);
+  unlock();
+  assert.equal(guard.fault(), undefined);
+  guard.close();
+  lockFolder(folder, 0)();
+});
+
+test("commands that see another database than the server, or none, are refused until it ends", () => {
+  const { folder, guard, file } = guarded();
+  checkServed(folder);
+  renameSync(file, `${file}.away`);
+  const message = (found: string) =>
+    `state database ${file}: found ${found}, while a server runs on the one that was here, expected that one: put it back, or stop the server`;
+  assert.throws(() => checkServed(folder), { message: message("none") });
+  copyFileSync(`${file}.away`, file);
+  assert.throws(() => checkServed(folder), { message: message("another file") });
+  rmSync(path.join(folder, "server.lock"));
+  guard.fault();
+  assert.throws(() => checkServed(folder), { message: message("another file") });
+  guard.close();
+  checkServed(folder);
+});
+
+test("commands are refused, too, when what SQLite has beside the database is another or gone", () => {
+  const { folder, guard, file } = guarded();
+  checkServed(folder);
+  for (const beside of [`${file}-shm`, `${file}-wal`]) {
+    renameSync(beside, `${beside}.away`);
+    assert.match(guard.fault() ?? "", /was deleted$/);
+    assert.throws(() => checkServed(folder), /found other files beside it, while a server runs/);
+    renameSync(`${beside}.away`, beside);
+    checkServed(folder);
+  }
+  guard.close();
+});
+
+test("a folder that is deleted is made again for commands to be refused, and gone when the server ends", () => {
+  const { folder, guard } = guarded();
+  renameSync(folder, `${folder}.away`);
+  assert.match(guard.fault() ?? "", /state\.sqlite was deleted/);
+  assert.throws(() => checkServed(folder), /found none, while a server runs/);
+  guard.close();
+  assert.ok(!existsSync(folder), "so that it can be put back");
+  rmSync(`${folder}.away`, { recursive: true });
+});
+
+const datasetsDir = datasetsFolder(currentOnly);
+const request = `GET ${pricesPath}?procedure=5073`;
+
+test("a server whose database is gone, replaced and back says so, and counts in memory meanwhile", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  mkdirSync(stateDir, { mode: 0o755 });
+  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  chmodSync(path.join(stateDir, "state.sqlite"), 0o644);
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api, ops } = await ready(server);
+  const files = [stateDir, path.join(stateDir, "state.sqlite")];
+  assert.ok(
+    server.stderr.includes(`"files":${JSON.stringify(files)},"msg":"other users could read the state`),
+  );
+  const modes = modesIn(stateDir);
+  assert.deepEqual([modeOf(stateDir), ...new Set(Object.values(modes))], ["700", "600"]);
+
+  const isReady = async () => (await fetch(`${ops}/readyz`)).status === 200;
+  const left = async () => (await call({ api, key }, request)).remaining;
+  const command = async () => (await runKeys(stateDir, "create", "--account", "acme")).stderr;
+  const file = path.join(stateDir, "state.sqlite");
+  assert.ok(await isReady());
+  assert.equal(await left(), 99);
+  renameSync(file, `${file}.away`);
+  await until("the server not to be ready", async () => !(await isReady()));
+  assert.match(
+    server.stderr,
+    /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*start again"/,
+  );
+  assert.match(await command(), /found none, while a server runs on the one that was here/);
+  assert.equal(await left(), 98);
+  assert.ok(!existsSync(file));
+  copyFileSync(`${file}.away`, file);
+  await until("the log to say that", () => server.stderr.includes(" was replaced"));
+  assert.match(await command(), /found another file, while a server runs/);
+  assert.equal(await left(), 97);
+
+  renameSync(`${file}.away`, file);
+  await until("the server to be ready", isReady);
+  assert.match(server.stderr, /the state is back in its place/);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
+  const store = Store.open(stateDir);
+  assert.deepEqual([...store.usage(new Date().toISOString().slice(0, 7)).values()], [3]);
+  store.close();
+});
+
+test("a server whose folder is deleted refuses commands, and says at its end that counts are lost", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api, ops } = await ready(server);
+  rmSync(stateDir, { recursive: true });
+  await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
+  assert.equal((await call({ api, key }, request)).remaining, 99);
+  const { code, stderr } = await runKeys(stateDir, "create", "--account", "new", "--plan", "free");
+  assert.equal(code, 1);
+  assert.match(stderr, /found none, while a server runs on the one that was here/);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 1);
+  assert.match(server.stderr, /the last counts can't be saved/);
+  assert.ok(!existsSync(stateDir));
+});
+
+test("a server whose database is overwritten by a backup says so, and leaves it alone until it is put right", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const file = path.join(stateDir, "state.sqlite");
+  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const backup = path.join(temporaryFolder(), "backup");
+  copyFileSync(file, backup);
+  await createKey(stateDir, "new", { burst: 1000, quota: 100 });
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api, ops } = await ready(server);
+  assert.equal((await call({ api, key }, request)).remaining, 99);
+
+  copyFileSync(backup, file);
+  await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
+  assert.match(
+    server.stderr,
+    /"reason":"\S+ was overwritten","msg":"the state isn't what was opened: .*start/,
+  );
+  assert.equal((await call({ api, key }, request)).remaining, 98);
+  const { message } = whatToDo(stateDir);
+  const command = { code: 1, stdout: "", stderr: `${message}\n` };
+  assert.deepEqual(await runKeys(stateDir, "create", "--account", "acme"), command);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 1);
+  assert.match(server.stderr, /the last counts can't be saved/);
+  assert.deepEqual(readFileSync(file), readFileSync(backup));
+  assert.deepEqual(await runKeys(stateDir, "list"), command);
+  assert.deepEqual(await spawnServer({ datasetsDir, stateDir }).finished(), command);
+
+  for (const name of ["state.sqlite-wal", "state.sqlite-shm", "server.database"])
+    rmSync(path.join(stateDir, name), { force: true });
+  const next = spawnServer({ datasetsDir, stateDir });
+  t.after(() => next.signal("SIGKILL"));
+  assert.equal((await call({ api: (await ready(next)).api, key }, request)).remaining, 99);
+});
+
+test("a log that is gone, emptied or cut after kill -9 takes no account, key or saved count with it", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const file = path.join(stateDir, "state.sqlite");
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api } = await ready(server);
+  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  assert.equal((await call({ api, key }, request)).remaining, 99);
+  const store = Store.open(stateDir);
+  const month = new Date().toISOString().slice(0, 7);
+  await until("the count to be in the database itself", () => {
+    return store.usage(month).get(1) === 1 && statSync(`${file}-wal`).size === 0;
+  });
+  store.saveUsage("2020-01", [[1, 1]]);
+  await until("the log to be emptied again", () => statSync(`${file}-wal`).size === 0);
+  server.signal("SIGKILL");
+  await assert.rejects(server.finished());
+  store.saveUsage("2020-02", [[1, 1]]);
+  for (const lose of [rmSync, truncateSync, (log: string) => truncateSync(log, 500)]) {
+    const folder = path.join(temporaryFolder(), "state");
+    cpSync(stateDir, folder, { recursive: true });
+    rmSync(path.join(folder, "state.sqlite-shm"));
+    lose(path.join(folder, "state.sqlite-wal"));
+    const left = Store.open(folder);
+    assert.deepEqual([namesIn(left), left.keys().length], [["acme"], 1]);
+    assert.deepEqual([...left.usage(month).values(), ...left.usage("2020-01").values()], [1, 1]);
+    left.close();
+  }
+  store.close();
+});

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import * as v from "valibot";
+import { openapiDocument as openapiBytes } from "../../server/api/openapi.ts";
+
+/** Checks answers against the API's OpenAPI document. */
+
+const schema = v.record(v.string(), v.unknown());
+const named = <Schema extends v.GenericSchema>(of: Schema) => v.record(v.string(), of);
+const response = v.strictObject({
+  description: v.string(),
+  headers: named(v.strictObject({ description: v.string(), required: v.optional(v.boolean()), schema })),
+  content: v.optional(
+    v.strictObject({
+      "application/json": v.strictObject({
+        schema,
+        examples: v.optional(named(v.strictObject({ summary: v.string(), value: v.unknown() })), {}),
+      }),
+    }),
+  ),
+});
+const parameter = v.strictObject({
+  name: v.string(),
+  in: v.picklist(["query", "path", "header"]),
+  required: v.optional(v.boolean(), false),
+  description: v.string(),
+  schema,
+  example: v.optional(v.string()),
+});
+const operation = v.strictObject({
+  operationId: v.string(),
+  summary: v.string(),
+  tags: v.array(v.string()),
+  parameters: v.array(parameter),
+  responses: named(response),
+});
+/** The description as clients read it. */
+export const openapiDocument: object = JSON.parse(openapiBytes().toString());
+
+const documentSchema = v.object({ paths: named(v.strictObject({ get: operation })) });
+
+export type Operation = v.InferOutput<typeof operation>;
+type Response = v.InferOutput<typeof response>;
+
+/** Follows all references, of which none leads back to itself. */
+function followed(part: unknown, document: unknown): unknown {
+  if (Array.isArray(part)) return part.map((item) => followed(item, document));
+  if (typeof part !== "object" || part === null) return part;
+  if (!("$ref" in part))
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, followed(value, document)]));
+  const path = String(part.$ref).split("/").slice(1);
+  const target = path.reduce<unknown>((at, key) => v.parse(schema, at)[key], document);
+  assert.ok(target !== undefined, `${part.$ref} leads to nothing`);
+  return followed(target, document);
+}
+
+/** The same schema without room for what it doesn't name. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closed);
+  if (typeof part !== "object" || part === null) return part;
+  const inner = Object.entries(part).map(([key, value]) => [key, closed(value)]);
+  const isObject = "type" in part && part.type === "object";
+  return Object.fromEntries(isObject ? [["additionalProperties", false], ...inner] : inner);
+}
+
+const operationsByDocument = new WeakMap<object, ReadonlyMap<string, Operation>>();
+
+/** The operations of an OpenAPI document by path, their references followed. */
+export function operationsOf(openapi: object): ReadonlyMap<string, Operation> {
+  const known = operationsByDocument.get(openapi);
+  if (known !== undefined) return known;
+  const { paths } = v.parse(documentSchema, followed(openapi, openapi));
+  const operations = new Map(Object.entries(paths).map(([path, { get }]) => [path, get]));
+  operationsByDocument.set(openapi, operations);
+  return operations;
+}
+
+/** The path of the document that a request's path is an instance of. */
+export function pathOf(openapi: object, requestPath: string): string | undefined {
+  const [path] = requestPath.split("?", 1);
+  const paths = [...operationsOf(openapi).keys()];
+  return paths.find((each) => {
+    const literal = each.split(/\{\w+\}/).map((part) => part.replaceAll(/[.]/g, "\\."));
+    return new RegExp(`^${literal.join("[^/]+")}$`, "s").test(path);
+  });
+}
+
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
+addFormats.default(ajv);
+
+/** Asserts that a value is what a schema of the document says, and has no field that it doesn't name. */
+export function checkValue(of: Record<string, unknown>, value: unknown, what: string): void {
+  let check = checks.get(of);
+  if (check === undefined) {
+    check = ajv.compile(v.parse(schema, closed(of)));
+    checks.set(of, check);
+  }
+  if (!check(value)) assert.fail(`${what}: ${ajv.errorsText(check.errors)} in ${JSON.stringify(value)}`);
+}
+const checks = new WeakMap<object, ReturnType<typeof ajv.compile>>();
+
+/** Headers of any HTTP answer, of which an OpenAPI document doesn't speak. */
+const commonHeaders = new Set([
+  "date",
+  "content-length",
+  "content-type",
+  "connection",
+  "uwebsockets",
+  "server",
+]);
+
+function checkHeaders({ headers }: Response, given: ReadonlyMap<string, string>, what: string): void {
+  const documented = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  for (const name of given.keys())
+    assert.ok(documented.has(name) || commonHeaders.has(name), `${what}: undocumented header ${name}`);
+  for (const [name, { required = false, schema }] of Object.entries(headers)) {
+    const value = given.get(name.toLowerCase());
+    assert.ok(value !== undefined || !required, `${what}: no header ${name}`);
+    if (value === undefined) continue;
+    const isInteger = schema.type === "integer" && /^\d+$/.test(value);
+    checkValue(schema, isInteger ? Number(value) : value, `${what}: header ${name}`);
+  }
+}
+
+const error = v.object({ error: v.object({ type: v.string() }) });
+
+/** What the document says of a status at a path, or at a path that isn't in it. */
+function responseAt(openapi: object, path: string | undefined, status: number, what: string): Response {
+  const operations = operationsOf(openapi);
+  if (path !== undefined)
+    return operations.get(path)?.responses[status] ?? assert.fail(`${what}: undocumented status`);
+  // Nothing is found here, and any request may lack a key or be one too many.
+  assert.ok([401, 404, 429, 500].includes(status), `${what}: the path isn't in the document`);
+  const all = [...operations.values()].flatMap(({ responses }) => responses[status] ?? []);
+  return all.find((each) => status !== 404 || "unknown_endpoint" in examplesOf(each)) ?? assert.fail(what);
+}
+
+const examplesOf = ({ content }: Response) => content?.["application/json"].examples ?? {};
+
+/**
+ * Asserts that an answer is one that the document allows for the request's path, with every field documented.
+ *
+ * @param body undefined for an answer to HEAD, whose body can't be seen
+ * @param headers by lower-case name; they are checked where they are given, and say how the body is compressed
+ */
+export function checkAnswer(
+  openapi: object,
+  requestPath: string,
+  status: number,
+  body: Uint8Array | undefined,
+  headers?: ReadonlyMap<string, string>,
+): void {
+  const what = `${status} for ${requestPath.slice(0, 200)}`;
+  const path = pathOf(openapi, requestPath);
+  const documented = responseAt(openapi, path, status, what);
+  if (headers !== undefined) checkHeaders(documented, headers, what);
+  if (body === undefined) return;
+  if (documented.content === undefined) {
+    assert.equal(body.length, 0, `${what}: a body`);
+    return;
+  }
+  if (headers !== undefined) assert.equal(headers.get("content-type"), "application/json", what);
+  const value = jsonOf(body, headers?.get("content-encoding"));
+  checkValue(documented.content["application/json"].schema, value, what);
+  if (status < 400) return;
+  const { type } = v.parse(error, value).error;
+  assert.ok(type in examplesOf(documented), `${what}: undocumented error ${type}`);
+  const isUnknown = path === undefined && status === 404;
+  assert.equal(type === "unknown_endpoint", isUnknown, `${what}: ${type}`);
+}
+
+/** The value of a JSON text, which has to be UTF-8. */
+export function jsonOf(body: Uint8Array, encoding?: string): unknown {
+  const plain =
+    encoding === "br" ? brotliDecompressSync(body) : encoding === "gzip" ? gunzipSync(body) : body;
+  return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(plain));
+}

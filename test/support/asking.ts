@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { Directory } from "../../server/accounts/names.ts";
+import { headerNames, type Reply, type RequestHead } from "../../server/serving/reply.ts";
+import { Service } from "../../server/serving/service.ts";
+
+/** Asks a service without an HTTP server. */
+
+type Options = ConstructorParameters<typeof Service>[0];
+
+/** A service that fails the test by a fault of its own. */
+export function serviceOf(options: Omit<Options, "directory" | "report">): Service {
+  return new Service({
+    ...options,
+    directory: new Directory(),
+    report: (error) => {
+      throw error;
+    },
+  });
+}
+
+/** A reply as a client reads it. */
+export interface Told {
+  status: number;
+  remaining: number;
+  reset: number;
+  /** As it was sent; undefined where the header is absent. */
+  retryAfter: string | undefined;
+  etag: string | undefined;
+  body: string;
+}
+
+/**
+ * GET with a key.
+ *
+ * @param query undefined where the target has no `?`
+ * @param others further headers, of those that are read
+ */
+export function ask(
+  service: Service,
+  key: string,
+  path: string,
+  query: () => string | undefined,
+  others: Partial<Record<keyof typeof headerNames, string>> = {},
+): Told {
+  const values = new Map<Uint8Array, string>([[headerNames.authorization, `Bearer ${key}`]]);
+  for (const [name, value] of Object.entries(others))
+    values.set(headerNames[name as keyof typeof headerNames], value);
+  const request: RequestHead = {
+    getUrl: () => path,
+    getQuery: query,
+    getHeader: (name) => values.get(name) ?? "",
+  };
+  return read(service.answer(request, "GET", false));
+}
+
+function read({ head, body }: Reply): Told {
+  const [status, ...lines] = Buffer.from(head).toString("latin1").split("\r\n");
+  const headers = new Map(lines.map((line) => line.split(": ", 2) as [string, string]));
+  assert.equal(headers.size, lines.length, `a header twice: ${lines.join("; ")}`);
+  return {
+    status: Number.parseInt(status, 10),
+    remaining: Number(headers.get("X-RateLimit-Remaining")),
+    reset: Number(headers.get("X-RateLimit-Reset")),
+    retryAfter: headers.get("Retry-After"),
+    etag: headers.get("ETag"),
+    body: decoded(Buffer.from(body ?? []), headers.get("Content-Encoding")).toString("utf8"),
+  };
+}
+
+function decoded(body: Buffer, coding: string | undefined): Buffer {
+  return coding === "br" ? brotliDecompressSync(body) : coding === "gzip" ? gunzipSync(body) : body;
+}

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after } from "node:test";
+import type { ImportOptions } from "../../datasets/import.ts";
+
+/** Removed after the tests of the file that asks for it. */
+export const folder = mkdtempSync(path.join(os.tmpdir(), "import-test-"));
+after(() => rmSync(folder, { recursive: true }));
+
+export const header =
+  "Rndrng_Prvdr_CCN,Rndrng_Prvdr_Org_Name,Rndrng_Prvdr_St,Rndrng_Prvdr_City,Rndrng_Prvdr_State_Abrvtn," +
+  "APC_Cd,APC_Desc,Avg_Tot_Sbmtd_Chrgs,Avg_Mdcr_Alowd_Amt";
+export const row = "010001,Southeast Health,1 Main St,Dothan,AL,5072,Level 2 Excision,9652.79,1854.35";
+export const otherRow = "330101,Some Hospital,2 Main St,New York,NY,5073,Level 3 Excision,,";
+
+/** The file of the rows given under the usual header. */
+export function csv(...rows: string[]): string {
+  return [header, ...rows, ""].join("\n");
+}
+
+/** An import of 2023 without anything beside the file. */
+export function plainImport(file: string, out: string): ImportOptions {
+  const nothing = { released: null, sourceUrl: null, allowUnterminated: false, force: false };
+  return { file, year: 2023, out, ...nothing };
+}
+
+let files = 0;
+/** Options to import a file of that content into a folder that doesn't exist yet. */
+export function optionsFor(content: string | Buffer): ImportOptions {
+  const file = path.join(folder, `${++files}.csv`);
+  writeFileSync(file, content);
+  return plainImport(file, path.join(folder, `out-${files}`));
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after } from "node:test";
+import * as v from "valibot";
+
+/** The operator's commands, run again and again in one process, because a process for each run takes long. */
+
+const runner = `
+  let run = 0;
+  process.on("message", async ({ name, args, env }) => {
+    const result = { stdout: "", stderr: "", code: 0 };
+    for (const name of ["stdout", "stderr"]) process[name].write = (text) => { result[name] += text; return true; };
+    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", ...env });
+    process.argv = ["node", name, ...args];
+    process.exitCode = 0;
+    await import(\`${new URL("../../server", import.meta.url)}\${name}-command.ts?\${run++}\`);
+    result.code = process.exitCode;
+    process.exitCode = 0;
+    process.send(result);
+  });`;
+const child = spawn(process.execPath, ["--input-type=module", "--eval", runner], {
+  stdio: ["ignore", "ignore", "inherit", "ipc"],
+});
+child.on("exit", (code) => {
+  if (child.connected) assert.fail(`the commands' process ended with ${code}`);
+});
+after(() => child.disconnect());
+
+const result = v.object({ stdout: v.string(), stderr: v.string(), code: v.number() });
+export type Result = v.InferOutput<typeof result>;
+
+/** Runs commands such as `keys list` one after the other; ~ is a space within a word. */
+export async function run(
+  stateDir: string,
+  commands: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const command of commands) {
+    const [name, ...args] = command.split(" ").map((word) => word.replaceAll("~", " "));
+    child.send({ name, args, env: { STATE_DIR: stateDir, ...env } });
+    const [message]: unknown[] = await once(child, "message");
+    results.push(v.parse(result, message));
+  }
+  return results;
+}
+
+/** Runs commands that have to succeed. @returns what each says on stdout */
+export async function succeed(stateDir: string, ...commands: string[]): Promise<string[]> {
+  return (await run(stateDir, commands)).map(({ stdout, stderr, code }, i) => {
+    assert.equal(code, 0, `${commands[i]}: ${stderr}`);
+    return stdout;
+  });
+}
+
+/** The fields of a command's lines. */
+export function fieldsOf(text: string): string[][] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t"));
+}
+
+/** What `keys show` says, by its first column. */
+export async function shownKey(stateDir: string, id: number): Promise<Map<string, string>> {
+  const [text] = await succeed(stateDir, `keys show ${id}`);
+  return new Map(fieldsOf(text).map(([name, value]) => [name, value]));
+}
+
+/** The state of every key, by `keys list`. */
+export async function keyStates(stateDir: string): Promise<string[]> {
+  const [text] = await succeed(stateDir, "keys list");
+  const [, ...lines] = fieldsOf(text);
+  return lines.map((line) => line[4]);
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import * as v from "valibot";
+import {
+  attachImage,
+  buildImage,
+  encodePrices,
+  findGroup,
+  type Image,
+  type Snapshot,
+  stateCodes,
+} from "../../engine/index.ts";
+import { duckdbPrices, groupKey, naivePrices, type PricesBody } from "./oracle.ts";
+
+/** Price lists of the engine, held against what two oracles compute. */
+
+const amount = v.pipe(v.number(), v.minValue(0.01));
+/** What a client may rely on; fields beyond it are dropped, so that the body may grow. */
+const bodySchema = v.object({
+  procedure: v.object({ code: v.string(), name: v.string() }),
+  scope: v.object({ state: v.string() }),
+  summary: v.object({
+    facilities: v.pipe(v.number(), v.integer()),
+    median_charge: amount,
+    min_charge: amount,
+    max_charge: amount,
+    spread: v.pipe(v.number(), v.minValue(1)),
+    p10_charge: amount,
+    p25_charge: amount,
+    p75_charge: amount,
+    p90_charge: amount,
+    median_allowed: amount,
+  }),
+  data: v.array(
+    v.object({
+      facility: v.string(),
+      city: v.string(),
+      state: v.string(),
+      ccn: v.string(),
+      submitted_charge: amount,
+      medicare_allowed: amount,
+    }),
+  ),
+  source: v.object({ data_year: v.number(), data_version: v.string(), caveat: v.string() }),
+});
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+export const scopes: readonly (string | null)[] = [null, ...stateCodes];
+export const everyRow = 1_000_000;
+
+export function imageOf(snapshot: Snapshot): Image {
+  return attachImage(buildImage(snapshot));
+}
+
+export function textOfBody(image: Image, group: number, limit: number): string {
+  return utf8.decode(encodePrices(image, group, limit));
+}
+
+export function bodyOf(image: Image, group: number, limit: number): PricesBody {
+  return v.parse(bodySchema, JSON.parse(textOfBody(image, group, limit)));
+}
+
+/** The engine's answer, or undefined where it has none. */
+export function answer(
+  image: Image,
+  code: string,
+  state: string | null,
+  limit = everyRow,
+): PricesBody | undefined {
+  const group = findGroup(image, code, state);
+  return group === -1 ? undefined : bodyOf(image, group, limit);
+}
+
+/**
+ * Compares every price list of a snapshot, for the nation and every state, all rows of it, with both oracles.
+ *
+ * @returns how many lists were asked for, how many there were, and how many rows in them
+ */
+export async function comparePrices(snapshot: Snapshot, subject: string) {
+  const image = imageOf(snapshot);
+  const computed = await duckdbPrices(snapshot);
+  let asked = 0;
+  let lists = 0;
+  let rows = 0;
+  for (const code of snapshot.procedures.code) {
+    for (const state of scopes) {
+      const key = groupKey(code, state);
+      const expected = naivePrices(snapshot, code, state, everyRow);
+      const body = answer(image, code, state);
+      assert.deepEqual(body, expected, `${subject}, ${key}: the engine and the naive oracle differ`);
+      assert.deepEqual(body, computed.get(key), `${subject}, ${key}: the engine and DuckDB differ`);
+      asked++;
+      if (body === undefined) continue;
+      lists++;
+      rows += body.data.length;
+    }
+  }
+  assert.equal(lists, computed.size, `${subject}: DuckDB has lists beyond the known procedures and states`);
+  return { asked, lists, rows };
+}
+
+export function compared({ asked, lists, rows }: { asked: number; lists: number; rows: number }): string {
+  return `${asked} lists asked for; ${lists} with ${rows} rows compared`;
+}

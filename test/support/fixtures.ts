@@ -1,0 +1,294 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import * as arrow from "apache-arrow";
+import * as parquet from "parquet-wasm";
+import { parseFooter } from "../../engine/footer.ts";
+import {
+  arrange,
+  blank,
+  maxCents,
+  type Provenance,
+  type Snapshot,
+  type SnapshotContent,
+  sealSnapshot,
+  stateCodes,
+} from "../../engine/index.ts";
+import { type Random, seededRandom } from "./random.ts";
+
+export { type Random, seededRandom } from "./random.ts";
+
+export const testProvenance: Provenance = Object.freeze({
+  dataYear: 2024,
+  revision: 3,
+  title: 'Outpatient charges "for tests" — naïve 🏥',
+  publisher: "Nobody & Sons",
+  sourceUrl: "https://example.org/data.csv?a=1&b=2",
+  sourceSha256: "5e".repeat(32),
+  released: "2026-06",
+  caveat: 'Invented; see "README" \\ not for decisions, café ≤ 3.',
+});
+
+/** Texts that an encoder may stumble over. None has a control character: the importer lets none through. */
+export const oddTexts: readonly string[] = Object.freeze([
+  'The "Quoted" Hospital',
+  "Back\\slash Clinic",
+  '\\"',
+  "Ends with a backslash\\",
+  "Hôpital Saint-Étienne",
+  "e\u0301 combining, ẞ, ﬁ, ǅ",
+  "Emoji 🏥 and 👩‍⚕️ Center",
+  "Line\u2028separator\u2029s",
+  "Non\u00a0breaking, zero\u200bwidth, \u202eright-to-left",
+  "Replacement \ufffd, last \uffff, \u{10ffff}",
+  "日本語病院",
+  "double  space, trailing hyphen -",
+  "</script><!-- & ' ` $ %s {0}",
+  "Comma, Semicolon; Colon: Slash/",
+  "Same Name Hospital",
+  "Same Name Hospital",
+  "x",
+]);
+
+export interface RandomOptions {
+  facilities?: number;
+  procedures?: number;
+  states?: number;
+  /** Share of the facility and procedure pairs that have a row. */
+  density?: number;
+}
+
+/**
+ * A small snapshot with what queries find hard: ties, groups of one row, suppressed groups, incomplete rows,
+ * odd texts, amounts from one cent up to the largest.
+ */
+export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
+  const random = seededRandom(seed);
+  const facilityCount = options.facilities ?? 1 + random.int(40);
+  const procedureCount = options.procedures ?? 1 + random.int(8);
+  const density = options.density ?? 0.3 + random.next() * 0.7;
+  const states = random.shuffled(stateCodes).slice(0, options.states ?? 1 + random.int(5));
+
+  const ccns = distinct(facilityCount, () =>
+    Array.from({ length: 6 }, () => random.pick([..."00123456789Az"])).join(""),
+  );
+  const codes = distinct(procedureCount, () => String(random.int(10_000)).padStart(4, "0"));
+  const text = (what: string, i: number) =>
+    random.int(3) === 0 ? random.pick(oddTexts) : `${what} ${i}${random.pick(["", "é", " \\", ' "'])}`;
+
+  const facility: number[] = [];
+  const procedure: number[] = [];
+  const charge: number[] = [];
+  const allowed: number[] = [];
+  for (let p = 0; p < procedureCount; p++) {
+    const single = random.int(6) === 0 ? random.int(facilityCount) : -1;
+    const suppressed = random.int(6) === 0;
+    const amount = randomAmounts(random);
+    for (let f = 0; f < facilityCount; f++) {
+      if (single >= 0 ? f !== single : random.next() > density) continue;
+      facility.push(f);
+      procedure.push(p);
+      const kind = suppressed ? 0 : random.int(20);
+      charge.push(kind < 3 ? [blank, blank, 0][kind] : amount());
+      allowed.push(kind === 0 || kind === 3 ? blank : kind === 4 ? 0 : amount());
+    }
+  }
+  if (facility.length === 0) {
+    for (const column of [facility, procedure]) column.push(0);
+    for (const column of [charge, allowed]) column.push(1 + random.int(maxCents));
+  }
+  return sealed({
+    provenance: testProvenance,
+    facilities: {
+      ccn: ccns,
+      name: ccns.map((_, i) => text("Hospital", i)),
+      city: ccns.map((_, i) => text("City", i % 3)),
+      state: ccns.map(() => random.pick(states)),
+    },
+    procedures: { code: codes, name: codes.map((_, i) => text("Level", i)) },
+    rows: {
+      facility: Int32Array.from(facility),
+      procedure: Int32Array.from(procedure),
+      charge: Int32Array.from(charge),
+      allowed: Int32Array.from(allowed),
+    },
+  });
+}
+
+/** One way of drawing amounts per group: few different ones, so that they tie; extreme ones; ordinary ones. */
+function randomAmounts(random: Random): () => number {
+  const few = Array.from({ length: 1 + random.int(4) }, () => 1 + random.int(100_000));
+  const extremes = [1, 2, 99, 100, 101, maxCents - 1, maxCents];
+  return random.pick([
+    () => random.pick(few),
+    () => random.pick(extremes),
+    () => 1 + random.int(1000),
+    () => 17_300 + random.int(73_000_000),
+    () => 1 + random.int(maxCents),
+  ]);
+}
+
+function distinct(count: number, draw: () => string): string[] {
+  const values = new Set<string>();
+  while (values.size < count) values.add(draw());
+  return [...values];
+}
+
+/** Drops facilities and procedures without a row, as a file can't hold them, then arranges and seals. */
+function sealed(content: SnapshotContent): Snapshot {
+  const { facilities, procedures, rows } = content;
+  const [usedFacilities, facility] = compacted(rows.facility);
+  const [usedProcedures, procedure] = compacted(rows.procedure);
+  return sealSnapshot(
+    arrange({
+      provenance: content.provenance,
+      facilities: {
+        ccn: usedFacilities.map((i) => facilities.ccn[i]),
+        name: usedFacilities.map((i) => facilities.name[i]),
+        city: usedFacilities.map((i) => facilities.city[i]),
+        state: usedFacilities.map((i) => facilities.state[i]),
+      },
+      procedures: {
+        code: usedProcedures.map((i) => procedures.code[i]),
+        name: usedProcedures.map((i) => procedures.name[i]),
+      },
+      rows: { ...rows, facility, procedure },
+    }).content,
+  );
+}
+
+function compacted(column: Int32Array): [number[], Int32Array] {
+  const used = [...new Set(column)];
+  const place = new Map(used.map((position, i) => [position, i]));
+  return [used, column.map((position) => place.get(position) ?? -1)];
+}
+
+/** A row by CCN, state, APC code, charge and allowed amount in dollars (null where blank), perhaps with a name. */
+export type ShortRow = [
+  ccn: string,
+  state: string,
+  code: string,
+  charge: number | null,
+  allowed: number | null,
+  name?: string,
+];
+
+/** A snapshot from a short readable list; the first row of a facility names it. */
+export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProvenance): Snapshot {
+  const cents = (dollars: number | null) => (dollars === null ? blank : Math.round(dollars * 100));
+  const ccns = [...new Set(rows.map(([ccn]) => ccn))];
+  const codes = [...new Set(rows.map(([, , code]) => code))];
+  const first = ccns.map((ccn) => rows[rows.findIndex((row) => row[0] === ccn)]);
+  return sealed({
+    provenance,
+    facilities: {
+      ccn: ccns,
+      name: first.map(([ccn, , , , , name]) => name ?? `Hospital ${ccn}`),
+      city: first.map(([, state]) => `City in ${state}`),
+      state: first.map(([, state]) => state),
+    },
+    procedures: { code: codes, name: codes.map((code) => `Level ${code[3]} Procedures`) },
+    rows: {
+      facility: Int32Array.from(rows, ([ccn]) => ccns.indexOf(ccn)),
+      procedure: Int32Array.from(rows, ([, , code]) => codes.indexOf(code)),
+      charge: Int32Array.from(rows, ([, , , charge]) => cents(charge)),
+      allowed: Int32Array.from(rows, ([, , , , allowed]) => cents(allowed)),
+    },
+  });
+}
+
+/** The path of a file of real data beside the repository, or undefined where there is none. */
+export function sharedData(name: string): string | undefined {
+  const file = path.resolve(import.meta.dirname, "../../../shared/data", name);
+  return existsSync(file) ? file : undefined;
+}
+
+/** A column of a snapshot file, as values to be changed. */
+export interface Column {
+  name: string;
+  type: arrow.DataType;
+  values: (string | number | null)[];
+}
+
+export function columnsOf({ facilities, procedures, rows }: Snapshot): Column[] {
+  const texts = (name: string, codes: Int32Array, values: string[]): Column => ({
+    name,
+    type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    values: Array.from(codes, (code) => values[code]),
+  });
+  const amounts = (name: string, column: Int32Array): Column => ({
+    name,
+    type: new arrow.Int32(),
+    values: Array.from(column, (cents) => (cents === blank ? null : cents)),
+  });
+  return [
+    texts("ccn", rows.facility, facilities.ccn),
+    texts("facility", rows.facility, facilities.name),
+    texts("city", rows.facility, facilities.city),
+    texts("state", rows.facility, facilities.state),
+    texts("procedure_code", rows.procedure, procedures.code),
+    texts("procedure_name", rows.procedure, procedures.name),
+    amounts("submitted_charge_cents", rows.charge),
+    amounts("medicare_allowed_cents", rows.allowed),
+  ];
+}
+
+/** What a snapshot file says of itself, without what its writer adds. */
+export function metadataOf(file: Uint8Array): Map<string, string> {
+  const start = footerStart(file);
+  const { metadata } = parseFooter(file.subarray(start, file.length - 8), start);
+  metadata.delete("ARROW:schema");
+  return metadata;
+}
+
+/** A Parquet file of any columns and metadata, however wrong for a snapshot. */
+export function fileOf(columns: Column[], metadata: Map<string, string>): Uint8Array {
+  const vectors = columns.map(({ name, type, values }) => [name, arrow.vectorFromArray(values, type)]);
+  const stream = arrow.tableToIPC(new arrow.Table(Object.fromEntries(vectors)), "stream");
+  const properties = new parquet.WriterPropertiesBuilder().setKeyValueMetadata(metadata).build();
+  return parquet.writeParquet(parquet.Table.fromIPCStream(stream), properties);
+}
+
+/** Ways in which a file gets damaged; each returns a copy. */
+export const damages: Record<string, (file: Uint8Array, random: Random) => Uint8Array> = {
+  flip(file, random) {
+    const copy = file.slice();
+    for (let left = 1 + random.int(3); left > 0; left--) copy[random.int(copy.length)] ^= 1 << random.int(8);
+    return copy;
+  },
+  overwrite(file, random) {
+    const copy = file.slice();
+    const at = random.int(copy.length);
+    const value = random.pick([0, 0xff, 0x80, random.int(256)]);
+    return copy.fill(value, at, at + 1 + random.int(random.pick([1, 4, 64])));
+  },
+  footer(file, random) {
+    const copy = file.slice();
+    const start = footerStart(copy);
+    for (let left = 1 + random.int(2); left > 0; left--)
+      copy[start + random.int(copy.length - start)] = random.int(256);
+    return copy;
+  },
+  truncate: (file, random) => file.slice(0, random.int(file.length)),
+  insert(file, random) {
+    const at = random.int(file.length + 1);
+    const added = Array.from({ length: 1 + random.int(8) }, () => random.int(256));
+    return Uint8Array.of(...file.subarray(0, at), ...added, ...file.subarray(at));
+  },
+  remove(file, random) {
+    const at = random.int(file.length);
+    return Uint8Array.of(...file.subarray(0, at), ...file.subarray(at + 1 + random.int(8)));
+  },
+  swap(file, random) {
+    const copy = file.slice();
+    const length = 1 + random.int(200);
+    const [one, two] = [random.int(file.length - length), random.int(file.length - length)];
+    copy.set(file.subarray(two, two + length), one);
+    copy.set(file.subarray(one, one + length), two);
+    return copy;
+  },
+};
+
+export function footerStart(file: Uint8Array): number {
+  const length = new DataView(file.buffer, file.byteOffset).getUint32(file.length - 8, true);
+  return file.length - 8 - length;
+}

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import * as v from "valibot";
+import {
+  type DocumentKind,
+  type Image,
+  type Snapshot,
+  search,
+  stateCodes,
+  stateNames,
+  versionName,
+} from "../../engine/index.ts";
+import { generateKey, hashKey, KeyTable } from "../../server/accounts/keys.ts";
+import { Limits, monthOf } from "../../server/accounts/limits.ts";
+import type { Service } from "../../server/serving/service.ts";
+import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
+import { ask, serviceOf } from "./asking.ts";
+import { imageOf, versionsOf } from "./endpoint-oracle.ts";
+import { naivePrices, type PricesBody } from "./oracle.ts";
+
+/** Lists with all that they have to hold, what answers requests for them, and a walk through their pages. */
+
+const everything = 1_000_000;
+
+export const nameOf = ({ description: { provenance } }: Image) => versionName(provenance);
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+const key = generateKey(Buffer.alloc(32, 7));
+
+/** What answers requests in a serving thread, asked by one account that is never refused. */
+export class Asked {
+  readonly #service: Service;
+
+  constructor(image: Image) {
+    const [keys, limits] = [new KeyTable(), new Limits()];
+    keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+    limits.configure(0, maxBurst, maxQuota);
+    const wallMs = Date.UTC(2026, 0, 1);
+    limits.enter(0, monthOf(wallMs), 0);
+    let now = 0;
+    this.#service = serviceOf({
+      keys,
+      limits,
+      versions: versionsOf(image),
+      now: () => wallMs,
+      steadyNow: () => now++,
+    });
+  }
+
+  publish(...images: Image[]): void {
+    this.#service.publish(versionsOf(...images));
+  }
+
+  get(target: string): Answer {
+    const mark = target.indexOf("?");
+    const [path, query] = mark < 0 ? [target, undefined] : [target.slice(0, mark), target.slice(mark + 1)];
+    const { status, body } = ask(this.#service, key, path, () => query);
+    return { status, body: JSON.parse(body) };
+  }
+}
+
+const pageSchema = v.looseObject({
+  data: v.array(v.looseObject({})),
+  source: v.looseObject({ data_version: v.string() }),
+  next: v.nullable(v.pipe(v.string(), v.regex(/^\/api\/v1\/pages\/[\w-]+$/))),
+});
+type Page = v.InferOutput<typeof pageSchema>;
+
+export function pageAt(asked: Asked, target: string): Page {
+  const { status, body } = asked.get(target);
+  assert.equal(status, 200, `${target}: ${JSON.stringify(body)}`);
+  return v.parse(pageSchema, body);
+}
+
+const errorSchema = v.object({
+  error: v.object({ type: v.string(), message: v.string(), param: v.optional(v.string()) }),
+});
+
+/** Checks the status and the error of an answer that is refused. */
+export function assertRefused(
+  asked: Asked,
+  target: string,
+  status: number,
+  type: string,
+  param?: string,
+): void {
+  const answer = asked.get(target);
+  const told = `${target}: ${JSON.stringify(answer.body).slice(0, 300)}`;
+  assert.equal(answer.status, status, told);
+  const { error } = v.parse(errorSchema, answer.body);
+  assert.equal(error.type, type, told);
+  if (param !== undefined) assert.equal(error.param, param, told);
+}
+
+/**
+ * All pages from a first one to the last. All but the rows and `next` is the same on each, and each but the last is full.
+ *
+ * @param between called before each further page
+ */
+export function walk(
+  asked: Asked,
+  first: string,
+  limit: number,
+  between: (page: number) => void = () => {},
+): Page[] {
+  const pages = [pageAt(asked, `${first}&limit=${limit}`)];
+  const { data: _, next: __, ...common } = pages[0];
+  for (let { next } = pages[0]; next !== null; { next } = pages[pages.length - 1]) {
+    assert.equal(pages[pages.length - 1].data.length, limit, "only the last page may have room");
+    between(pages.length);
+    const { data, next: after, ...rest } = pageAt(asked, next);
+    assert.deepEqual(rest, common, "all pages say the same of the whole list");
+    assert.ok(data.length > 0, "no page is empty");
+    pages.push({ data, next: after, ...rest });
+  }
+  return pages;
+}
+
+export const rowsOf = (pages: Page[]) => pages.flatMap(({ data }) => data);
+
+/** A list with what it has to hold, by plain loops over the snapshot's rows. */
+interface List {
+  /** Of its first page, without a limit. */
+  path: string;
+  rows: object[];
+  maxLimit: number;
+}
+
+const inText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+const procedureSorts: Record<string, (a: PricesBody, b: PricesBody) => number> = {
+  code: () => 0,
+  name: (a, b) => inText(a.procedure.name, b.procedure.name),
+  spread: (a, b) => b.summary.spread - a.summary.spread,
+  facilities: (a, b) => b.summary.facilities - a.summary.facilities,
+  median_charge: (a, b) => b.summary.median_charge - a.summary.median_charge,
+};
+
+function priceLists(lists: PricesBody[], state: string | null): List[] {
+  const scope = state === null ? "" : `&state=${state}`;
+  return lists.map(({ procedure, data }) => ({
+    path: `/healthcare/prices?procedure=${procedure.code}${scope}`,
+    rows: data,
+    maxLimit: 50,
+  }));
+}
+
+function procedureLists(lists: PricesBody[], state: string | null): List[] {
+  const scope = state === null ? "" : `&state=${state}`;
+  return Object.entries(procedureSorts).flatMap(([sort, order]) =>
+    [1, 2, 7].map((minFacilities) => ({
+      path: `/healthcare/procedures?sort=${sort}&min_facilities=${minFacilities}${scope}`,
+      rows: lists
+        .filter(({ summary }) => summary.facilities >= minFacilities)
+        .sort((a, b) => order(a, b) || inText(a.procedure.code, b.procedure.code))
+        .map(({ procedure, summary: { facilities, median_charge, min_charge, max_charge, spread } }) => {
+          return { ...procedure, facilities, median_charge, min_charge, max_charge, spread };
+        }),
+      maxLimit: 100,
+    })),
+  );
+}
+
+const wordsOf = (text: string) =>
+  text
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u);
+
+/** Short words, which have to be typed right: a prefix of a word matches. The order is that of one whole search. */
+function searchLists(image: Image, { facilities, procedures }: Snapshot): List[] {
+  const texts: Record<DocumentKind, string[]> = {
+    facility: facilities.name.map(
+      (name, i) => `${name} ${facilities.city[i]} ${facilities.state[i]} ${stateNames[facilities.state[i]]}`,
+    ),
+    procedure: procedures.name,
+  };
+  const { ccn, name, city, state } = facilities;
+  const own: Record<DocumentKind, object[]> = {
+    facility: ccn.map((ccn, i) => ({
+      type: "facility",
+      ccn,
+      facility: name[i],
+      city: city[i],
+      state: state[i],
+    })),
+    procedure: procedures.code.map((code, i) => ({ type: "procedure", code, name: procedures.name[i] })),
+  };
+  const kinds: DocumentKind[] = ["facility", "procedure"];
+  return kinds.flatMap((kind) =>
+    ["hos", "city", "c", "lev", "same", facilities.state[0]].map((query) => {
+      const { documents, scores } = search(image, kind, query, 0, everything);
+      const matching = texts[kind].flatMap((text, i) =>
+        wordsOf(text).some((word) => word.startsWith(query.toLowerCase())) ? [i] : [],
+      );
+      assert.deepEqual(
+        [...documents].sort((a, b) => a - b),
+        matching,
+        `${kind} ${query}`,
+      );
+      const rows = Array.from(documents, (document, i) => ({ ...own[kind][document], score: scores[i] }));
+      return { path: `/search?q=${query}&type=${kind}`, rows, maxLimit: 50 };
+    }),
+  );
+}
+
+export interface Served {
+  image: Image;
+  lists: List[];
+}
+
+/** Every list of a snapshot that has rows. */
+export function served(snapshot: Snapshot): Served {
+  const image = imageOf(snapshot);
+  const lists = [null, ...stateCodes].flatMap((state) => {
+    const found = snapshot.procedures.code.flatMap(
+      (code) => naivePrices(snapshot, code, state, everything) ?? [],
+    );
+    return [...priceLists(found, state), ...procedureLists(found, state)];
+  });
+  lists.push(...searchLists(image, snapshot));
+  return { image, lists: lists.filter(({ rows }) => rows.length > 0) };
+}

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { after, type TestContext } from "node:test";
+import pino from "pino";
+import { KeyTable } from "../../server/accounts/keys.ts";
+import { Limits, monthName, monthOf } from "../../server/accounts/limits.ts";
+import { Directory } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import type { PostOptions } from "../../server/notices/post.ts";
+import { Webhooks } from "../../server/notices/webhooks.ts";
+import { Metrics } from "../../server/shared/metrics.ts";
+import { type Account, Store } from "../../server/store/store.ts";
+import { temporaryFolder } from "./server.ts";
+
+/** What makes events and takes them: the control thread's state, and a customer's server. */
+
+export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+export const now = new Date();
+export const month = monthOf(now.getTime());
+const silent = pino({ level: "silent" });
+export const later = (ms: number) => new Date(now.getTime() + ms);
+
+/** A customer's server. It answers 200, or what a test says, or holds its answers back. */
+export class Receiver {
+  readonly posts: { headers: IncomingHttpHeaders; path: string; body: string }[] = [];
+  answer: number | undefined = 200;
+  readonly held: ServerResponse[] = [];
+  readonly #server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    this.posts.push({ headers: request.headers, path: request.url ?? "", body });
+    response.setHeader("Location", "/elsewhere");
+    if (this.answer === undefined) this.held.push(response);
+    else response.writeHead(this.answer).end();
+  });
+
+  static async open(): Promise<Receiver> {
+    const receiver = new Receiver();
+    receiver.#server.listen(0, "127.0.0.1");
+    await once(receiver.#server, "listening");
+    after(() => {
+      receiver.#server.closeAllConnections();
+      receiver.#server.close();
+    });
+    return receiver;
+  }
+
+  url(host = "127.0.0.1"): string {
+    const address = this.#server.address();
+    assert.ok(typeof address === "object" && address !== null);
+    return `http://${host}:${address.port}/hook`;
+  }
+}
+
+/** State as the control thread has it; `accounts` is made anew as at a start. */
+export class World {
+  readonly folder = temporaryFolder();
+  readonly store = Store.open(this.folder);
+  /** What another process writes with. */
+  readonly operator = Store.open(this.folder);
+  readonly limits = new Limits();
+  readonly metrics = new Metrics();
+  accounts = new Accounts(this.store, new KeyTable(), this.limits, new Directory(), now.getTime());
+  webhooks = this.#newWebhooks();
+  #steadyMs = 0;
+
+  constructor(t: TestContext) {
+    t.after(() => {
+      this.store.close();
+      this.operator.close();
+    });
+  }
+
+  account(quota: number, webhook: string | null = null, name = "acme"): Account {
+    const webhook_secret = webhook === null ? null : secret;
+    const fields = { name, plan: "enterprise", burst: 10, quota, webhook, webhook_secret } as const;
+    const account = this.operator.createAccount(fields, now);
+    this.accounts.refresh();
+    return account;
+  }
+
+  start(at = now, limits = this.limits): void {
+    this.accounts = new Accounts(this.store, new KeyTable(), limits, new Directory(), at.getTime());
+  }
+
+  /** Counts requests of the first account, and saves. @returns thresholds of the events that are new */
+  use(count: number, at = now): number[] {
+    for (let i = 0; i < count; i++) {
+      this.#steadyMs += 1000;
+      this.limits.admit(0, monthOf(at.getTime()), this.#steadyMs);
+    }
+    return this.save(at);
+  }
+
+  save(at = now): number[] {
+    return this.accounts.save(at.getTime()).map(({ threshold }) => threshold);
+  }
+
+  #newWebhooks(): Webhooks {
+    return new Webhooks(this.store, silent, this.metrics, { allowLoopback: true });
+  }
+
+  /** Delivers as a process does that has just started. */
+  restart(): void {
+    this.webhooks = this.#newWebhooks();
+  }
+
+  /** Delivers what is due, by a wall clock that isn't set unless the steady one is given. */
+  deliver(at: Date, steadyMs = at.getTime()): Promise<void> {
+    return this.webhooks.deliverDue(at, steadyMs);
+  }
+
+  /** One event that is due, for an account with a webhook. */
+  event(webhook: string) {
+    this.account(1, webhook);
+    assert.deepEqual(this.use(1), [80, 90, 100]);
+    const [event, ...others] = this.store.events();
+    for (const other of others) this.store.updateDelivery({ ...other, state: "none", next_try_at: null });
+    return event.id;
+  }
+
+  /** Writes events of an account that are due. @returns their ids */
+  due(name: string, webhook: string, { count = 1, tries = 0 } = {}): string[] {
+    const fields = { name, plan: "enterprise", burst: 1, quota: 1, webhook, webhook_secret: secret } as const;
+    return this.operator.atomically(() => {
+      const account = this.operator.createAccount(fields, now);
+      return Array.from({ length: count }, (_, i) => {
+        const event = {
+          id: `${name} ${i}`,
+          account: account.id,
+          month: monthName(month),
+          threshold: 80,
+          quota: i + 1,
+          payload: "{}",
+          created_at: now.toISOString(),
+          state: "pending",
+          tries,
+          next_try_at: now.toISOString(),
+          last_answer: null,
+        } as const;
+        this.operator.createEvent(event);
+        this.operator.updateDelivery(event);
+        return event.id;
+      });
+    });
+  }
+
+  delivery(id: string) {
+    const event = this.store.event(id) ?? assert.fail("the event is stored");
+    return { state: event.state, tries: event.tries, answer: event.last_answer, next: event.next_try_at };
+  }
+}
+
+/** A customer's server, and an event that is due to be posted to it. */
+export async function dueEvent(t: TestContext, answer: number | undefined = 200) {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  receiver.answer = answer;
+  return { world, receiver, id: world.event(receiver.url()) };
+}
+
+/** Posts an event to each address, from an account of its own. @returns what came of it */
+export async function answersOf(t: TestContext, urls: string[], options: PostOptions) {
+  const world = new World(t);
+  const ids = urls.map((url) => world.due(url, url)[0]);
+  await new Webhooks(world.store, silent, world.metrics, options).deliverDue(now, 0);
+  return ids.map((id) => world.delivery(id).answer);
+}

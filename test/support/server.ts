@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Readable } from "node:stream";
+import { encodeSnapshot, versionName } from "../../engine/index.ts";
+import { checkAnswer, openapiDocument } from "./answers.ts";
+import { type Answer, type Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
+import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+
+export { Answer, Connection, rawRequest, requestText, until } from "./connection.ts";
+
+/** The real server in a process of its own, with small snapshots. */
+
+const repository = path.resolve(import.meta.dirname, "../..");
+/** As `npm start` has it; it does nothing unless there is a compile cache. */
+const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
+const folders: string[] = [];
+const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty folder that goes when the tests end. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "charges-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** How many priced rows the snapshots have for a procedure, by state. */
+export const pricedRows = {
+  "5072": { AL: 40, NY: 20 },
+  "5073": { AL: 2 },
+  /** The longest names: some dozen answers are larger than a socket's buffers. */
+  "5361": { TX: 50 },
+} as const;
+/** A procedure whose rows are all suppressed. */
+export const suppressedProcedure = "5115";
+export const versions = ["2024.3", "2023.2", "2023.1"] as const;
+
+/** For tests that need one data version only: loading takes most of a start. */
+export const currentOnly = [versions[0]] as const;
+
+function snapshotFile(dataYear: number, revision: number): [name: string, bytes: Uint8Array] {
+  const rows: ShortRow[] = [];
+  const factor = dataYear - 2020 + revision / 10;
+  let count = 0;
+  for (const [code, states] of Object.entries(pricedRows))
+    for (const [state, facilities] of Object.entries(states))
+      for (let i = 0; i < facilities; i++) {
+        const ccn = String(++count).padStart(6, "0");
+        // Every seventh charge ties with the one before; the order of charges isn't that of CCNs.
+        const charge = 5000 + ((i - (i % 7 === 6 ? 1 : 0)) * 37.17 * factor) / ((i % 3) + 1);
+        const name = code === "5361" ? `Hospital ${ccn} ${"院".repeat(480)}` : `Hospital ${ccn}`;
+        rows.push([ccn, state, code, charge, charge / 5, name]);
+      }
+  rows.push(["000001", "AL", suppressedProcedure, null, null], ["000001", "AL", "5073", 9000, null]);
+  const snapshot = snapshotOf(rows, { ...testProvenance, dataYear, revision });
+  return [`${versionName(snapshot.provenance)}.parquet`, encodeSnapshot(snapshot)];
+}
+
+/** A folder with snapshots, of all `versions` unless told otherwise. */
+export function datasetsFolder(names: readonly string[] = versions): string {
+  const folder = temporaryFolder();
+  for (const version of names) {
+    const [year, revision] = version.split(".").map(Number);
+    const [name, bytes] = snapshotFile(year, revision);
+    writeFileSync(path.join(folder, name), bytes);
+  }
+  return folder;
+}
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  cwd?: string | undefined;
+  /** How many files the process may open. */
+  maxDescriptors?: number | undefined;
+}
+
+/** A script of the repository as a process; `env` is all the environment it has, beside PATH. */
+export class Running {
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #closed: Promise<unknown>;
+  /** Whether the test knows that the process ends. */
+  #mayEnd = false;
+  stdout = "";
+  stderr = "";
+
+  constructor(
+    script: string,
+    args: string[],
+    env: Record<string, string>,
+    { cwd = repository, maxDescriptors }: RunOptions = {},
+  ) {
+    const command = [process.execPath, ...keepingStripped, path.join(repository, script), ...args];
+    // The shell sets the limit for what it becomes.
+    const limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', String(maxDescriptors), ...command];
+    const [program, ...words] = maxDescriptors === undefined ? command : limited;
+    this.#child = spawn(program, words, {
+      cwd,
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+    });
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    this.#closed = once(this.#child, "close");
+    this.#child.once("close", (code, signal) => {
+      if (this.#mayEnd) return;
+      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+      process.stderr.write(`${script} ended unasked, ${how}; it said: ${this.stderr.slice(-2000)}\n`);
+    });
+    // A server that a failed test leaves behind must not keep the tests from ending.
+    this.#child.unref();
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      if (stream instanceof Socket) stream.unref();
+    children.push(this.#child);
+  }
+
+  get pid(): number {
+    assert.ok(this.#child.pid !== undefined, "the process was started");
+    return this.#child.pid;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Says that the process may end by itself, which is reported otherwise. */
+  mayEnd(): this {
+    this.#mayEnd = true;
+    return this;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.mayEnd();
+    this.#child.kill(signal);
+  }
+
+  /** Waits for the end; a process that doesn't come to one is killed and fails the test. */
+  async finished(): Promise<Finished> {
+    this.mayEnd();
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), maxWaitMs);
+    await this.#closed;
+    clearTimeout(timer);
+    const { exitCode: code, signalCode } = this.#child;
+    assert.equal(signalCode, null, `the process was ended by ${signalCode}: ${this.stderr}`);
+    return { code, stdout: this.stdout, stderr: this.stderr };
+  }
+}
+
+export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> {
+  return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
+}
+
+/** Makes an enterprise account, or another key for it, and returns the key. */
+export async function createKey(
+  stateDir: string,
+  account: string,
+  ceilings?: { burst: number; quota: number },
+) {
+  const options =
+    ceilings === undefined
+      ? []
+      : ["--plan", "enterprise", "--burst", String(ceilings.burst), "--quota", String(ceilings.quota)];
+  const { code, stdout, stderr } = await runKeys(stateDir, "create", "--account", account, ...options);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
+export interface ServerOptions {
+  datasetsDir?: string;
+  stateDir?: string;
+  env?: Record<string, string>;
+  maxDescriptors?: number;
+}
+
+/** A server process that was told to listen on free ports; it may not come to that. */
+export function spawnServer(options: ServerOptions, cwd?: string): Running {
+  const { datasetsDir, stateDir, env = {}, maxDescriptors } = options;
+  const folders: Record<string, string> = {};
+  if (datasetsDir !== undefined) folders.DATASETS_DIR = datasetsDir;
+  if (stateDir !== undefined) folders.STATE_DIR = stateDir;
+  return new Running(
+    "server/main.ts",
+    [],
+    { PORT: "0", OPS_PORT: "0", THREADS: "1", ...folders, ...env },
+    { cwd, maxDescriptors },
+  );
+}
+
+/** The addresses in a server's `ready` line, once it is there. */
+export async function ready(server: Running): Promise<{ api: string; ops: string }> {
+  const line = await until("the ready line", () => {
+    if (server.hasEnded) throw new Error(`the server ended: ${server.stdout}${server.stderr}`);
+    return /^ready (\S+) ops (\S+)\n/m.exec(server.stdout);
+  });
+  return { api: line[1], ops: line[2] };
+}
+
+export interface TestServer {
+  process: Running;
+  api: string;
+  ops: string;
+  stateDir: string;
+  datasetsDir: string;
+  /** A key of an enterprise account that no test uses up. */
+  key: string;
+  keys(...args: string[]): Promise<Finished>;
+  /** SIGTERM; returns the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export const ample = Object.freeze({ burst: 1_000_000, quota: 1_000_000_000 });
+
+/** Starts a server with the current snapshot and an account `ample`, unless others are given. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const stateDir = options.stateDir ?? temporaryFolder();
+  const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);
+  mkdirSync(stateDir, { recursive: true });
+  const key = await createKey(stateDir, `ample ${Date.now()}`, ample);
+  const server = spawnServer({ ...options, stateDir, datasetsDir });
+  return {
+    process: server,
+    ...(await ready(server)),
+    stateDir,
+    datasetsDir,
+    key,
+    keys: (...args) => runKeys(stateDir, ...args),
+    async stop() {
+      server.signal("SIGTERM");
+      return (await server.finished()).code;
+    },
+  };
+}
+
+export const pricesPath = "/api/v1/healthcare/prices";
+
+/**
+ * Asks for `GET /path` with the server's ample key, unless another Authorization is given. Every answer that isn't
+ * the HTTP parser's own is checked against the OpenAPI document.
+ */
+export async function call(
+  server: Pick<TestServer, "api" | "key">,
+  request: string,
+  headers: Record<string, string | undefined> = {},
+): Promise<Answer> {
+  const text = requestText(request, { Authorization: `Bearer ${server.key}`, ...headers });
+  const answer = await rawRequest(server.api, text);
+  const body = request.startsWith("HEAD ") ? undefined : answer.body;
+  if (answer.header("X-RateLimit-Remaining") !== undefined)
+    checkAnswer(
+      openapiDocument,
+      request.slice(request.indexOf(" ") + 1),
+      answer.status,
+      body,
+      answer.headers,
+    );
+  return answer;
+}
+
+/** Asks again and again on a connection that reads nothing, until the server can't hand over a whole answer. */
+export async function getStuck(server: TestServer, connection: Connection): Promise<number> {
+  const request = `GET ${pricesPath}?procedure=5361&limit=50`;
+  const { head, body } = await call(server, request);
+  connection.pause();
+  for (let sent = 1; ; sent++) {
+    await connection.send(requestText(request, { Authorization: `Bearer ${server.key}` }));
+    await connection.allRead();
+    // An answer on another connection: the one thread is done with this one.
+    await call(server, request);
+    // An answer's head may be a few digits shorter than the first one's was.
+    if (connection.answeredBytes < sent * (head.length + body.length - 10)) return sent;
+  }
+}
