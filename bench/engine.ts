@@ -13,15 +13,17 @@ import {
   search,
   textOf,
 } from "../engine/index.ts";
-import { generateKey, hashKey, KeyTable } from "../server/accounts/keys.ts";
-import { Limits, monthOf } from "../server/accounts/limits.ts";
+import { KeyTable } from "../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../server/accounts/keys.ts";
+import { Limits } from "../server/accounts/limits.ts";
 import { Directory } from "../server/accounts/names.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";
-import { endpoints } from "../server/api/endpoints.ts";
+import { endpoints } from "../server/api/endpoints/index.ts";
 import { checkParameters, parseQuery } from "../server/api/parameters.ts";
-import { groupOfUsual, readUsual } from "../server/api/price-key.ts";
+import { groupOfKey, readPriceKey } from "../server/api/price-key.ts";
 import { headerNames, type RequestHead } from "../server/serving/reply.ts";
 import { Service } from "../server/serving/service.ts";
+import { monthOf } from "../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits } from "./figures.ts";
@@ -81,11 +83,10 @@ function serviceOver(image: Image) {
   const authorization = `Bearer ${key}`;
   return (query: string, path = "/api/v1/healthcare/prices") => {
     const request: RequestHead = {
-      getUrl: () => path,
       getQuery: () => query,
       getHeader: (name) => (name === headerNames.authorization ? authorization : ""),
     };
-    return service.answer(request, "GET", false);
+    return service.answer(request, path, "GET", false);
   };
 }
 
@@ -127,7 +128,7 @@ const typed = () => {
 const searches = Array.from({ length: draws }, () => `${typed()} ${typed()}`);
 assert.equal(search(image, "facility", snapshot.facilities.ccn[0], 0, 1).documents[0], 0);
 const firstGroup = findGroup(image, first.code, first.state);
-assert.equal(groupOfUsual(readUsual(image, texts[0])), firstGroup);
+assert.equal(groupOfKey(readPriceKey(image, texts[0])), firstGroup);
 assert.equal(checkParameters(pricesEndpoint.parameters, parseQuery(texts[0])).procedure, first.code);
 const page = () => pathOfPage(image, "prices", 25, next(texts));
 assert.equal(decodeCursor(page().toString().slice(pagesPath.length))?.query, texts[0]);
@@ -152,20 +153,20 @@ lookups
     count(encodePrices(image, firstGroup, 25)),
   )
   .add("engine: arguments to bytes, any procedure, state and limit", () => count(answerOf(next(queries))))
-  .add("read a price query in its usual form", () => count(readUsual(image, next(texts))))
+  .add("read a price query in its common form", () => count(readPriceKey(image, next(texts))))
   .add("path of a next page", () => count(page()))
   .add("parse and check a query in any form", () =>
     count(checkParameters(pricesEndpoint.parameters, parseQuery(next(texts))).limit === 0 ? 0 : 1),
   )
   .add("look up a key never seen before (SHA-256 and table)", () => count(keys.find(hashKey(key)) + 1))
   .add("limiter: admit one request", () => count(limits.admit(0, month, turn++) === 0 ? 0 : 1))
-  .add("request to reply, one hot query (prepared)", () => count(bodyOf(texts[0])))
+  .add("request to reply, one hot query (kept)", () => count(bodyOf(texts[0])))
   .add("request to reply, any query (made anew)", () => count(bodyOf(next(texts))))
   .add("engine: search never seen before", () =>
     count(search(image, "facility", next(searches), 0, 25).total),
   )
   .add("request to reply, search never seen before", () => count(bodyOf(`q=${next(searches)}`, searchPath)))
-  .add("request to reply, one search (prepared)", () => count(bodyOf("q=general+hospital", searchPath)));
+  .add("request to reply, one search (kept)", () => count(bodyOf("q=general+hospital", searchPath)));
 await lookups.run();
 
 const loads = new Bench({ name: "load", ...slowTiming });

@@ -125,6 +125,8 @@ export interface Description {
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;
+  /** Procedure → APC code. */
+  readonly codes: readonly string[];
   /** APC code → procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
   /** APC code as a number → procedure; −1 for none. */
@@ -191,6 +193,7 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
     ...sections,
     buffer,
     description: Object.freeze(description),
+    codes: [...procedureOf.keys()],
     procedureOf,
     procedureOfNumber,
     procedures: procedureOf.size,

@@ -28,22 +28,6 @@ export const quotaExceeded = -2;
 /** What was used in the month isn't known here: see `Limits.enter`. */
 export const monthUnknown = -3;
 
-/** UTC calendar months since year 0. */
-export function monthOf(wallMs: number): number {
-  const date = new Date(wallMs);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
-}
-
-/** Unix milliseconds of a month's first instant. */
-export function startOfMonth(month: number): number {
-  return Date.UTC(Math.floor(month / 12), month % 12);
-}
-
-/** `YYYY-MM` */
-export function monthName(month: number): string {
-  return new Date(startOfMonth(month)).toISOString().slice(0, 7);
-}
-
 export class Limits {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;

@@ -1,7 +1,8 @@
 import { reached, recordEvents } from "../notices/quota-events.ts";
+import { monthName, monthOf } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
-import type { KeyTable } from "./keys.ts";
-import { type Limits, monthName, monthOf } from "./limits.ts";
+import type { KeyTable } from "./key-table.ts";
+import type { Limits } from "./limits.ts";
 import type { Directory } from "./names.ts";
 
 /** Requests of an account in a month. */

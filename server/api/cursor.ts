@@ -1,5 +1,5 @@
 import { type Image, versionName } from "../../engine/query.ts";
-import { hashOf } from "./hash.ts";
+import { hashOf } from "../shared/hash.ts";
 
 /** Where a page starts: opaque to clients, bound to one data version and its content. */
 interface Cursor {
@@ -39,8 +39,8 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * The path of a page. Written byte by byte, because most price lists have a next page, and by way of strings its path
- * would cost as much as all their rows.
+ * The path of a page. Written byte by byte, because most price lists have a next page: by way of strings, crc32
+ * and base64url an answer that isn't kept takes a fifth longer.
  *
  * @param query percent-encoded, so that it is ASCII and has no `~`
  * @returns ASCII, valid until the next one

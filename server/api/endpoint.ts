@@ -24,7 +24,7 @@ export interface Usage {
 /** What an endpoint answers from. */
 export interface Context {
   versions: Versions;
-  /** The data version that the path or the cursor names, or the current one. */
+  /** The data version that the path or the cursor names, or the current one. @throws ApiError `not_found` */
   image: Image;
   /** The path's last segment, decoded, where the endpoint's path ends in a parameter. */
   segment: string;
@@ -33,6 +33,8 @@ export interface Context {
   /** Memory that an answer may be written to, which is valid until the next one then. */
   scratch: Buffer;
   usage(): Usage;
+  /** The same for a page of a list. */
+  onPage(image: Image, offset: number): Context;
 }
 
 export interface Endpoint {
@@ -55,11 +57,20 @@ export interface Endpoint {
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array;
+  keyed: Keyed | undefined;
+}
+
+/** An endpoint's common queries, which are read as one number each: as a string each costs as much as its answer. */
+export interface Keyed {
+  /** A 32-bit whole number, the same for all queries that have the same answer; −1 for one in another form or without one. */
+  read(image: Image, query: string): number;
+  /** The body of a 200, the same as by `Endpoint.answer`. @param scratch as in `Context` */
+  answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
 /** Ties an endpoint's answer to the type of its parameters. */
 export function endpoint<Schema extends Parameters>(
-  definition: Omit<Endpoint, "parameters" | "answer" | "segment"> & {
+  definition: Omit<Endpoint, "parameters" | "answer" | "segment" | "keyed"> & {
     segment?: Endpoint["segment"];
     parameters: v.ObjectSchema<Schema, undefined>;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
@@ -67,6 +78,7 @@ export function endpoint<Schema extends Parameters>(
 ): Endpoint {
   return {
     segment: undefined,
+    keyed: undefined,
     ...definition,
     answer(context, query) {
       const values = checkParameters(definition.parameters, parseQuery(query));

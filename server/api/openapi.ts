@@ -2,7 +2,7 @@ import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { plans } from "../shared/plans.ts";
 import { type Endpoint, endpoint } from "./endpoint.ts";
-import { endpoints } from "./endpoints.ts";
+import { endpoints } from "./endpoints/index.ts";
 import { type ErrorType, errorTypes } from "./errors.ts";
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */

@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import { stateCodes } from "../../engine/query.ts";
+import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
 /** An endpoint's parameters, each a schema from the string in the query. Its messages say what was expected. */
@@ -99,14 +101,23 @@ export function checkParameters<Schema extends Parameters>(
   throw new ApiError("invalid_parameter", `${name} is ${echo(value)}, expected ${issue.message}`, name);
 }
 
-/** A whole number in plain decimal digits. */
-export function wholeNumber(min: number, max: number) {
-  const expected = `a whole number from ${min} to ${max}`;
-  return v.pipe(
+export const required = v.pipe(v.string(), v.nonEmpty());
+
+const expectedState = `one of ${stateCodes.join(", ")}`;
+// The pattern first: upper-casing turns some other characters into two letters.
+export const state = v.optional(
+  v.pipe(
     v.string(),
-    v.regex(/^[0-9]+$/, expected),
-    v.transform(Number),
-    v.minValue(min, expected),
-    v.maxValue(max, expected),
+    v.regex(/^[A-Za-z]{2}$/, expectedState),
+    v.toUpperCase(),
+    v.picklist(stateCodes, expectedState),
+    v.description("Two-letter state code, in any case. The whole nation without it."),
+  ),
+);
+
+const defaultLimit = 25;
+export const rowLimit = (max: number) =>
+  v.optional(
+    v.pipe(wholeNumber(1, max), v.description(`Most rows to return, 1 to ${max}.`)),
+    String(defaultLimit),
   );
-}

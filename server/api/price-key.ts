@@ -1,14 +1,14 @@
-import { type Image, stateGroup, stateIndex } from "../../engine/query.ts";
+import { type Image, stateCodes, stateGroup, stateIndex } from "../../engine/query.ts";
 
-/*
- * The price query in the form that nearly all clients send: `procedure=` and four digits, then perhaps `&state=` and
- * two capitals, then perhaps `&limit=` and a number. It is read without a string made on the way, as reading it like
- * any other would cost more than its answer. What is in another form, or has no answer, goes the general way.
+/**
+ * A price query as one number: its group in the image and its limit. The form that nearly all clients send,
+ * `procedure=` and four digits, then perhaps `&state=` and two capitals, then perhaps `&limit=` and a number, is read
+ * without a string made on the way, as reading it like any other would cost as much as its answer.
  */
 
 export const maxLimit = 50;
 export const defaultLimit = 25;
-/** Above any limit, so that a query is one whole number. */
+/** Above any limit. */
 const limitBase = 64;
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
@@ -18,8 +18,8 @@ const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
 
-/** @returns the query as a number, for `groupOfUsual` and `limitOfUsual`; −1 where it isn't a usual one with an answer */
-export function readUsual(image: Image, query: string): number {
+/** @returns the key; −1 where the query is in another form or has no answer */
+export function readPriceKey(image: Image, query: string): number {
   if (!query.startsWith("procedure=")) return -1;
   let at = "procedure=".length;
   let code = 0;
@@ -54,13 +54,27 @@ export function readUsual(image: Image, query: string): number {
     }
     if (limit === 0) return -1;
   }
-  return at === query.length ? group * limitBase + limit : -1;
+  return at === query.length ? priceKey(group, limit) : -1;
 }
 
-export function groupOfUsual(usual: number): number {
-  return Math.floor(usual / limitBase);
+/** @param limit from 1 to `maxLimit` */
+export function priceKey(group: number, limit: number): number {
+  return group * limitBase + limit;
 }
 
-export function limitOfUsual(usual: number): number {
-  return usual % limitBase;
+export function groupOfKey(key: number): number {
+  return Math.floor(key / limitBase);
+}
+
+export function limitOfKey(key: number): number {
+  return key % limitBase;
+}
+
+/** The query in the form that `readPriceKey` reads, with all that it leaves open. */
+export function queryOfKey(image: Image, key: number): string {
+  const group = groupOfKey(key);
+  const place = group - image.procedures;
+  const procedure = place < 0 ? group : Math.floor(place / stateCodes.length);
+  const state = place < 0 ? "" : `&state=${stateCodes[place % stateCodes.length]}`;
+  return `procedure=${image.codes[procedure]}${state}&limit=${limitOfKey(key)}`;
 }

@@ -1,5 +1,5 @@
 import type { Image } from "../../engine/query.ts";
-import type { Endpoint, Versions } from "./endpoint.ts";
+import type { Endpoint, Keyed, Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 import { allEndpoints } from "./openapi.ts";
 import { decodeSegment } from "./parameters.ts";
@@ -82,3 +82,8 @@ export function findVersion(versions: Versions, version: string | null): Image {
   const loaded = [...versions.byName.keys()].join(", ");
   throw new ApiError("not_found", `there is no data version ${echo(version)}; loaded are ${loaded}`);
 }
+
+/** Endpoints with keys for common queries, by their whole path, on which they answer from the current data. */
+export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
+  allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[base + path, keyed]])),
+);

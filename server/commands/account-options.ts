@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
 import { maxNameLength } from "../accounts/names.ts";
-import { wholeNumber } from "../api/parameters.ts";
 import { webhookFault } from "../notices/post.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
+import { wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
 /** What an operator says of an account, and what the account is by that. */

@@ -1,5 +1,5 @@
 import { DataError, shown } from "../../engine/query.ts";
-import { monthName, monthOf } from "../accounts/limits.ts";
+import { monthName, monthOf } from "../shared/months.ts";
 import { newWebhookSecret, secretShown } from "./account-options.ts";
 import { type Context, listed, overlapOptions, readOptions, runCommand, type Said } from "./command.ts";
 

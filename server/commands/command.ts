@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import * as v from "valibot";
 import { parsedArguments } from "../../datasets/arguments.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
-import { wholeNumber } from "../api/parameters.ts";
+import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
 import { isServed } from "../store/lock.ts";
 import { checkServed } from "../store/state-files.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
-import { monthName, monthOf } from "../accounts/limits.ts";
+import { monthName, monthOf } from "../shared/months.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import {
   type AccountOptions,

@@ -27,16 +27,25 @@ export interface HttpServer {
 }
 
 /**
+ * Answers a request; must not throw.
+ *
+ * @param path undecoded
+ * @param hasBody whether the request announces a body
+ */
+export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
+
+/**
  * Listens, and answers every request with what `answer` returns, within the call. Ports are shared by SO_REUSEPORT.
  *
- * @param answer must not throw
+ * @param paths which the library's router finds, so that they needn't be made strings for every request
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(
   host: string,
   port: number,
   connections: Connections,
-  answer: (request: RequestHead, method: string, hasBody: boolean) => Reply,
+  paths: Iterable<string>,
+  answer: Respond,
 ): HttpServer {
   let draining = false;
   let pending = 0;
@@ -48,13 +57,13 @@ export function serveHttp(
   let isStuck = false;
   const recent = new RecentAnswers();
 
-  function handle(res: uws.HttpResponse, req: uws.HttpRequest, method: string): void {
+  function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
     handled++;
     const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
     response = res;
     isHead = method === "HEAD";
-    reply = answer(req, method, hasBody);
+    reply = answer(req, path, method, hasBody);
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { head, body } = reply;
@@ -153,9 +162,9 @@ export function serveHttp(
   };
   app.filter(onChange);
   // An exception that left a handler would end the process.
-  const guarded = (res: uws.HttpResponse, req: uws.HttpRequest, method: string) => {
+  const guarded = (res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string) => {
     try {
-      handle(res, req, method);
+      handle(res, req, path, method);
     } catch {
       try {
         res.close();
@@ -164,8 +173,9 @@ export function serveHttp(
       }
     }
   };
-  app.get("/*", (res, req) => guarded(res, req, "GET"));
-  app.any("/*", (res, req) => guarded(res, req, req.getCaseSensitiveMethod()));
+  for (const path of paths) app.get(path, (res, req) => guarded(res, req, path, "GET"));
+  app.get("/*", (res, req) => guarded(res, req, req.getUrl(), "GET"));
+  app.any("/*", (res, req) => guarded(res, req, req.getUrl(), req.getCaseSensitiveMethod()));
 
   let socket: uws.us_listen_socket | false = false;
   app.listen(host, port, (listening) => {

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
-import { KeyTable } from "../accounts/keys.ts";
+import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { Directory } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
+import { keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
@@ -63,8 +64,8 @@ function start(images: Published): { service: Service; server: HttpServer } {
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
   const connections = new Connections(data.maxConnections, data.connections);
-  const server = serveHttp(data.host, data.port, connections, (request, method, hasBody) =>
-    service.answer(request, method, hasBody),
+  const server = serveHttp(data.host, data.port, connections, keyedPaths.keys(), (...request) =>
+    service.answer(...request),
   );
   return { service, server };
 }

@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
-import { wholeNumber } from "../api/parameters.ts";
+import { wholeNumber } from "./schemas.ts";
 
 const defaultDatasetsDir = "datasets/snapshots";
 const defaultStateDir = "var";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { Limits, maxAccounts, monthOf } from "../../server/accounts/limits.ts";
+import { Limits, maxAccounts } from "../../server/accounts/limits.ts";
+import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
 /** What counting requests takes of memory. */

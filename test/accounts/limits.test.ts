@@ -3,15 +3,8 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import {
-  burstExceeded,
-  Limits,
-  monthName,
-  monthOf,
-  monthUnknown,
-  quotaExceeded,
-  startOfMonth,
-} from "../../server/accounts/limits.ts";
+import { burstExceeded, Limits, monthUnknown, quotaExceeded } from "../../server/accounts/limits.ts";
+import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 import type { Hammered, Hammering } from "../support/limits-worker.ts";
 

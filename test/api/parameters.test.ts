@@ -4,7 +4,8 @@ import fc from "fast-check";
 import * as v from "valibot";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { ApiError } from "../../server/api/errors.ts";
-import { checkParameters, parseQuery, wholeNumber } from "../../server/api/parameters.ts";
+import { checkParameters, parseQuery } from "../../server/api/parameters.ts";
+import { wholeNumber } from "../../server/shared/schemas.ts";
 
 /** Queries, well-formed or not, the parameters they give, and what an error repeats of them. */
 

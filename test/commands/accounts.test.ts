@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { fieldsOf, run, shownKey, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/server.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { monthName } from "../../server/accounts/limits.ts";
+import { monthName } from "../../server/shared/months.ts";
 import { month, now, World } from "../support/quota-events.ts";
 import { Running } from "../support/server.ts";
 

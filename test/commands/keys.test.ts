@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { isWellFormed } from "../../server/accounts/keys.ts";
-import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { fieldsOf, keyStates, run, shownKey, succeed } from "../support/commands.ts";
 import { runKeys, temporaryFolder } from "../support/server.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
-import { KeyTable } from "../../server/accounts/keys.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { Directory } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";

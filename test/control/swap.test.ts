@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { damages, seededRandom, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import {

@@ -8,7 +8,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   Connection,

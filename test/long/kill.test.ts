@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { snapshotOf, testProvenance } from "../support/fixtures.ts";
 import {

@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import * as v from "valibot";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
-import { monthName, monthOf } from "../../server/accounts/limits.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { naivePrices } from "../support/oracle.ts";
 import { startServer, type TestServer, temporaryFolder, until } from "../support/server.ts";

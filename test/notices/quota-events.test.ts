@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Limits, monthName } from "../../server/accounts/limits.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { monthName } from "../../server/shared/months.ts";
 import { month, now, World } from "../support/quota-events.ts";
 
 /** Warnings that a quota comes to its end: when there is one. */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachImage, buildImage } from "../../engine/index.ts";
-import { generateKey, hashKey, KeyTable } from "../../server/accounts/keys.ts";
-import { Limits, monthOf } from "../../server/accounts/limits.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
 import { Directory } from "../../server/accounts/names.ts";
 import { Service } from "../../server/serving/service.ts";
+import { monthOf } from "../../server/shared/months.ts";
 import { ask, type Told } from "../support/asking.ts";
 import { seededRandom, snapshotOf } from "../support/fixtures.ts";
 

@@ -47,11 +47,10 @@ export function ask(
   for (const [name, value] of Object.entries(others))
     values.set(headerNames[name as keyof typeof headerNames], value);
   const request: RequestHead = {
-    getUrl: () => path,
     getQuery: query,
     getHeader: (name) => values.get(name) ?? "",
   };
-  return read(service.answer(request, "GET", false));
+  return read(service.answer(request, path, "GET", false));
 }
 
 function read({ head, body }: Reply): Told {

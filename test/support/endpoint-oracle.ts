@@ -16,7 +16,8 @@ import {
 } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { ApiError, type ErrorType } from "../../server/api/errors.ts";
-import { decodeTarget, findVersion, resolve } from "../../server/api/routes.ts";
+import { decodeTarget, resolve } from "../../server/api/routes.ts";
+import { RequestContext } from "../../server/serving/context.ts";
 
 /** What the endpoints beside the price list have to answer, computed in SQL from a snapshot's file, and whether they do. */
 
@@ -259,13 +260,12 @@ export function versionsOf(...images: Image[]): Versions {
 }
 
 /** The body of `GET /api/v1…`. */
-export function ask(versions: Versions, target: string): unknown {
-  const [urlPath, query = ""] = target.split("?");
-  const { endpoint, version, segment } = decodeTarget(resolve(`/api/v1${urlPath}`));
-  const image = findVersion(versions, version);
+export function ask(versions: Versions, url: string): unknown {
+  const [urlPath, query = ""] = url.split("?");
+  const target = decodeTarget(resolve(`/api/v1${urlPath}`));
   const usage = () => assert.fail("nobody asked for the usage");
-  const scratch = Buffer.alloc(0);
-  const body = endpoint.answer({ versions, image, segment, offset: 0, scratch, usage }, query);
+  const context = new RequestContext(versions, target, Buffer.alloc(0), usage);
+  const body = target.endpoint.answer(context, query);
   return JSON.parse(Buffer.from(body).toString("utf8"));
 }
 

@@ -9,9 +9,11 @@ import {
   stateNames,
   versionName,
 } from "../../engine/index.ts";
-import { generateKey, hashKey, KeyTable } from "../../server/accounts/keys.ts";
-import { Limits, monthOf } from "../../server/accounts/limits.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
 import type { Service } from "../../server/serving/service.ts";
+import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 import { ask, serviceOf } from "./asking.ts";
 import { imageOf, versionsOf } from "./endpoint-oracle.ts";

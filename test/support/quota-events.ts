@@ -3,13 +3,14 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { after, type TestContext } from "node:test";
 import pino from "pino";
-import { KeyTable } from "../../server/accounts/keys.ts";
-import { Limits, monthName, monthOf } from "../../server/accounts/limits.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { Limits } from "../../server/accounts/limits.ts";
 import { Directory } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import type { PostOptions } from "../../server/notices/post.ts";
 import { Webhooks } from "../../server/notices/webhooks.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Account, Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./server.ts";
 

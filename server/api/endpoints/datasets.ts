@@ -1,0 +1,43 @@
+import * as v from "valibot";
+import { statusOf, versionName } from "../../../engine/query.ts";
+import { gapsOf } from "../absence.ts";
+import { endpoint } from "../endpoint.ts";
+import { datasetsShape } from "../responses.ts";
+
+export const datasets = endpoint({
+  path: "/datasets",
+  name: "datasets",
+  summary: "The data versions that are served, newest first, with their gaps",
+  kind: "service",
+  parameters: v.object({}),
+  response: datasetsShape,
+  errors: [],
+  answer: ({ versions }) => ({
+    data: versions.images.map((image) => {
+      const { provenance, counts, sha256, contentSha256 } = image.description;
+      const version = versionName(provenance);
+      return {
+        id: `opps-${version}`,
+        title: provenance.title,
+        publisher: provenance.publisher,
+        data_year: provenance.dataYear,
+        data_version: version,
+        status: statusOf(versions.images, image),
+        rows: counts.rows,
+        priced_rows: counts.pricedRows,
+        suppressed_rows: counts.suppressedRows,
+        incomplete_rows: counts.incompleteRows,
+        facilities: counts.facilities,
+        procedures: counts.procedures,
+        released: provenance.released,
+        loaded_at: versions.loadedAt.get(version),
+        sha256,
+        content_sha256: contentSha256,
+        source_sha256: provenance.sourceSha256,
+        source_url: provenance.sourceUrl,
+        caveat: provenance.caveat,
+        coverage: gapsOf(image),
+      };
+    }),
+  }),
+});

@@ -1,0 +1,48 @@
+import * as v from "valibot";
+import {
+  describeFacility,
+  facilityPrices,
+  findFacility,
+  type Standing,
+  textAt,
+} from "../../../engine/query.ts";
+import { noFacility } from "../absence.ts";
+import { endpoint } from "../endpoint.ts";
+import { facilityShape } from "../responses.ts";
+import { sourceOf } from "./source.ts";
+
+const standingOf = ({ rank, facilities, permille, medianCharge }: Standing) => ({
+  rank,
+  facilities,
+  percentile: permille / 10,
+  median_charge: medianCharge / 100,
+});
+
+export const facility = endpoint({
+  path: "/healthcare/facilities/{ccn}",
+  name: "facility",
+  summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
+  kind: "versioned",
+  segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "050625" },
+  parameters: v.object({}),
+  response: facilityShape,
+  errors: ["not_found"],
+  answer({ image, segment }) {
+    const found = findFacility(image, segment);
+    const list = found < 0 ? [] : facilityPrices(image, found);
+    if (list.length === 0) throw noFacility(image, segment, found);
+    return {
+      facility: describeFacility(image, found),
+      summary: { procedures: list.length },
+      data: list.map((price) => ({
+        code: image.codes[price.procedure],
+        name: textAt(image.procedureName, price.procedure),
+        submitted_charge: price.charge / 100,
+        medicare_allowed: price.allowed / 100,
+        national: standingOf(price.national),
+        state: standingOf(price.state),
+      })),
+      source: sourceOf(image),
+    };
+  },
+});

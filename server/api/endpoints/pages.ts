@@ -1,0 +1,32 @@
+import * as v from "valibot";
+import { contentOf, decodeCursor } from "../cursor.ts";
+import { endpoint } from "../endpoint.ts";
+import { ApiError } from "../errors.ts";
+import { badCursor } from "../paging.ts";
+import { prices } from "./prices.ts";
+import { procedures } from "./procedures.ts";
+import { searchEndpoint } from "./search.ts";
+
+export const pages = endpoint({
+  path: "/pages/{cursor}",
+  name: "page",
+  summary: "The next page of a list, from the data version of its first page",
+  kind: "page",
+  segment: {
+    name: "cursor",
+    description: "From the `next` of the page before.",
+    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
+  },
+  parameters: v.object({}),
+  response: v.union([prices.response, procedures.response, searchEndpoint.response]),
+  errors: ["not_found"],
+  answer(context) {
+    const cursor = decodeCursor(context.segment);
+    const list = cursor && [prices, procedures, searchEndpoint].find(({ name }) => name === cursor.list);
+    if (cursor === undefined || list === undefined) throw badCursor(context.segment);
+    const image = context.versions.byName.get(cursor.version);
+    if (image === undefined || contentOf(image) !== cursor.content)
+      throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);
+    return list.answer(context.onPage(image, cursor.offset), cursor.query);
+  },
+});

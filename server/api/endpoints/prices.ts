@@ -1,0 +1,47 @@
+import * as v from "valibot";
+import { encodePrices, findGroup, groupSize } from "../../../engine/query.ts";
+import { noPrices } from "../absence.ts";
+import { type Context, type Endpoint, endpoint } from "../endpoint.ts";
+import { nextPage } from "../paging.ts";
+import { required, rowLimit, state } from "../parameters.ts";
+import { groupOfKey, limitOfKey, maxLimit, priceKey, queryOfKey, readPriceKey } from "../price-key.ts";
+import { pricesShape } from "../responses.ts";
+
+const name = "prices";
+
+type Page = Pick<Context, "image" | "offset" | "segment" | "scratch">;
+
+function answerPrices(page: Page, key: number): Uint8Array {
+  const { image, offset, scratch } = page;
+  const [group, limit] = [groupOfKey(key), limitOfKey(key)];
+  const next = nextPage(page, name, groupSize(image, group), limit, () => queryOfKey(image, key));
+  return encodePrices(image, group, limit, offset, next, scratch);
+}
+
+const general = endpoint({
+  path: "/healthcare/prices",
+  name,
+  summary: "Charges and allowed amounts of one procedure group, a row per facility, cheapest first",
+  kind: "versioned",
+  parameters: v.object({
+    procedure: v.pipe(required, v.description("APC code of the procedure group, for example 5072.")),
+    state,
+    limit: rowLimit(maxLimit),
+  }),
+  response: pricesShape,
+  errors: ["missing_parameter", "not_found"],
+  answer(context, values) {
+    const { image } = context;
+    const group = findGroup(image, values.procedure, values.state ?? null);
+    if (group < 0) throw noPrices(image, values.procedure, values.state);
+    return answerPrices(context, priceKey(group, values.limit));
+  },
+});
+
+export const prices: Endpoint = {
+  ...general,
+  keyed: {
+    read: readPriceKey,
+    answer: (image, key, scratch) => answerPrices({ image, offset: 0, segment: "", scratch }, key),
+  },
+};

@@ -1,0 +1,55 @@
+import * as v from "valibot";
+import { listProcedures, procedureOrders } from "../../../engine/query.ts";
+import { wholeNumber } from "../../shared/schemas.ts";
+import { noProcedures } from "../absence.ts";
+import { type Endpoint, endpoint } from "../endpoint.ts";
+import { nextPage, queryOf } from "../paging.ts";
+import { rowLimit, state } from "../parameters.ts";
+import { proceduresShape } from "../responses.ts";
+import { sourceOf } from "./source.ts";
+
+export const procedures: Endpoint = endpoint({
+  path: "/healthcare/procedures",
+  name: "procedures",
+  summary: "Procedure groups with the variation of their charges",
+  kind: "versioned",
+  parameters: v.object({
+    sort: v.optional(
+      v.pipe(
+        v.picklist(procedureOrders, `one of ${procedureOrders.join(", ")}`),
+        v.description("`code` and `name` ascending, the others descending; ties by code."),
+      ),
+      "code",
+    ),
+    min_facilities: v.optional(
+      v.pipe(wholeNumber(1, 1_000_000), v.description("Only groups with at least so many facilities.")),
+      "1",
+    ),
+    state,
+    limit: rowLimit(100),
+  }),
+  response: proceduresShape,
+  errors: ["not_found"],
+  answer(context, values) {
+    const { image, offset } = context;
+    const list = listProcedures(image, values.state ?? null, values.min_facilities, values.sort);
+    if (list.length === 0) throw noProcedures(image, values.state, values.min_facilities);
+    return {
+      scope: { state: values.state ?? "national" },
+      summary: { procedures: list.length },
+      data: list.slice(offset, offset + values.limit).map((row) => ({
+        code: row.code,
+        name: row.name,
+        facilities: row.facilities,
+        median_charge: row.median_charge / 100,
+        min_charge: row.min_charge / 100,
+        max_charge: row.max_charge / 100,
+        spread: row.spread / 100,
+      })),
+      source: sourceOf(image),
+      next:
+        nextPage(context, procedures.name, list.length, values.limit, () => queryOf(values))?.toString() ??
+        null,
+    };
+  },
+});

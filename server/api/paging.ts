@@ -1,0 +1,38 @@
+import { pathOfPage } from "./cursor.ts";
+import type { Context } from "./endpoint.ts";
+import { ApiError, echo } from "./errors.ts";
+
+/** Lists that are given page by page. */
+
+export function badCursor(segment: string): ApiError {
+  return new ApiError(
+    "invalid_parameter",
+    `${echo(segment)} is no cursor, expected the next of a page`,
+    "cursor",
+  );
+}
+
+/**
+ * Path of the page after this one; null when there is none.
+ *
+ * @param query asked for the list's parameters, percent-encoded, when there is one
+ */
+export function nextPage(
+  { image, offset: start, segment }: Pick<Context, "image" | "offset" | "segment">,
+  list: string,
+  total: number,
+  limit: number,
+  query: () => string,
+): Buffer | null {
+  if (start >= total) throw badCursor(segment);
+  const offset = start + limit;
+  return offset < total ? pathOfPage(image, list, offset, query()) : null;
+}
+
+/** Parameters as a query string; those that weren't given are left out. */
+export function queryOf(values: object): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(
+    given.map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
+}

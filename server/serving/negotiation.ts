@@ -1,0 +1,47 @@
+import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
+
+/** What a client's headers say of the form in which it wants an answer. */
+
+export type Coding = "identity" | "br" | "gzip";
+
+/** Accept-Encoding headers whose meaning a thread remembers. */
+const maxRemembered = 10_000;
+const remembered = new Map<string, Coding>();
+
+/** The best of `br`, `gzip` and `identity` by an Accept-Encoding header (RFC 9110, 12.5.3); `br` among equals. */
+export function codingOf(accepted: string): Coding {
+  let coding = remembered.get(accepted);
+  if (coding === undefined) {
+    coding = preferred(accepted);
+    if (remembered.size >= maxRemembered) remembered.clear();
+    remembered.set(accepted, coding);
+  }
+  return coding;
+}
+
+function preferred(accepted: string): Coding {
+  const weights = new Map<string, number>();
+  for (const part of accepted.toLowerCase().split(",")) {
+    const [name, ...parameters] = part.split(";").map((text) => text.trim());
+    const weight = parameters.find((text) => text.startsWith("q="));
+    const value = weight === undefined ? 1 : Number(weight.slice(2));
+    if (name !== "") weights.set(name, Number.isFinite(value) ? value : 0);
+  }
+  const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get("*") ?? 0;
+  const identity = weights.get("identity") ?? 0;
+  const best = weightOf("br") >= weightOf("gzip") ? "br" : "gzip";
+  return weightOf(best) > 0 && weightOf(best) >= identity ? best : "identity";
+}
+
+export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">): Uint8Array {
+  const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
+  const coded = coding === "gzip" ? gzipSync(body, { level: 6 }) : brotliCompressSync(body, { params });
+  // A copy: it comes as a part of a buffer several times as large.
+  return new Uint8Array(coded);
+}
+
+/** Whether an If-None-Match header names the ETag (RFC 9110, 13.1.2, weak comparison). */
+export function matches(condition: string, etag: string): boolean {
+  if (condition === etag || condition.trim() === "*") return true;
+  return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
+}
