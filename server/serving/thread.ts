@@ -18,7 +18,7 @@ const quietMs = 200;
 const maxDrainMs = 5000;
 const drainStepMs = 50;
 
-if (parentPort === null) throw new Error("serve.ts runs in a thread, started by main.ts");
+if (parentPort === null) throw new Error("this file runs in a serving thread only");
 const control = parentPort;
 const send = (message: FromServe) => control.postMessage(message);
 

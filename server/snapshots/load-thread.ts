@@ -52,7 +52,7 @@ function failed(name: string, error: unknown): FromLoad {
   return { type: "failed", cause: "content", words: [name, reason, "a snapshot that can be loaded"] };
 }
 
-if (parentPort === null) throw new Error("load.ts runs in a thread, started by the control thread");
+if (parentPort === null) throw new Error("this file runs in a loader thread only");
 const control = parentPort;
 const send = (message: FromLoad) => control.postMessage(message);
 control.on("message", (data: ToLoad) => {

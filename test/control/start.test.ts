@@ -96,7 +96,7 @@ test("a start of which one thread fails, while the other listens already, regist
   // One of two that follow each other.
   const preload = `
     import { isMainThread, threadId, workerData } from "node:worker_threads";
-    if (!isMainThread && workerData.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
+    if (!isMainThread && workerData?.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
   const stateDir = temporaryFolder();
   const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };
   const lines = await refusal(env, stateDir);
