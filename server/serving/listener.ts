@@ -3,6 +3,8 @@ import type { Connections } from "../shared/connections.ts";
 import { RecentAnswers } from "./recent-answers.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
+/** Listens for HTTP requests and sends the replies. */
+
 declare module "uWebSockets.js" {
   /** Sets what no call of its own is there for. `silent` leaves out the header that names the library. */
   export function _cfg(option: "silent"): void;
@@ -35,7 +37,7 @@ export interface HttpServer {
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
 /**
- * Listens, and answers every request with what `answer` returns, within the call. Ports are shared by SO_REUSEPORT.
+ * Listens, and answers every request with what `replyTo` returns, within the call. Ports are shared by SO_REUSEPORT.
  *
  * @param paths which the library's router finds, so that they needn't be made strings for every request
  * @throws Error when the address can't be listened on
@@ -45,7 +47,7 @@ export function serveHttp(
   port: number,
   connections: Connections,
   paths: Iterable<string>,
-  answer: Respond,
+  replyTo: Respond,
 ): HttpServer {
   let draining = false;
   let pending = 0;
@@ -63,12 +65,10 @@ export function serveHttp(
     const connection = req.getHeader(headerNames.connection);
     response = res;
     isHead = method === "HEAD";
-    reply = answer(req, path, method, hasBody);
+    reply = replyTo(req, path, method, hasBody);
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    const { head, body } = reply;
-    // Behind an answer without a body the HTTP server closes by itself.
-    if (body !== undefined && (hasBody || (closes && !isHead))) respondLast(res, head, isHead ? empty : body);
+    if (hasBody || closes) respondLast(res);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else {
       isStuck = false;
@@ -96,18 +96,51 @@ export function serveHttp(
    * parser closes the connection when it finds another behind it. Then answers to earlier requests of the same segment
    * are lost as far as they are still gathered, because only more than fits beside them sends them within a handler.
    */
-  function respondLast(res: uws.HttpResponse, head: string | Uint8Array, body: Uint8Array): void {
+  function respondLast(res: uws.HttpResponse): void {
+    const { head, body, absentBytes = 0 } = reply;
     // Both are valid until the next answer only.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
-    const keptBody = new Uint8Array(body);
+    const keptBody = isHead || body === undefined ? undefined : new Uint8Array(body);
+    const bytes = body?.length ?? absentBytes;
     const wait = waitFor(res);
     setImmediate(() => {
       if (wait.isOver) return;
-      wait.end();
-      res.cork(() => {
-        res.writeStatus(keptHead);
-        res.end(keptBody, true);
-      });
+      if (keptBody === undefined) sendHeadLast(res, keptHead, bytes, wait);
+      else {
+        wait.end();
+        res.cork(() => {
+          res.writeStatus(keptHead);
+          res.end(keptBody, true);
+        });
+      }
+    });
+  }
+
+  /**
+   * Sends a head alone and closes the connection. For the library it is the head of an answer whose body is still to
+   * come: `endWithoutBody` closes only where it says the length as well, which would be 0.
+   */
+  function sendHeadLast(
+    res: uws.HttpResponse,
+    head: string | Uint8Array,
+    bytes: number,
+    wait: ReturnType<typeof waitFor>,
+  ): void {
+    /** @returns whether the socket has taken it, and all before it */
+    const isTaken = () => res.tryEnd(empty, bytes)[0];
+    const close = () => {
+      if (!wait.isOver) res.close();
+    };
+    res.cork(() => {
+      res.writeStatus(head);
+      res.writeHeader("Connection", "close");
+      if (isTaken()) setImmediate(close);
+      else
+        res.onWritable(() => {
+          const taken = isTaken();
+          if (taken) setImmediate(close);
+          return taken;
+        });
     });
   }
 

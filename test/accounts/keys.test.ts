@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { Directory } from "../../server/accounts/names.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
@@ -194,12 +194,12 @@ test("what one thread puts into the table, another finds", () => {
 });
 
 test("a hundred thousand keys are found with their accounts, and others aren't", () => {
-  const [table, directory] = [new KeyTable(), new Directory()];
-  const accounts = new Accounts(store, table, new Limits(), directory, Date.now());
+  const [table, names] = [new KeyTable(), new AccountNames()];
+  const accounts = new Accounts(store, table, new Limits(), names, Date.now());
   assert.ok(accounts);
   for (const [i, hash] of hashes.entries()) {
     const slot = slotIn(table, hash) ?? -1;
-    if (slot < 0 || directory.get(slot).name !== `account ${i % manyAccounts}`) assert.fail(`key ${i}`);
+    if (slot < 0 || names.get(slot).name !== `account ${i % manyAccounts}`) assert.fail(`key ${i}`);
   }
   for (let i = 0; i < 10_000; i++) assert.equal(slotIn(table, randomBytes(32)), undefined);
 });
@@ -218,7 +218,7 @@ test("an account and its key that are written while the tables are being read ar
   const [reader, writer] = [Store.open(folder), Store.open(folder)];
   const table = new KeyTable();
   const key = generateKey();
-  const accounts = new Accounts(reader, table, new Limits(), new Directory(), Date.now());
+  const accounts = new Accounts(reader, table, new Limits(), new AccountNames(), Date.now());
   const since = reader.accountsSince.bind(reader);
   reader.accountsSince = (changed) => {
     const rows = since(changed);

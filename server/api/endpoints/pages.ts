@@ -5,7 +5,9 @@ import { ApiError } from "../errors.ts";
 import { badCursor } from "../paging.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
-import { searchEndpoint } from "./search.ts";
+import { search } from "./search.ts";
+
+/** Answers with a further page of any list. */
 
 export const pages = endpoint({
   path: "/pages/{cursor}",
@@ -18,11 +20,11 @@ export const pages = endpoint({
     example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
   },
   parameters: v.object({}),
-  response: v.union([prices.response, procedures.response, searchEndpoint.response]),
+  response: v.union([prices.response, procedures.response, search.response]),
   errors: ["not_found"],
   answer(context) {
     const cursor = decodeCursor(context.segment);
-    const list = cursor && [prices, procedures, searchEndpoint].find(({ name }) => name === cursor.list);
+    const list = cursor && [prices, procedures, search].find(({ name }) => name === cursor.list);
     if (cursor === undefined || list === undefined) throw badCursor(context.segment);
     const image = context.versions.byName.get(cursor.version);
     if (image === undefined || contentOf(image) !== cursor.content)
