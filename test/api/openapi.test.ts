@@ -178,6 +178,26 @@ test("every example of an error is what a request gets, to the letter", async ()
         assert.deepEqual(value, told.get(type));
 });
 
+test("every example of a parameter is one that is taken", async () => {
+  const examples = [...operations].flatMap(([path, { parameters }]) =>
+    parameters.flatMap(({ name, in: place, example }) =>
+      example === undefined ? [] : [{ path, name, place, example }],
+    ),
+  );
+  assert.deepEqual(new Set(examples.map(({ name }) => name)), new Set(["q", "version", "ccn", "cursor"]));
+  for (const { path, name, place, example } of examples) {
+    const request = new URL(found.get(path) ?? "", server.api);
+    if (place === "query") request.searchParams.set(name, example);
+    else {
+      const at = path.split("/").indexOf(`{${name}}`);
+      request.pathname = request.pathname.split("/").with(at, example).join("/");
+    }
+    const { status } = await ask(`GET ${request.pathname}${request.search}`);
+    // Not every data has what they name.
+    assert.ok(status === 200 || status === 404, `${name} ${example}: ${status}`);
+  }
+});
+
 test("an error has the headers that its kind has in the table, and no error has another's", async () => {
   const special = new Set(Object.values(errors).flatMap(({ headers }) => headers.map(({ name }) => name)));
   assert.deepEqual([...special].sort(), ["Allow", "Retry-After", "WWW-Authenticate"]);

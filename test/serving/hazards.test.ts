@@ -10,6 +10,7 @@ import {
   pricesPath,
   rawRequest,
   requestText,
+  settled,
   startServer,
   temporaryFolder,
 } from "../support/server.ts";
@@ -166,10 +167,18 @@ test("a client may cut the connection in the middle of an answer", async () => {
 
 test("a client that asks on while an answer is stuck is cut off at most", async () => {
   const connection = await Connection.open(server.api);
-  await getStuck(server, connection);
+  const sent = await getStuck(server, connection);
   await connection.send(text(`GET ${prices}`).repeat(10));
   await connection.allRead();
-  connection.cut();
+  connection.resume();
+  const whole = async (request: string) => {
+    const { head, body } = await call(server, request);
+    return settled(`${head}\r\n\r\n${body.toString("latin1")}`);
+  };
+  const stuck = await whole(`GET ${pricesPath}?procedure=5361&limit=50`);
+  const all = stuck.repeat(sent) + (await whole(`GET ${prices}`)).repeat(10);
+  const received = settled((await connection.rest()).toString("latin1"));
+  assert.ok(all.startsWith(received), `after ${received.length} of ${all.length}: ${received.slice(-300)}`);
 });
 
 test("a client may close right after its request, or in the middle of it", async () => {

@@ -17,7 +17,7 @@ export const pages = endpoint({
   segment: {
     name: "cursor",
     description: "From the `next` of the page before.",
-    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
+    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNd64iVk",
   },
   parameters: v.object({}),
   response: v.union([prices.response, procedures.response, search.response]),
