@@ -14,39 +14,28 @@ interface ErrorKind {
   /** Whether the same request may be sent again. */
   retry: string;
   example: { message: string; param?: string };
-  headers: readonly ErrorHeader[];
+  headers?: readonly ErrorHeader[];
 }
 
 const authenticate = { name: "WWW-Authenticate", description: "The scheme to use.", value: "Bearer" };
 const allow = { name: "Allow", description: "The methods there are.", value: "GET, HEAD" };
 const retryAfter = { name: "Retry-After", description: "Seconds to wait.", value: null };
 
-export type ErrorType =
-  | "missing_parameter"
-  | "invalid_parameter"
-  | "missing_api_key"
-  | "invalid_api_key"
-  | "not_found"
-  | "unknown_endpoint"
-  | "method_not_allowed"
-  | "rate_limit_exceeded"
-  | "internal_error";
+const tableOf = <Type extends string>(kinds: Readonly<Record<Type, ErrorKind>>) => kinds;
 
 /** By type, which is stable. */
-export const errors: Readonly<Record<ErrorType, ErrorKind>> = {
+export const errors = tableOf({
   missing_parameter: {
     status: "400 Bad Request",
     when: "A required parameter is absent or empty.",
     retry: "no",
     example: { message: "the parameter procedure is required", param: "procedure" },
-    headers: [],
   },
   invalid_parameter: {
     status: "400 Bad Request",
     when: "A parameter is unknown, repeated, malformed, out of range or not recognised.",
     retry: "no",
     example: { message: 'limit is "99", expected a whole number from 1 to 50', param: "limit" },
-    headers: [],
   },
   missing_api_key: {
     status: "401 Unauthorized",
@@ -71,14 +60,12 @@ export const errors: Readonly<Record<ErrorType, ErrorKind>> = {
     example: {
       message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
     },
-    headers: [],
   },
   unknown_endpoint: {
     status: "404 Not Found",
     when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
     retry: "no",
     example: { message: 'there is no endpoint at "/api/v1/prices"' },
-    headers: [],
   },
   method_not_allowed: {
     status: "405 Method Not Allowed",
@@ -99,9 +86,10 @@ export const errors: Readonly<Record<ErrorType, ErrorKind>> = {
     when: "The service failed. The request doesn't count.",
     retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
     example: { message: "the request failed; try again" },
-    headers: [],
   },
-};
+});
+
+export type ErrorType = keyof typeof errors;
 
 /** A request that is answered with an error. The message is for people, and safe to show to the client. */
 export class ApiError extends Error {

@@ -172,7 +172,8 @@ const cacheHeaders = {
 
 /** A response with one of the errors, which all have the same status and headers. */
 function errorResponse(types: readonly ErrorType[]) {
-  const ownHeaders = errors[types[0]].headers.map(({ name, description, value }) => [
+  const { headers: own = [] } = errors[types[0]];
+  const ownHeaders = own.map(({ name, description, value }) => [
     name,
     header(description, value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value }),
   ]);

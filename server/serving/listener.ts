@@ -1,6 +1,6 @@
 import * as uws from "uWebSockets.js";
 import type { Connections } from "../shared/connections.ts";
-import { RecentAnswers } from "./recent-answers.ts";
+import { RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
 /** Listens for HTTP requests and sends the replies. */
@@ -57,7 +57,7 @@ export function serveHttp(
   let reply: Reply;
   let isHead = false;
   let isStuck = false;
-  const recent = new RecentAnswers();
+  const recent = new RecentReplies();
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
     handled++;
@@ -105,42 +105,22 @@ export function serveHttp(
     const wait = waitFor(res);
     setImmediate(() => {
       if (wait.isOver) return;
-      if (keptBody === undefined) sendHeadLast(res, keptHead, bytes, wait);
-      else {
-        wait.end();
-        res.cork(() => {
-          res.writeStatus(keptHead);
+      res.cork(() => {
+        res.writeStatus(keptHead);
+        if (keptBody !== undefined) {
+          wait.end();
           res.end(keptBody, true);
-        });
-      }
-    });
-  }
-
-  /**
-   * Sends a head alone and closes the connection. For the library it is the head of an answer whose body is still to
-   * come: `endWithoutBody` closes only where it says the length as well, which would be 0.
-   */
-  function sendHeadLast(
-    res: uws.HttpResponse,
-    head: string | Uint8Array,
-    bytes: number,
-    wait: ReturnType<typeof waitFor>,
-  ): void {
-    /** @returns whether the socket has taken it, and all before it */
-    const isTaken = () => res.tryEnd(empty, bytes)[0];
-    const close = () => {
-      if (!wait.isOver) res.close();
-    };
-    res.cork(() => {
-      res.writeStatus(head);
-      res.writeHeader("Connection", "close");
-      if (isTaken()) setImmediate(close);
-      else
-        res.onWritable(() => {
-          const taken = isTaken();
-          if (taken) setImmediate(close);
-          return taken;
-        });
+          return;
+        }
+        // For the library the body is still to come: no call ends an answer without one and closes behind it.
+        res.writeHeader("Connection", "close");
+        const close = () => {
+          const [isTaken] = res.tryEnd(empty, bytes);
+          if (isTaken) setImmediate(() => wait.isOver || res.close());
+          return isTaken;
+        };
+        if (!close()) res.onWritable(close);
+      });
     });
   }
 

@@ -45,7 +45,7 @@ export function resetLines(resetMs: number): string {
 
 /** @param seconds to wait, where an error says that */
 export function errorReply(error: ApiError, resetLines: string, remaining: number, seconds = 0): Reply {
-  const { status, headers } = errors[error.type];
+  const { status, headers = [] } = errors[error.type];
   const own = headers.map(({ name, value }) => `${name}: ${value ?? seconds}`);
   const lines = [status, contentType, ...own].join("\r\n");
   return { head: `${lines}${resetLines}${remaining}`, body: Buffer.from(errorBody(error)) };

@@ -213,6 +213,30 @@ test("a server that has a hundred thousand keys answers each by its account", as
   assert.equal((await call({ ...server, key: generateKey() }, "GET /api/v1/usage")).status, 401);
 });
 
+test("what a server's own process writes of accounts and keys is taken over like what others write", (t) => {
+  const own = Store.open(temporaryFolder());
+  t.after(() => own.close());
+  const [table, limits] = [new KeyTable(), new Limits()];
+  const accounts = new Accounts(own, table, limits, new AccountNames(), Date.now());
+  const hash = hashKey(generateKey());
+  const account = own.createAccount({ ...plain, name: "own", quota: 10 }, new Date());
+  const id = own.createKey(account.id, hash, "0000", null, new Date());
+  accounts.refresh();
+  assert.equal(slotIn(table, hash), 0);
+  own.updateAccount({ ...account, quota: 20 });
+  accounts.refresh();
+  assert.equal(limits.ceilings(0).quota, 20);
+  own.expireKey(id, new Date(1000));
+  accounts.refresh();
+  assert.equal(slotIn(table, hash, 2000), -1, "expired");
+  own.expireKey(id, null);
+  accounts.refresh();
+  assert.equal(slotIn(table, hash, 2000), 0);
+  own.revokeKey(id, new Date());
+  accounts.refresh();
+  assert.equal(slotIn(table, hash), -1, "revoked");
+});
+
 test("an account and its key that are written while the tables are being read are both known afterwards", () => {
   const folder = temporaryFolder();
   const [reader, writer] = [Store.open(folder), Store.open(folder)];

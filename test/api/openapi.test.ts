@@ -199,7 +199,9 @@ test("every example of a parameter is one that is taken", async () => {
 });
 
 test("an error has the headers that its kind has in the table, and no error has another's", async () => {
-  const special = new Set(Object.values(errors).flatMap(({ headers }) => headers.map(({ name }) => name)));
+  const special = new Set(
+    Object.values(errors).flatMap(({ headers = [] }) => headers.map(({ name }) => name)),
+  );
   assert.deepEqual([...special].sort(), ["Allow", "Retry-After", "WWW-Authenticate"]);
   const expected = new Map([
     ["401", ["WWW-Authenticate"]],

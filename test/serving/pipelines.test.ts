@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { RecentAnswers } from "../../server/serving/recent-answers.ts";
+import { RecentReplies } from "../../server/serving/recent-replies.ts";
 import { Connection, call, pricesPath, requestText, settled, startServer } from "../support/server.ts";
 
 /** Many requests on one connection before the first answer is read. */
@@ -91,7 +91,7 @@ for (const [what, method, condition] of [
 
 describe("answers that gather in one buffer", () => {
   const sizes = (...bodies: (number | undefined)[]) => {
-    const recent = new RecentAnswers();
+    const recent = new RecentReplies();
     // A client that asked long before.
     for (let i = 0; i < 64; i++) recent.add(100, 17_000);
     for (const body of bodies) recent.add(300, body);

@@ -16,7 +16,7 @@ const remembered = 64;
 const withoutBody = 2 ** 32 - 1;
 
 /** The sizes of a thread's last answers, whichever of them went to one connection in one segment. */
-export class RecentAnswers {
+export class RecentReplies {
   readonly #sizes = new Uint32Array(remembered);
   #last = 0;
 
