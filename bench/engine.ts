@@ -16,7 +16,7 @@ import {
 import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits } from "../server/accounts/limits.ts";
-import { Directory } from "../server/accounts/names.ts";
+import { AccountNames } from "../server/accounts/names.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";
 import { endpoints } from "../server/api/endpoints/index.ts";
 import { checkParameters, parseQuery } from "../server/api/parameters.ts";
@@ -72,7 +72,7 @@ function serviceOver(image: Image) {
   const service = new Service({
     keys,
     limits,
-    directory: new Directory(),
+    names: new AccountNames(),
     versions: { images: [image], byName: new Map(), loadedAt: new Map() },
     now: () => now,
     steadyNow: () => now++,

@@ -6,7 +6,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits, maxAccounts } from "../server/accounts/limits.ts";
-import { Directory } from "../server/accounts/names.ts";
+import { AccountNames } from "../server/accounts/names.ts";
 import { Accounts } from "../server/accounts/sync.ts";
 import { monthOf } from "../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
@@ -114,10 +114,10 @@ function stateTimes(count: number): { open: number; first: number; again: number
     }
   });
   made.close();
-  const [keys, limits, directory] = [new KeyTable(), new Limits(), new Directory()];
+  const [keys, limits, names] = [new KeyTable(), new Limits(), new AccountNames()];
   const start = performance.now();
   const store = Store.open(folder);
-  const accounts = new Accounts(store, keys, limits, directory, now.getTime());
+  const accounts = new Accounts(store, keys, limits, names, now.getTime());
   const open = performance.now() - start;
   if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
   const save = (changed: boolean) => {

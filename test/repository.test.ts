@@ -52,18 +52,93 @@ test("the engine imports nothing of the server, the datasets or the world outsid
 
 test("the engine knows no clock, environment, console or randomness", () => {
   const forbidden =
-    /\b(console|process|performance|setTimeout|setInterval)\.|\bDate\b|\bMath\.random\b|\brandomBytes\b/;
+    /\b(console|process|performance)\.|\bset(Timeout|Interval|Immediate)\b|\bDate\b|\bMath\.random\b|\brandomBytes\b/;
   const offenders = sources.filter(
     (path) => path.startsWith("engine/") && forbidden.test(withoutComments(read(path))),
   );
   assert.deepEqual(offenders, []);
 });
 
-test("the datasets import nothing of the server", () => {
-  assert.deepEqual(
-    importing("datasets", (specifier) => specifier.startsWith("server/")),
-    [],
+/** Where time has to pass in tests, and why. */
+const withTimers = {
+  "test/long/flood.test.ts": "resets come at drawn moments",
+  "test/long/kill.test.ts": "kills come at drawn moments",
+  "test/long/swap-under-load.test.ts": "the pace of the load",
+  "test/notices/webhook-slots.test.ts": "says that a process goes on which should have ended",
+  "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
+  "test/support/server.ts": "a ceiling",
+  "test/support/stopping.ts": "stops come at given moments",
+};
+
+test("tests wait for conditions and not for some time", () => {
+  const users = sources.filter(
+    (path) =>
+      /^test\/.*\/.*/.test(path) &&
+      /\bsetTimeout\b/.test(withoutComments(read(path)).replaceAll("socket.setTimeout", "")),
   );
+  assert.deepEqual(users, Object.keys(withTimers));
+});
+
+/** From top to bottom: a file imports its own room and those below. Rooms of one level don't know each other. */
+const levels = [
+  ["server/main.ts"],
+  ["server/control", "server/commands"],
+  ["server/serving"],
+  ["server/accounts"],
+  ["server/notices", "server/snapshots"],
+  ["server/store", "server/api"],
+  ["server/shared"],
+  ["datasets"],
+  ["engine"],
+];
+
+const roomOf = (path: string) => path.split("/", path.startsWith("server/") ? 2 : 1).join("/");
+
+function levelOf(room: string): number {
+  const level = levels.findIndex((rooms) => rooms.includes(room));
+  assert.notEqual(level, -1, `${room} has no place in the order of the rooms`);
+  return level;
+}
+
+const product = sources.filter((path) => /^(server|datasets|engine)\//.test(path));
+/** Files that each file imports. */
+const imported = new Map(
+  product.map((path) => [path, importsOf(path).filter((specifier) => specifier.endsWith(".ts"))]),
+);
+
+test("no room of the product imports one above it or beside it", () => {
+  const offenders = product.flatMap((path) =>
+    (imported.get(path) ?? [])
+      .filter((other) => {
+        const [room, wanted] = [roomOf(path), roomOf(other)];
+        return room !== wanted && levelOf(wanted) <= levelOf(room);
+      })
+      .map((other) => `${path} imports ${other}`),
+  );
+  assert.deepEqual(offenders, []);
+  for (const room of levels.flat())
+    assert.ok(
+      product.some((path) => roomOf(path) === room),
+      room,
+    );
+});
+
+test("no files of the product import each other in a circle", () => {
+  const done = new Set<string>();
+  const visit = (path: string, way: readonly string[]) => {
+    assert.ok(!way.includes(path), [...way.slice(way.indexOf(path)), path].join(" imports "));
+    if (done.has(path)) return;
+    for (const other of imported.get(path) ?? []) visit(other, [...way, path]);
+    done.add(path);
+  };
+  for (const path of product) visit(path, []);
+  assert.equal(done.size, product.length);
+});
+
+test("every file of the server begins with a sentence that says its job", () => {
+  const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
+  const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));
+  assert.deepEqual(offenders, []);
 });
 
 test("uWebSockets.js is imported in one file of the product", () => {

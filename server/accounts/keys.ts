@@ -1,6 +1,8 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
+/** Makes API keys, and reads and hashes those that clients send. */
+
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const prefix = "hcq_";
 const checkAt = prefix.length + 43;

@@ -1,3 +1,5 @@
+/** Admits requests by their accounts' ceilings, and counts them. */
+
 /*
  * Ceilings and counts by account slot, in shared memory, changed with Atomics by all serving threads. An account
  * stays in its slot as long as the process lives. A slot has eight 32-bit words:

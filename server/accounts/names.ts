@@ -1,12 +1,14 @@
 import { type Plan, planNames } from "../shared/plans.ts";
 import { maxAccounts } from "./limits.ts";
 
+/** Names and plans by account slot, in shared memory, for answers that show them. */
+
 /** Printable ASCII, so that a name has as many bytes as characters. */
 export const maxNameLength = 64;
 const cellBytes = 2 + maxNameLength;
 
-/** Names and plans by account slot, in shared memory, for answers that show them. A cell is plan, length, name. */
-export class Directory {
+/** A cell is plan, length, name. */
+export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;
 

@@ -3,7 +3,9 @@ import { monthName, monthOf } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
 import type { KeyTable } from "./key-table.ts";
 import type { Limits } from "./limits.ts";
-import type { Directory } from "./names.ts";
+import type { AccountNames } from "./names.ts";
+
+/** Keeps the shared tables of keys, limits and names in step with the database, and saves the counts. */
 
 /** Requests of an account in a month. */
 interface Count {
@@ -18,7 +20,7 @@ interface Count {
   recorded: number;
 }
 
-interface Known {
+interface AccountEntry {
   account: Account;
   slot: number;
   /** Of the even and the odd month that its counters have. */
@@ -33,27 +35,27 @@ const lookBackMs = 14 * 86_400_000;
 /** Counts that can't be saved wait for a disk or a database that fails; for so many months beside those that are served. */
 const maxUnsavedMonths = 24;
 
-/** Keeps the shared tables of keys and limits in step with the database, in the control thread. */
+/** What the control thread knows of all accounts. */
 export class Accounts {
   readonly #store: Store;
   readonly #keys: KeyTable;
   readonly #limits: Limits;
-  readonly #directory: Directory;
-  readonly #known = new Map<number, Known>();
+  readonly #names: AccountNames;
+  readonly #entries = new Map<number, AccountEntry>();
   /** The earlier one of the two months that are served. */
   #month: number;
   /** Counts of months that aren't served any more, and not saved yet. */
-  readonly #unsaved = new Map<number, Map<Known, Count>>();
+  readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether the database has this server's word on what it has taken over. */
   #gaveWord = false;
 
-  constructor(store: Store, keys: KeyTable, limits: Limits, directory: Directory, nowMs: number) {
+  constructor(store: Store, keys: KeyTable, limits: Limits, names: AccountNames, nowMs: number) {
     this.#store = store;
     this.#keys = keys;
     this.#limits = limits;
-    this.#directory = directory;
+    this.#names = names;
     this.#month = firstMonth(nowMs);
     const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
     this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
@@ -81,19 +83,19 @@ export class Accounts {
 
   #read(savedUse: (account: number, month: number) => number): void {
     for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
-      const known = this.#known.get(account.id) ?? { account, slot: this.#known.size, counts: [] };
-      known.account = account;
-      this.#limits.configure(known.slot, account.burst, account.quota);
-      this.#directory.put(known.slot, account.name, account.plan);
-      if (!this.#known.has(account.id))
+      const entry = this.#entries.get(account.id) ?? { account, slot: this.#entries.size, counts: [] };
+      entry.account = account;
+      this.#limits.configure(entry.slot, account.burst, account.quota);
+      this.#names.put(entry.slot, account.name, account.plan);
+      if (!this.#entries.has(account.id))
         for (const month of [this.#month, this.#month + 1])
-          this.#enter(known, month, savedUse(account.id, month));
-      this.#known.set(account.id, known);
+          this.#enter(entry, month, savedUse(account.id, month));
+      this.#entries.set(account.id, entry);
       this.#taken.accounts = changed;
     }
     for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
-      const known = this.#known.get(key.account);
-      if (known !== undefined) this.#keys.put(key, known.slot);
+      const entry = this.#entries.get(key.account);
+      if (entry !== undefined) this.#keys.put(key, entry.slot);
       this.#taken.keys = changed;
     }
   }
@@ -115,29 +117,29 @@ export class Accounts {
       );
     const saved = coming.map((month) => this.#store.usage(monthName(month)));
     for (const [i, month] of coming.entries())
-      for (const known of this.#known.values())
-        this.#enter(known, month, saved[i].get(known.account.id) ?? 0);
+      for (const entry of this.#entries.values())
+        this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
     this.#month = first;
   }
 
-  #enter(known: Known, month: number, saved: number): void {
+  #enter(entry: AccountEntry, month: number, saved: number): void {
     const unsaved = this.#unsaved.get(month);
-    const count = unsaved?.get(known) ?? {
+    const count = unsaved?.get(entry) ?? {
       month,
       used: saved,
       saved,
-      quota: known.account.quota,
+      quota: entry.account.quota,
       recorded: 0,
     };
-    unsaved?.delete(known);
+    unsaved?.delete(entry);
     if (unsaved?.size === 0) this.#unsaved.delete(month);
-    const { used } = this.#limits.enter(known.slot, month, count.used);
-    const before: Count | undefined = known.counts[month & 1];
-    known.counts[month & 1] = count;
+    const { used } = this.#limits.enter(entry.slot, month, count.used);
+    const before: Count | undefined = entry.counts[month & 1];
+    entry.counts[month & 1] = count;
     if (before === undefined || used === before.saved) return;
     before.used = used;
     const others = this.#unsaved.get(before.month) ?? new Map();
-    this.#unsaved.set(before.month, others.set(known, before));
+    this.#unsaved.set(before.month, others.set(entry, before));
   }
 
   /**
@@ -148,20 +150,20 @@ export class Accounts {
    */
   save(nowMs: number): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
-    const due: { known: Known; count: Count; after: Count; isReached: boolean }[] = [];
-    const look = (known: Known, count: Count, used: number) => {
-      const quota = count.month < thisMonth ? count.quota : known.account.quota;
+    const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
+    const look = (entry: AccountEntry, count: Count, used: number) => {
+      const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
       const isReached = highest > recorded;
       const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
-      if (used !== count.saved || isReached) due.push({ known, count, after, isReached });
+      if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
     };
-    for (const known of this.#known.values())
-      for (const count of known.counts)
-        look(known, count, this.#limits.used(known.slot, count.month) ?? count.used);
+    for (const entry of this.#entries.values())
+      for (const count of entry.counts)
+        look(entry, count, this.#limits.used(entry.slot, count.month) ?? count.used);
     for (const others of this.#unsaved.values())
-      for (const [known, count] of others) look(known, count, count.used);
+      for (const [entry, count] of others) look(entry, count, count.used);
     if (due.length === 0) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() =>
@@ -169,12 +171,12 @@ export class Accounts {
         const changed = counted.filter(({ count, after }) => after.used !== count.saved);
         this.#store.saveUsage(
           month,
-          changed.map(({ known, after }) => [known.account.id, after.used]),
+          changed.map(({ entry, after }) => [entry.account.id, after.used]),
         );
         return counted
           .filter(({ isReached }) => isReached)
-          .flatMap(({ known, after }) =>
-            recordEvents(this.#store, { ...known.account, quota: after.quota }, month, after.used, now),
+          .flatMap(({ entry, after }) =>
+            recordEvents(this.#store, { ...entry.account, quota: after.quota }, month, after.used, now),
           );
       }),
     );

@@ -1,5 +1,8 @@
 import { type Image, versionName } from "../../engine/query.ts";
 import { hashOf } from "../shared/hash.ts";
+import { basePath } from "./endpoint.ts";
+
+/** Writes and reads the cursors of pages. */
 
 /** Where a page starts: opaque to clients, bound to one data version and its content. */
 interface Cursor {
@@ -13,7 +16,7 @@ interface Cursor {
   query: string;
 }
 
-export const pagesPath = "/api/v1/pages/";
+export const pagesPath = `${basePath}/pages/`;
 const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
 const checkBytes = 4;
 

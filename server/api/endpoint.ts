@@ -3,6 +3,11 @@ import type { Image } from "../../engine/query.ts";
 import type { ErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
+/** What an endpoint is, and what it answers from. */
+
+/** What every path of the API begins with. */
+export const basePath = "/api/v1";
+
 /** The data versions that are served. */
 export interface Versions {
   /** Newest first; the first one is the current. */
@@ -38,7 +43,7 @@ export interface Context {
 }
 
 export interface Endpoint {
-  /** Below `/api/v1`; may end in a parameter, `/{name}`. */
+  /** Below `basePath`; may end in a parameter, `/{name}`. */
   path: string;
   /** Names the operation in the OpenAPI document, and the list in cursors. */
   name: string;

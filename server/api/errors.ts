@@ -1,17 +1,95 @@
-/** Every error the API gives: its stable type and its status. */
-export const errorTypes = {
-  missing_parameter: "400 Bad Request",
-  invalid_parameter: "400 Bad Request",
-  missing_api_key: "401 Unauthorized",
-  invalid_api_key: "401 Unauthorized",
-  not_found: "404 Not Found",
-  unknown_endpoint: "404 Not Found",
-  method_not_allowed: "405 Method Not Allowed",
-  rate_limit_exceeded: "429 Too Many Requests",
-  internal_error: "500 Internal Server Error",
-} as const;
+/** Every error that the API gives, and what a client reads of it. */
 
-export type ErrorType = keyof typeof errorTypes;
+/** A header that comes with an error, beside those of every reply. */
+interface ErrorHeader {
+  name: string;
+  description: string;
+  /** Null where it is the seconds to wait, which the reply says. */
+  value: string | null;
+}
+
+interface ErrorKind {
+  status: string;
+  when: string;
+  /** Whether the same request may be sent again. */
+  retry: string;
+  example: { message: string; param?: string };
+  headers?: readonly ErrorHeader[];
+}
+
+const authenticate = { name: "WWW-Authenticate", description: "The scheme to use.", value: "Bearer" };
+const allow = { name: "Allow", description: "The methods there are.", value: "GET, HEAD" };
+const retryAfter = { name: "Retry-After", description: "Seconds to wait.", value: null };
+
+const tableOf = <Type extends string>(kinds: Readonly<Record<Type, ErrorKind>>) => kinds;
+
+/** By type, which is stable. */
+export const errors = tableOf({
+  missing_parameter: {
+    status: "400 Bad Request",
+    when: "A required parameter is absent or empty.",
+    retry: "no",
+    example: { message: "the parameter procedure is required", param: "procedure" },
+  },
+  invalid_parameter: {
+    status: "400 Bad Request",
+    when: "A parameter is unknown, repeated, malformed, out of range or not recognised.",
+    retry: "no",
+    example: { message: 'limit is "99", expected a whole number from 1 to 50', param: "limit" },
+  },
+  missing_api_key: {
+    status: "401 Unauthorized",
+    when: "There is no `Authorization` header, or it has another scheme than Bearer.",
+    retry: "no",
+    example: {
+      message: 'an API key is required: send the header "Authorization: Bearer <API key>"',
+    },
+    headers: [authenticate],
+  },
+  invalid_api_key: {
+    status: "401 Unauthorized",
+    when: "The key is malformed, unknown, revoked or expired.",
+    retry: "no",
+    example: { message: "the API key isn't valid" },
+    headers: [authenticate],
+  },
+  not_found: {
+    status: "404 Not Found",
+    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
+    retry: "when the data is expected to appear",
+    example: {
+      message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
+    },
+  },
+  unknown_endpoint: {
+    status: "404 Not Found",
+    when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
+    retry: "no",
+    example: { message: 'there is no endpoint at "/api/v1/prices"' },
+  },
+  method_not_allowed: {
+    status: "405 Method Not Allowed",
+    when: "The method is another than GET and HEAD.",
+    retry: "no",
+    example: { message: "the method POST isn't allowed, only GET and HEAD" },
+    headers: [allow],
+  },
+  rate_limit_exceeded: {
+    status: "429 Too Many Requests",
+    when: "The account's requests per second or per month are used up; the message says which.",
+    retry: "after `Retry-After` seconds",
+    example: { message: "the account's requests per second are used up; retry in 1 s" },
+    headers: [retryAfter],
+  },
+  internal_error: {
+    status: "500 Internal Server Error",
+    when: "The service failed. The request doesn't count.",
+    retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
+    example: { message: "the request failed; try again" },
+  },
+});
+
+export type ErrorType = keyof typeof errors;
 
 /** A request that is answered with an error. The message is for people, and safe to show to the client. */
 export class ApiError extends Error {

@@ -1,64 +1,14 @@
 import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { plans } from "../shared/plans.ts";
-import { type Endpoint, endpoint } from "./endpoint.ts";
+import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
-import { type ErrorType, errorTypes } from "./errors.ts";
+import { type ErrorType, errors } from "./errors.ts";
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
 
-/** What the description says of each error: when it comes, and an example of its message. */
-const errors: Record<ErrorType, { when: string; retry: string; message: string; param?: string }> = {
-  missing_parameter: {
-    when: "A required parameter is absent or empty.",
-    retry: "no",
-    message: "the parameter procedure is required",
-    param: "procedure",
-  },
-  invalid_parameter: {
-    when: "A parameter is unknown, repeated, malformed, out of range or not recognised.",
-    retry: "no",
-    message: 'limit is "99", expected a whole number from 1 to 50',
-    param: "limit",
-  },
-  missing_api_key: {
-    when: "There is no `Authorization` header, or it has another scheme than Bearer.",
-    retry: "no",
-    message: 'an API key is required: send the header "Authorization: Bearer <API key>"',
-  },
-  invalid_api_key: {
-    when: "The key is malformed, unknown, revoked or expired.",
-    retry: "no",
-    message: "the API key isn't valid",
-  },
-  not_found: {
-    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
-    retry: "when the data is expected to appear",
-    message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
-  },
-  unknown_endpoint: {
-    when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
-    retry: "no",
-    message: 'there is no endpoint "/api/v1/prices"',
-  },
-  method_not_allowed: {
-    when: "The method is another than GET and HEAD.",
-    retry: "no",
-    message: "the method POST isn't allowed, only GET and HEAD",
-  },
-  rate_limit_exceeded: {
-    when: "The account's requests per second or per month are used up; the message says which.",
-    retry: "after `Retry-After` seconds",
-    message: "the account's requests per second are used up; retry in 1 s",
-  },
-  internal_error: {
-    when: "The service failed. The request doesn't count.",
-    retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
-    message: "the request failed; try again",
-  },
-};
-const allErrorTypes = Object.keys(errorTypes) as ErrorType[];
-const statusOf = (type: ErrorType) => errorTypes[type].slice(0, 3);
+const allErrorTypes = Object.keys(errors) as ErrorType[];
+const statusOf = (type: ErrorType) => errors[type].status.slice(0, 3);
 
 const errorRows = allErrorTypes.map((type) => {
   const { when, retry } = errors[type];
@@ -97,7 +47,7 @@ ${errorRows.join("\n")}
 Where there are more rows, \`next\` is the path of the next page, else null. All pages are of the data version of the first.
 
 ## Data versions
-Paths without a version answer from the newest data. Below \`/api/v1/versions/{version}\` the same version gives the same bytes for ever; \`GET /api/v1/datasets\` lists the versions.
+Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` the same version gives the same bytes for ever; \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
 An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it.`;
@@ -198,9 +148,6 @@ const headers = {
     "Unix seconds: the start of the next UTC month; when the burst is used up, the next second that accepts a request.",
     { type: "integer", minimum: 0 },
   ),
-  RetryAfter: header("Seconds to wait.", { type: "integer", minimum: 1 }),
-  Authenticate: header("The scheme to use.", { type: "string", const: "Bearer" }),
-  Allow: header("The methods there are.", { type: "string", const: "GET, HEAD" }),
   ETag: header("Names these bytes; for If-None-Match.", { type: "string", pattern: '^"[!#-~]+"$' }),
   CacheControl: header("Immutable where the path names an exact data version, or is a page.", {
     type: "string",
@@ -223,11 +170,16 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** An answer with one of the errors, which all have the same status. */
-function errorResponse(types: readonly ErrorType[], ownHeaders: object = {}) {
+/** A response with one of the errors, which all have the same status and headers. */
+function errorResponse(types: readonly ErrorType[]) {
+  const { headers: own = [] } = errors[types[0]];
+  const ownHeaders = own.map(({ name, description, value }) => [
+    name,
+    header(description, value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value }),
+  ]);
   return {
     description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
-    headers: { ...limitHeaders, ...ownHeaders },
+    headers: { ...limitHeaders, ...Object.fromEntries(ownHeaders) },
     content: {
       "application/json": {
         schema: reference("schemas", "Error"),
@@ -239,13 +191,9 @@ function errorResponse(types: readonly ErrorType[], ownHeaders: object = {}) {
 
 /** Errors that any request can meet, whatever its endpoint. */
 const responses = {
-  Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"], {
-    "WWW-Authenticate": reference("headers", "Authenticate"),
-  }),
-  MethodNotAllowed: errorResponse(["method_not_allowed"], { Allow: reference("headers", "Allow") }),
-  TooManyRequests: errorResponse(["rate_limit_exceeded"], {
-    "Retry-After": reference("headers", "RetryAfter"),
-  }),
+  Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"]),
+  MethodNotAllowed: errorResponse(["method_not_allowed"]),
+  TooManyRequests: errorResponse(["rate_limit_exceeded"]),
   InternalServerError: errorResponse(["internal_error"]),
 };
 
@@ -285,9 +233,9 @@ function pathItem(entry: Endpoint, ofVersion: boolean) {
 
 function describe(entries: readonly Endpoint[]) {
   const paths = entries.flatMap((entry) => [
-    [`/api/v1${entry.path}`, pathItem(entry, false)],
+    [basePath + entry.path, pathItem(entry, false)],
     ...(entry.kind === "versioned"
-      ? [[`/api/v1/versions/{version}${entry.path}`, pathItem(entry, true)]]
+      ? [[`${basePath}/versions/{version}${entry.path}`, pathItem(entry, true)]]
       : []),
   ]);
   return {
@@ -328,8 +276,8 @@ function describe(entries: readonly Endpoint[]) {
       responses,
       examples: Object.fromEntries(
         allErrorTypes.map((type) => {
-          const { when, message, param } = errors[type];
-          return [type, { summary: when, value: { error: { type, message, param } } }];
+          const { when, example } = errors[type];
+          return [type, { summary: when, value: { error: { type, ...example } } }];
         }),
       ),
       schemas: schemasOf(entries),

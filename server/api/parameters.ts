@@ -3,6 +3,8 @@ import { stateCodes } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
+/** Reads and checks the parameters in a request's query and path. */
+
 /** An endpoint's parameters, each a schema from the string in the query. Its messages say what was expected. */
 export type Parameters = v.ObjectEntries;
 

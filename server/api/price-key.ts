@@ -1,5 +1,7 @@
 import { type Image, stateCodes, stateGroup, stateIndex } from "../../engine/query.ts";
 
+/** Reads and writes price queries as one number. */
+
 /**
  * A price query as one number: its group in the image and its limit. The form that nearly all clients send,
  * `procedure=` and four digits, then perhaps `&state=` and two capitals, then perhaps `&limit=` and a number, is read

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { documentKinds } from "../../engine/query.ts";
 import { planNames } from "../shared/plans.ts";
 
-/** The shapes of answers. A title makes one a component of the OpenAPI document. */
+/** The schemas of the endpoints' responses. A title makes one a component of the OpenAPI document. */
 
 const text = (description: string, example: string) =>
   v.pipe(v.string(), v.description(description), v.examples([example]));
@@ -64,7 +64,7 @@ const standing = v.pipe(
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const time = v.pipe(v.string(), v.isoTimestamp());
 
-export const pricesShape = v.object({
+export const pricesResponse = v.object({
   procedure: v.object(procedureFields),
   scope,
   summary: v.pipe(
@@ -84,7 +84,7 @@ export const pricesShape = v.object({
   next,
 });
 
-export const proceduresShape = v.object({
+export const proceduresResponse = v.object({
   scope,
   summary: v.object({ procedures: count("Procedure groups on all pages") }),
   data: v.array(
@@ -97,7 +97,7 @@ export const proceduresShape = v.object({
   next,
 });
 
-export const facilityShape = v.object({
+export const facilityResponse = v.object({
   facility: v.object(facilityFields),
   summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
   data: v.array(
@@ -111,7 +111,7 @@ export const facilityShape = v.object({
 
 const score = v.pipe(v.number(), v.description("The higher, the better; comparable within one answer"));
 
-export const searchShape = v.object({
+export const searchResponse = v.object({
   query: v.object({ q: text("As it was asked", "springfield il"), type: v.picklist(documentKinds) }),
   summary: v.object({ matches: count("Matches on all pages") }),
   data: v.array(
@@ -127,7 +127,7 @@ export const searchShape = v.object({
   next,
 });
 
-export const datasetsShape = v.object({
+export const datasetsResponse = v.object({
   data: v.array(
     v.pipe(
       v.object({
@@ -175,7 +175,7 @@ export const datasetsShape = v.object({
   ),
 });
 
-export const usageShape = v.object({
+export const usageResponse = v.object({
   account: v.string(),
   plan: v.picklist(planNames),
   period: v.pipe(v.object({ start: time, end: time }), v.description("The month, in UTC")),

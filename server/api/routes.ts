@@ -1,8 +1,10 @@
 import type { Image } from "../../engine/query.ts";
-import type { Endpoint, Keyed, Versions } from "./endpoint.ts";
+import { basePath, type Endpoint, type Keyed, type Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 import { allEndpoints } from "./openapi.ts";
 import { decodeSegment } from "./parameters.ts";
+
+/** Finds the endpoint and the data version that a path names. */
 
 /** A request's target. */
 export interface Target {
@@ -13,7 +15,6 @@ export interface Target {
   segment: string;
 }
 
-const base = "/api/v1";
 const versionsBase = "/versions/";
 
 /** Endpoints by path; where a path ends in a parameter, by what stands before it. */
@@ -28,7 +29,7 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
  * @throws ApiError `unknown_endpoint`
  */
 export function resolve(path: string): Target {
-  const target = path.startsWith(`${base}/`) ? find(path.slice(base.length), null) : undefined;
+  const target = path.startsWith(`${basePath}/`) ? find(path.slice(basePath.length), null) : undefined;
   if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
   return target;
 }
@@ -85,5 +86,5 @@ export function findVersion(versions: Versions, version: string | null): Image {
 
 /** Endpoints with keys for common queries, by their whole path, on which they answer from the current data. */
 export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
-  allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[base + path, keyed]])),
+  allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
 
+/** Writes lines to stdout and stderr, whatever becomes of their reader. */
+
 /** Text that waits for a reader who stands still; what comes on top of it is dropped. */
 const maxWaitingBytes = 2 ** 20;
 /** A reader who takes nothing in this time at the end isn't waited for any longer. */

@@ -1,6 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { Metrics } from "../shared/metrics.ts";
 
+/** Answers the operator: whether the process lives, whether it serves, and its metrics. */
+
 const maxConnections = 64;
 
 /**

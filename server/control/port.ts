@@ -3,6 +3,8 @@ import { createServer, type ListenOptions, type Server } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { reasonOf } from "../../engine/query.ts";
 
+/** Finds the port that the serving threads share, and keeps other servers off it. */
+
 /** Another server that starts on the same port is waited for so long. */
 const maxTurnMs = 10_000;
 const turnStepMs = 20;

@@ -1,6 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
 
+/** Starts, tells and stops the serving threads. */
+
 /** Requests leave little behind: a larger young generation would only be memory that each thread takes. */
 const maxYoungGenerationSizeMb = 8;
 
@@ -35,7 +37,7 @@ class ServingThread {
   }
 
   /** When the thread says so. */
-  async hears(type: FromServe["type"]): Promise<void> {
+  async waitFor(type: FromServe["type"]): Promise<void> {
     await new Promise<void>((resolve) => this.#waiting.set(type, resolve));
   }
 
@@ -71,7 +73,7 @@ export class ServingThreads {
     const fail = (reason: string) => (this.#isListening ? onFailure(reason) : failStart(reason));
     const gated = { ...data, gate: this.#gate.buffer };
     this.#threads = Array.from({ length: count }, () => new ServingThread(gated, fail, onError));
-    const listening = this.#threads.map((thread) => thread.hears("listening"));
+    const listening = this.#threads.map((thread) => thread.waitFor("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);
     // By message: what a thread is started with stays in memory as long as the thread.
     for (const thread of this.#threads) thread.send({ type: "publish", images });
@@ -107,13 +109,13 @@ export class ServingThreads {
     await Promise.all(this.#threads.map((thread) => thread.ended));
   }
 
-  async #ask(message: ToServe, answer: FromServe["type"]): Promise<void> {
+  async #ask(message: ToServe, reply: FromServe["type"]): Promise<void> {
     await Promise.all(
       this.#threads.map((thread) => {
-        const heard = thread.hears(answer);
+        const replied = thread.waitFor(reply);
         thread.send(message);
         // A thread that has failed answers nothing any more.
-        return Promise.race([heard, thread.ended]);
+        return Promise.race([replied, thread.ended]);
       }),
     );
   }

@@ -7,8 +7,9 @@ import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
-import { Directory } from "../accounts/names.ts";
+import { AccountNames } from "../accounts/names.ts";
 import { Accounts } from "../accounts/sync.ts";
+import { basePath } from "../api/endpoint.ts";
 import { Webhooks } from "../notices/webhooks.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
@@ -199,7 +200,7 @@ async function loadData(
 /** Starts the threads that answer requests, on one port. */
 async function startServing(
   settings: Settings,
-  tables: Pick<ServeData, "keys" | "limits" | "directory">,
+  tables: Pick<ServeData, "keys" | "limits" | "names">,
   snapshots: SnapshotFolder,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
@@ -273,8 +274,8 @@ async function start(settings: Settings): Promise<void> {
 
   const keys = new KeyTable();
   const limits = new Limits();
-  const directory = new Directory();
-  const accounts = new Accounts(store, keys, limits, directory, Date.now());
+  const names = new AccountNames();
+  const accounts = new Accounts(store, keys, limits, names, Date.now());
   const save = () => {
     // What is written to a file that isn't there any more is lost: in memory it isn't.
     if (fault === undefined) logEvents(accounts.save(Date.now()));
@@ -315,7 +316,7 @@ async function start(settings: Settings): Promise<void> {
   repeat("delivering events", deliverMs, async () => {
     if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
   });
-  const tables = { keys: keys.buffer, limits: limits.buffer, directory: directory.buffer };
+  const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer };
   const serving = await startServing(settings, tables, snapshots);
   threads = serving.threads;
   repeat("looking for snapshots", scanMs, scan);
@@ -329,7 +330,7 @@ async function start(settings: Settings): Promise<void> {
   const api = url(settings.host, serving.port);
   if (demoKey !== undefined)
     stdout.write(
-      `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}/api/v1/healthcare/prices?procedure=5072&limit=3"\n`,
+      `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}${basePath}/healthcare/prices?procedure=5072&limit=3"\n`,
     );
   // A mistyped STATE_DIR would look like this.
   if (isNew && !settings.isDefaultStateDir)

@@ -1,9 +1,11 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
+/** Tells which addresses a post may go to. */
+
 /**
- * Which addresses a post may go to: global unicast only, so that nobody makes the server talk to itself or to the
- * network that it stands in. Refused is what IANA's registries of special-purpose addresses list, also what they call
- * globally reachable, because these are services of the network and nobody's receiver:
+ * Global unicast only, so that nobody makes the server talk to itself or to the network that it stands in. Refused is
+ * what IANA's registries of special-purpose addresses list, also what they call globally reachable, because these are
+ * services of the network and nobody's receiver:
  * https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry, …/multicast-addresses,
  * …/ipv6-address-space
  */

@@ -1,5 +1,7 @@
 import type { Answer } from "./reply.ts";
 
+/** Keeps answers within a share of memory, and counts what is asked for. */
+
 /** What the answers that are kept may take together. */
 const maxBytes = 8 * 2 ** 20;
 /** What an answer takes beside its body. */

@@ -1,6 +1,8 @@
 import type { KeyTable } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
 
+/** Finds the account of a request's key. */
+
 /** What is returned in place of an account's slot. */
 export const noKey = -1;
 export const badKey = -2;
@@ -8,7 +10,6 @@ export const badKey = -2;
 /** Authorization headers that are remembered, each in the place that some of its letters give. */
 const places = 2 ** 13;
 
-/** Finds the account of a request's key. */
 export class Authenticator {
   readonly #keys: KeyTable;
   /**

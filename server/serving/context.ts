@@ -2,6 +2,8 @@ import type { Image } from "../../engine/query.ts";
 import type { Context, Usage, Versions } from "../api/endpoint.ts";
 import { findVersion, type Target } from "../api/routes.ts";
 
+/** Gives an endpoint what one answer is made from. */
+
 /** What one answer is made from. */
 export class RequestContext implements Context {
   readonly versions: Versions;

@@ -3,6 +3,8 @@ import type { Keyed } from "../api/endpoint.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Answer, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
 
+/** Replies to the common queries of an endpoint, which are one number each. */
+
 /** How often a query is asked for until its answer is kept: an answer is made in a microsecond, and keeping one costs more. */
 const asksToKeep = 64;
 /** The same where it is compressed. */

@@ -1,7 +1,9 @@
 import * as uws from "uWebSockets.js";
 import type { Connections } from "../shared/connections.ts";
-import { RecentAnswers } from "./recent-answers.ts";
+import { RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
+
+/** Listens for HTTP requests and sends the replies. */
 
 declare module "uWebSockets.js" {
   /** Sets what no call of its own is there for. `silent` leaves out the header that names the library. */
@@ -35,7 +37,7 @@ export interface HttpServer {
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
 /**
- * Listens, and answers every request with what `answer` returns, within the call. Ports are shared by SO_REUSEPORT.
+ * Listens, and answers every request with what `replyTo` returns, within the call. Ports are shared by SO_REUSEPORT.
  *
  * @param paths which the library's router finds, so that they needn't be made strings for every request
  * @throws Error when the address can't be listened on
@@ -45,7 +47,7 @@ export function serveHttp(
   port: number,
   connections: Connections,
   paths: Iterable<string>,
-  answer: Respond,
+  replyTo: Respond,
 ): HttpServer {
   let draining = false;
   let pending = 0;
@@ -55,7 +57,7 @@ export function serveHttp(
   let reply: Reply;
   let isHead = false;
   let isStuck = false;
-  const recent = new RecentAnswers();
+  const recent = new RecentReplies();
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
     handled++;
@@ -63,12 +65,10 @@ export function serveHttp(
     const connection = req.getHeader(headerNames.connection);
     response = res;
     isHead = method === "HEAD";
-    reply = answer(req, path, method, hasBody);
+    reply = replyTo(req, path, method, hasBody);
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    const { head, body } = reply;
-    // Behind an answer without a body the HTTP server closes by itself.
-    if (body !== undefined && (hasBody || (closes && !isHead))) respondLast(res, head, isHead ? empty : body);
+    if (hasBody || closes) respondLast(res);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else {
       isStuck = false;
@@ -96,17 +96,30 @@ export function serveHttp(
    * parser closes the connection when it finds another behind it. Then answers to earlier requests of the same segment
    * are lost as far as they are still gathered, because only more than fits beside them sends them within a handler.
    */
-  function respondLast(res: uws.HttpResponse, head: string | Uint8Array, body: Uint8Array): void {
+  function respondLast(res: uws.HttpResponse): void {
+    const { head, body, absentBytes = 0 } = reply;
     // Both are valid until the next answer only.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
-    const keptBody = new Uint8Array(body);
+    const keptBody = isHead || body === undefined ? undefined : new Uint8Array(body);
+    const bytes = body?.length ?? absentBytes;
     const wait = waitFor(res);
     setImmediate(() => {
       if (wait.isOver) return;
-      wait.end();
       res.cork(() => {
         res.writeStatus(keptHead);
-        res.end(keptBody, true);
+        if (keptBody !== undefined) {
+          wait.end();
+          res.end(keptBody, true);
+          return;
+        }
+        // For the library the body is still to come: no call ends an answer without one and closes behind it.
+        res.writeHeader("Connection", "close");
+        const close = () => {
+          const [isTaken] = res.tryEnd(empty, bytes);
+          if (isTaken) setImmediate(() => wait.isOver || res.close());
+          return isTaken;
+        };
+        if (!close()) res.onWritable(close);
       });
     });
   }

@@ -1,6 +1,8 @@
 import type { ApiError } from "../api/errors.ts";
-import { errorBody, errorTypes } from "../api/errors.ts";
+import { errorBody, errors } from "../api/errors.ts";
 import { type Coding, codingOf, compress, matches } from "./negotiation.ts";
+
+/** Writes replies: heads and bodies as they are sent. */
 
 /** A request as the HTTP server gives it; valid during the call only. */
 export interface RequestHead {
@@ -26,6 +28,8 @@ export interface Reply {
   head: string | Uint8Array;
   /** Absent on a 304. */
   body: Uint8Array | undefined;
+  /** What the absent body has. */
+  absentBytes?: number;
 }
 
 const contentType = "Content-Type: application/json";
@@ -39,17 +43,11 @@ export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
-/** @param headers further ones, a line each */
-export function errorReply(
-  error: ApiError,
-  resetLines: string,
-  remaining: number,
-  ...headers: string[]
-): Reply {
-  const status = errorTypes[error.type];
-  if (error.type === "method_not_allowed") headers.push("Allow: GET, HEAD");
-  if (status.startsWith("401")) headers.push("WWW-Authenticate: Bearer");
-  const lines = [status, contentType, ...headers].join("\r\n");
+/** @param seconds to wait, where an error says that */
+export function errorReply(error: ApiError, resetLines: string, remaining: number, seconds = 0): Reply {
+  const { status, headers = [] } = errors[error.type];
+  const own = headers.map(({ name, value }) => `${name}: ${value ?? seconds}`);
+  const lines = [status, contentType, ...own].join("\r\n");
   return { head: `${lines}${resetLines}${remaining}`, body: Buffer.from(errorBody(error)) };
 }
 
@@ -159,7 +157,7 @@ export class Answer {
     if (condition !== "" && matches(condition, variant.etag)) {
       const { cacheControl, resetLines } = this.#head;
       const lines = `304 Not Modified\r\n${validatorLines(variant.etag, cacheControl)}${resetLines}`;
-      return { head: `${lines}${remaining}`, body: undefined };
+      return { head: `${lines}${remaining}`, body: undefined, absentBytes: variant.body.length };
     }
     const head = this.#isKept ? variant.head.with(remaining) : variant.head.once(remaining);
     return { head, body: variant.body };

@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { Image } from "../../engine/query.ts";
 import type { KeyTable } from "../accounts/key-table.ts";
 import { burstExceeded, type Limits, quotaExceeded } from "../accounts/limits.ts";
-import type { Directory } from "../accounts/names.ts";
+import type { AccountNames } from "../accounts/names.ts";
 import type { Usage, Versions } from "../api/endpoint.ts";
-import { ApiError } from "../api/errors.ts";
+import { ApiError, type ErrorType, errors } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
 import { monthOf, startOfMonth } from "../shared/months.ts";
@@ -13,6 +13,8 @@ import { Authenticator, noKey } from "./authenticator.ts";
 import { RequestContext } from "./context.ts";
 import { KeyedAnswers, tagOfKey, tagStart } from "./keyed-answers.ts";
 import { Answer, errorReply, headerNames, type Reply, type RequestHead, resetLines } from "./reply.ts";
+
+/** Makes the checks of a request in their order, and replies to it. */
 
 /** How long a reading of the wall clock serves; in between, the steady clock goes on from there. */
 const wallClockMs = 100;
@@ -25,12 +27,12 @@ const scratchBytes = 64 * 2 ** 10;
 const current = "private, no-cache";
 const immutable = "private, max-age=31536000, immutable";
 
-const missingKey = new ApiError(
-  "missing_api_key",
-  'an API key is required: send the header "Authorization: Bearer <API key>"',
-);
+/** An error whose message is always that of its example. */
+const constantError = (type: ErrorType) => new ApiError(type, errors[type].example.message);
+const missingKey = constantError("missing_api_key");
 /** One answer for malformed, unknown, revoked and expired: a client can't tell them apart. */
-const invalidKey = new ApiError("invalid_api_key", "the API key isn't valid");
+const invalidKey = constantError("invalid_api_key");
+const internalError = constantError("internal_error");
 
 /** What is the same for all requests of a UTC month. */
 class Month {
@@ -64,7 +66,7 @@ class Month {
 export interface ServiceOptions {
   keys: KeyTable;
   limits: Limits;
-  directory: Directory;
+  names: AccountNames;
   versions: Versions;
   /** Unix milliseconds. */
   now: () => number;
@@ -212,13 +214,13 @@ export class Service {
   #fail(error: unknown, slot: number): Reply {
     this.#options.report(error);
     this.#limits.giveBack(slot, this.#month.number);
-    const hidden = new ApiError("internal_error", "the request failed; try again");
-    return errorReply(hidden, this.#month.resetLines, this.#limits.remaining(slot, this.#month.number));
+    const { resetLines, number } = this.#month;
+    return errorReply(internalError, resetLines, this.#limits.remaining(slot, number));
   }
 
   #usage(slot: number): Usage {
     const month = this.#month.number;
-    const { name, plan } = this.#options.directory.get(slot);
+    const { name, plan } = this.#options.names.get(slot);
     const { burst, quota } = this.#limits.ceilings(slot);
     const used = this.#limits.used(slot, month) ?? 0;
     const iso = (start: number) => new Date(startOfMonth(start)).toISOString();
@@ -253,7 +255,7 @@ const clockWasSet =
 function refusal(reason: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
   const error = new ApiError("rate_limit_exceeded", `${reason}; retry in ${seconds} s`);
-  return errorReply(error, resetLines(nextMs), 0, `Retry-After: ${seconds}`);
+  return errorReply(error, resetLines(nextMs), 0, seconds);
 }
 
 function isImmutable({ byName }: Versions, { endpoint, version }: Target): boolean {

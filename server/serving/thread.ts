@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
-import { Directory } from "../accounts/names.ts";
+import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
 import { keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
@@ -56,7 +56,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
   const service = new Service({
     keys: new KeyTable(data.keys),
     limits: new Limits(data.limits),
-    directory: new Directory(data.directory),
+    names: new AccountNames(data.names),
     versions: versionsOf(images),
     now: Date.now,
     steadyNow: steadyClock(),

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 
+/** Counts open connections across threads, and refuses those beyond the limit. */
+
 /** Descriptors for all but clients: the state, snapshots that are loaded, webhooks, the operator, the log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;

@@ -1,3 +1,5 @@
+/** Hashes texts, quickly and not securely. */
+
 const seed = 0x811c9dc5;
 const prime = 0x01000193;
 

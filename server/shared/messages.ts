@@ -16,7 +16,7 @@ export interface ServeData {
   maxConnections: number;
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
-  directory: SharedArrayBuffer;
+  names: SharedArrayBuffer;
 }
 
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
@@ -25,7 +25,7 @@ export type ToServe = { type: "publish"; images: Published } | { type: "drain" }
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
-  /** The answer to `publish`: from now on no answer comes from an image that isn't among those. */
+  /** The reply to `publish`: from now on no answer comes from an image that isn't among those. */
   | { type: "published" }
   | { type: "drained" }
   | { type: "error"; stack: string };

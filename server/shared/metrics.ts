@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Connections } from "./connections.ts";
 
 /** What the operator's `/metrics` shows, in Prometheus' text format. */
+
 export class Metrics {
   readonly registry = new Registry();
   readonly snapshotsRefused = new Counter({

@@ -1,4 +1,5 @@
 /** Ceilings of the plans, by the interface specification's section 8; enterprise accounts bring their own. */
+
 export const plans = {
   free: { burst: 10, quota: 10_000 },
   developer: { burst: 50, quota: 1_000_000 },

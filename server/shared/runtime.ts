@@ -2,6 +2,8 @@ import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
+/** What a thread asks of the runtime: its clock, its garbage and its heap's limit. */
+
 const heapWatchMs = 250;
 /** A thread whose heap is as full as this ends; at its limit the system would end the process, without a word. */
 const maxHeapShare = 0.8;

@@ -7,6 +7,8 @@ import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
 import { wholeNumber } from "./schemas.ts";
 
+/** Reads the settings from the environment. */
+
 const defaultDatasetsDir = "datasets/snapshots";
 const defaultStateDir = "var";
 const maxThreads = 256;

@@ -9,6 +9,8 @@ import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
 
+/** Follows the snapshots' folder: loads what comes, retires what goes, refuses what is wrong. */
+
 /** A file that changed less than this ago may still be written: what is wrong with it is not yet held against it. */
 const settleMs = 1500;
 /** A load that takes longer than this says in the log how far it is. */

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { DataError } from "../../engine/query.ts";
 
+/** Lets one server at a time have a state folder. */
+
 /** A server that starts waits so long for commands that are looking at its lock, each of which takes microseconds. */
 const maxLookersMs = 1000;
 export const lockFile = (folder: string) => join(folder, "server.lock");

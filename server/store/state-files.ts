@@ -16,7 +16,6 @@ import { dirname, join } from "node:path";
 import { makeFolder } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import { isServed, lockFile, lockFolder } from "./lock.ts";
-import type { Store } from "./store.ts";
 import { lastingWalFault } from "./wal.ts";
 
 /** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted, replaced or overwritten. */
@@ -197,7 +196,7 @@ export class StateGuard {
    * Empties the write-ahead log into the database, while all files are as they were left. Done once a second, a log that
    * is lost takes no more with it than a crash may.
    */
-  checkpoint(store: Store): void {
+  checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
     if (this.fault() !== undefined) return;
     if (store.loggedFrames() === 0) return;
     const file = databaseFile(this.#folder);

@@ -7,6 +7,8 @@ import { migration, schema, schemaVersion } from "./schema.ts";
 import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 
+/** Reads and writes the state database. */
+
 export interface Account {
   id: number;
   name: string;

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
 /*
- * SQLite's write-ahead log, by https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a header, and frames of one
- * page each, whose checksums continue one another. What follows the first frame that doesn't fit SQLite drops without
- * a word, because a process that was killed leaves a last transaction half written. So it drops all when the first
- * frame is damaged, and starts with what the database was long ago.
+ * Looks for damage in SQLite's write-ahead log, by https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a
+ * header, and frames of one page each, whose checksums continue one another. What follows the first frame that doesn't
+ * fit SQLite drops without a word, because a process that was killed leaves a last transaction half written. So it
+ * drops all when the first frame is damaged, and starts with what the database was long ago.
  */
 
 const headerBytes = 32;

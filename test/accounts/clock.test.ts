@@ -7,7 +7,7 @@ import { attachImage, buildImage } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { Directory } from "../../server/accounts/names.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst } from "../../server/shared/plans.ts";
@@ -60,7 +60,7 @@ class World {
 
   #start() {
     const [keys, limits] = [new KeyTable(), new Limits()];
-    const accounts = new Accounts(this.#store, keys, limits, new Directory(), this.wallMs);
+    const accounts = new Accounts(this.#store, keys, limits, new AccountNames(), this.wallMs);
     const now = () => this.wallMs;
     const steadyNow = () => this.#steadyMs;
     return {

@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { Directory } from "../../server/accounts/names.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
@@ -194,12 +194,12 @@ test("what one thread puts into the table, another finds", () => {
 });
 
 test("a hundred thousand keys are found with their accounts, and others aren't", () => {
-  const [table, directory] = [new KeyTable(), new Directory()];
-  const accounts = new Accounts(store, table, new Limits(), directory, Date.now());
+  const [table, names] = [new KeyTable(), new AccountNames()];
+  const accounts = new Accounts(store, table, new Limits(), names, Date.now());
   assert.ok(accounts);
   for (const [i, hash] of hashes.entries()) {
     const slot = slotIn(table, hash) ?? -1;
-    if (slot < 0 || directory.get(slot).name !== `account ${i % manyAccounts}`) assert.fail(`key ${i}`);
+    if (slot < 0 || names.get(slot).name !== `account ${i % manyAccounts}`) assert.fail(`key ${i}`);
   }
   for (let i = 0; i < 10_000; i++) assert.equal(slotIn(table, randomBytes(32)), undefined);
 });
@@ -213,12 +213,36 @@ test("a server that has a hundred thousand keys answers each by its account", as
   assert.equal((await call({ ...server, key: generateKey() }, "GET /api/v1/usage")).status, 401);
 });
 
+test("what a server's own process writes of accounts and keys is taken over like what others write", (t) => {
+  const own = Store.open(temporaryFolder());
+  t.after(() => own.close());
+  const [table, limits] = [new KeyTable(), new Limits()];
+  const accounts = new Accounts(own, table, limits, new AccountNames(), Date.now());
+  const hash = hashKey(generateKey());
+  const account = own.createAccount({ ...plain, name: "own", quota: 10 }, new Date());
+  const id = own.createKey(account.id, hash, "0000", null, new Date());
+  accounts.refresh();
+  assert.equal(slotIn(table, hash), 0);
+  own.updateAccount({ ...account, quota: 20 });
+  accounts.refresh();
+  assert.equal(limits.ceilings(0).quota, 20);
+  own.expireKey(id, new Date(1000));
+  accounts.refresh();
+  assert.equal(slotIn(table, hash, 2000), -1, "expired");
+  own.expireKey(id, null);
+  accounts.refresh();
+  assert.equal(slotIn(table, hash, 2000), 0);
+  own.revokeKey(id, new Date());
+  accounts.refresh();
+  assert.equal(slotIn(table, hash), -1, "revoked");
+});
+
 test("an account and its key that are written while the tables are being read are both known afterwards", () => {
   const folder = temporaryFolder();
   const [reader, writer] = [Store.open(folder), Store.open(folder)];
   const table = new KeyTable();
   const key = generateKey();
-  const accounts = new Accounts(reader, table, new Limits(), new Directory(), Date.now());
+  const accounts = new Accounts(reader, table, new Limits(), new AccountNames(), Date.now());
   const since = reader.accountsSince.bind(reader);
   reader.accountsSince = (changed) => {
     const rows = since(changed);

@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { Directory } from "../../server/accounts/names.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { isServed, lockFolder } from "../../server/store/lock.ts";
 import { Store } from "../../server/store/store.ts";
@@ -177,7 +177,7 @@ test("commands that look whether a server runs keep none from starting", async (
 test("a server gives its word on its own changes as on others', and none before it has taken them over", () => {
   const folder = temporaryFolder();
   const [own, other] = [Store.open(folder), Store.open(folder)];
-  const accounts = new Accounts(own, new KeyTable(), new Limits(), new Directory(), Date.now());
+  const accounts = new Accounts(own, new KeyTable(), new Limits(), new AccountNames(), Date.now());
   const now = new Date();
   for (const store of [own, other]) {
     const { id } = store.createAccount({ ...plain, name: store === own ? "own" : "other" }, now);

@@ -44,6 +44,8 @@ async function requestsOf(server: TestServer): Promise<string[]> {
     requestText(`POST ${pricesPath}`, { ...key, "Content-Length": "0" }),
     requestText(known, { ...key, Connection: "close" }),
     requestText(known, { ...key, Connection: "TE, close" }),
+    requestText(known.replace("GET", "HEAD"), { ...key, Connection: "TE, close" }),
+    requestText(known, { ...key, Connection: "TE, close", "If-None-Match": "*" }),
   ];
 }
 

@@ -4,10 +4,9 @@ import { attachImage, buildImage } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { Directory } from "../../server/accounts/names.ts";
-import { Service } from "../../server/serving/service.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
-import { ask, type Told } from "../support/asking.ts";
+import { ask, serviceOf, type Told } from "../support/asking.ts";
 import { seededRandom, snapshotOf } from "../support/fixtures.ts";
 
 /** What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn. */
@@ -21,7 +20,7 @@ const versions = {
 const buffers = {
   keys: new KeyTable().buffer,
   limits: new Limits().buffer,
-  directory: new Directory().buffer,
+  names: new AccountNames().buffer,
 };
 
 /** A thread's service over the memory that all of them share, with clocks of its own. */
@@ -31,10 +30,10 @@ class Thread {
   readonly failures: unknown[] = [];
   wallMs = Date.UTC(2026, 0, 15, 12);
   steadyMs = 5_000_000;
-  readonly #service = new Service({
+  readonly #service = serviceOf({
     keys: this.keys,
     limits: this.limits,
-    directory: new Directory(buffers.directory),
+    names: new AccountNames(buffers.names),
     versions,
     now: () => this.wallMs,
     steadyNow: () => this.steadyMs,
@@ -68,7 +67,7 @@ function account(burst: number, quota: number): string {
   const limits = new Limits(buffers.limits);
   limits.configure(slot, burst, quota);
   serve(limits, slot, new Thread().wallMs);
-  new Directory(buffers.directory).put(slot, `account ${slot}`, "enterprise");
+  new AccountNames(buffers.names).put(slot, `account ${slot}`, "enterprise");
   writer.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, slot);
   return key;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { Directory } from "../../server/accounts/names.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { headerNames, type Reply, type RequestHead } from "../../server/serving/reply.ts";
 import { Service } from "../../server/serving/service.ts";
 
@@ -8,15 +8,12 @@ import { Service } from "../../server/serving/service.ts";
 
 type Options = ConstructorParameters<typeof Service>[0];
 
-/** A service that fails the test by a fault of its own. */
-export function serviceOf(options: Omit<Options, "directory" | "report">): Service {
-  return new Service({
-    ...options,
-    directory: new Directory(),
-    report: (error) => {
-      throw error;
-    },
-  });
+/** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
+export function serviceOf(options: Omit<Options, "names" | "report"> & Partial<Options>): Service {
+  const report = (error: unknown) => {
+    throw error;
+  };
+  return new Service({ names: new AccountNames(), report, ...options });
 }
 
 /** A reply as a client reads it. */

@@ -5,7 +5,7 @@ import { after, type TestContext } from "node:test";
 import pino from "pino";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { Directory } from "../../server/accounts/names.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import type { PostOptions } from "../../server/notices/post.ts";
 import { Webhooks } from "../../server/notices/webhooks.ts";
@@ -63,7 +63,7 @@ export class World {
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
-  accounts = new Accounts(this.store, new KeyTable(), this.limits, new Directory(), now.getTime());
+  accounts = new Accounts(this.store, new KeyTable(), this.limits, new AccountNames(), now.getTime());
   webhooks = this.#newWebhooks();
   #steadyMs = 0;
 
@@ -83,7 +83,7 @@ export class World {
   }
 
   start(at = now, limits = this.limits): void {
-    this.accounts = new Accounts(this.store, new KeyTable(), limits, new Directory(), at.getTime());
+    this.accounts = new Accounts(this.store, new KeyTable(), limits, new AccountNames(), at.getTime());
   }
 
   /** Counts requests of the first account, and saves. @returns thresholds of the events that are new */

@@ -11,7 +11,7 @@ import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, type Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
-export { Answer, Connection, rawRequest, requestText, until } from "./connection.ts";
+export { Answer, Connection, rawRequest, requestText, settled, until } from "./connection.ts";
 
 /** The real server in a process of its own, with small snapshots. */
 

@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { statusOf, versionName } from "../../../engine/query.ts";
 import { gapsOf } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
-import { datasetsShape } from "../responses.ts";
+import { datasetsResponse } from "../responses.ts";
+
+/** Answers which data versions are served. */
 
 export const datasets = endpoint({
   path: "/datasets",
@@ -10,7 +12,7 @@ export const datasets = endpoint({
   summary: "The data versions that are served, newest first, with their gaps",
   kind: "service",
   parameters: v.object({}),
-  response: datasetsShape,
+  response: datasetsResponse,
   errors: [],
   answer: ({ versions }) => ({
     data: versions.images.map((image) => {

@@ -8,8 +8,10 @@ import {
 } from "../../../engine/query.ts";
 import { noFacility } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
-import { facilityShape } from "../responses.ts";
+import { facilityResponse } from "../responses.ts";
 import { sourceOf } from "./source.ts";
+
+/** Answers with every price at one facility. */
 
 const standingOf = ({ rank, facilities, permille, medianCharge }: Standing) => ({
   rank,
@@ -25,7 +27,7 @@ export const facility = endpoint({
   kind: "versioned",
   segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "050625" },
   parameters: v.object({}),
-  response: facilityShape,
+  response: facilityResponse,
   errors: ["not_found"],
   answer({ image, segment }) {
     const found = findFacility(image, segment);

@@ -4,16 +4,9 @@ import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
-import { searchEndpoint } from "./search.ts";
+import { search } from "./search.ts";
 import { usage } from "./usage.ts";
 
 /** All endpoints but the OpenAPI document, which describes them. */
-export const endpoints: readonly Endpoint[] = [
-  prices,
-  searchEndpoint,
-  procedures,
-  facility,
-  datasets,
-  usage,
-  pages,
-];
+
+export const endpoints: readonly Endpoint[] = [prices, search, procedures, facility, datasets, usage, pages];

@@ -5,7 +5,9 @@ import { ApiError } from "../errors.ts";
 import { badCursor } from "../paging.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
-import { searchEndpoint } from "./search.ts";
+import { search } from "./search.ts";
+
+/** Answers with a further page of any list. */
 
 export const pages = endpoint({
   path: "/pages/{cursor}",
@@ -15,14 +17,14 @@ export const pages = endpoint({
   segment: {
     name: "cursor",
     description: "From the `next` of the page before.",
-    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNQ",
+    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNd64iVk",
   },
   parameters: v.object({}),
-  response: v.union([prices.response, procedures.response, searchEndpoint.response]),
+  response: v.union([prices.response, procedures.response, search.response]),
   errors: ["not_found"],
   answer(context) {
     const cursor = decodeCursor(context.segment);
-    const list = cursor && [prices, procedures, searchEndpoint].find(({ name }) => name === cursor.list);
+    const list = cursor && [prices, procedures, search].find(({ name }) => name === cursor.list);
     if (cursor === undefined || list === undefined) throw badCursor(context.segment);
     const image = context.versions.byName.get(cursor.version);
     if (image === undefined || contentOf(image) !== cursor.content)

@@ -5,7 +5,9 @@ import { type Context, type Endpoint, endpoint } from "../endpoint.ts";
 import { nextPage } from "../paging.ts";
 import { required, rowLimit, state } from "../parameters.ts";
 import { groupOfKey, limitOfKey, maxLimit, priceKey, queryOfKey, readPriceKey } from "../price-key.ts";
-import { pricesShape } from "../responses.ts";
+import { pricesResponse } from "../responses.ts";
+
+/** Answers with the price list of a procedure group. */
 
 const name = "prices";
 
@@ -28,7 +30,7 @@ const general = endpoint({
     state,
     limit: rowLimit(maxLimit),
   }),
-  response: pricesShape,
+  response: pricesResponse,
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
     const { image } = context;

@@ -5,8 +5,10 @@ import { noProcedures } from "../absence.ts";
 import { type Endpoint, endpoint } from "../endpoint.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state } from "../parameters.ts";
-import { proceduresShape } from "../responses.ts";
+import { proceduresResponse } from "../responses.ts";
 import { sourceOf } from "./source.ts";
+
+/** Answers with the list of procedure groups. */
 
 export const procedures: Endpoint = endpoint({
   path: "/healthcare/procedures",
@@ -28,7 +30,7 @@ export const procedures: Endpoint = endpoint({
     state,
     limit: rowLimit(100),
   }),
-  response: proceduresShape,
+  response: proceduresResponse,
   errors: ["not_found"],
   answer(context, values) {
     const { image, offset } = context;

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { endpoint } from "../endpoint.ts";
-import { usageShape } from "../responses.ts";
+import { usageResponse } from "../responses.ts";
+
+/** Answers what the caller's account has used. */
 
 export const usage = endpoint({
   path: "/usage",
@@ -8,7 +10,7 @@ export const usage = endpoint({
   summary: "What the caller's account has used of its month",
   kind: "service",
   parameters: v.object({}),
-  response: usageShape,
+  response: usageResponse,
   errors: [],
   answer: (context) => context.usage(),
 });

@@ -1,3 +1,5 @@
+/** Tells whether an answer's head may have been cut off. */
+
 /*
  * uWebSockets.js gathers the answers to one segment's requests in a buffer, which the write that finds it full flushes.
  * Where the socket takes only part of it, because it is reset or its client doesn't read, the library drops that write
@@ -14,7 +16,7 @@ const remembered = 64;
 const withoutBody = 2 ** 32 - 1;
 
 /** The sizes of a thread's last answers, whichever of them went to one connection in one segment. */
-export class RecentAnswers {
+export class RecentReplies {
   readonly #sizes = new Uint32Array(remembered);
   #last = 0;
 
