@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { DataError, reasonOf } from "../engine/query.ts";
+import { DataError, reasonOf, shown } from "../engine/query.ts";
 
 /**
  * Takes a command line apart.
@@ -12,20 +12,40 @@ export function parsedArguments<Config extends ParseArgsConfig>(
   config: Config,
   expected: string,
 ): ReturnType<typeof parseArgs<Config>> {
+  const args = withNegatives(config.args ?? []);
   try {
     const seen = new Set<string>();
-    const withTokens: ParseArgsConfig & { tokens: true } = { ...config, tokens: true };
+    const withTokens: ParseArgsConfig & { tokens: true } = { ...config, args, tokens: true };
     for (const token of parseArgs(withTokens).tokens) {
       if (token.kind !== "option") continue;
       if (seen.has(token.name)) throw new DataError(`--${token.name}`, "it more than once", "it once");
       seen.add(token.name);
     }
-    return parseArgs(config);
+    return parseArgs<Config>({ ...config, args });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && /^ERR_PARSE_ARGS/.test(String(error.code))))
       throw error;
+    const [, option] =
+      /^Option '(--[^ ']+)(?: <value>)?' argument (?:missing|is ambiguous)/.exec(error.message) ?? [];
+    if (option !== undefined) {
+      const next = args[args.indexOf(option) + 1];
+      const isGiven = next !== undefined && !next.startsWith("--");
+      throw new DataError(option, isGiven ? shown(next) : "nothing", `a value, as ${option}=VALUE`);
+    }
     // Only the first sentence: the rest is advice that doesn't fit here.
     const [reason] = reasonOf(error).split(/\.\s|\.$|\n/);
     throw new DataError(command, reason, expected);
   }
+}
+
+/** A number below zero after an option's name is its value; Node takes it for an option. */
+function withNegatives(args: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const before = joined.at(-1);
+    if (/^-\d/.test(arg) && before !== undefined && /^--[^=]+$/.test(before))
+      joined.splice(-1, 1, `${before}=${arg}`);
+    else joined.push(arg);
+  }
+  return joined;
 }

@@ -21,7 +21,7 @@ import { type KnownVersion, registryOf } from "./registry.ts";
 import { hexadecimal, type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 
 const usage =
-  "npm run import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+  "npm run --silent import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
   "[--allow-unterminated] [--force]";
 const defaultOut = "datasets/snapshots";
 const help = `usage: ${usage}
@@ -53,6 +53,8 @@ export interface Imported {
   path: string;
   /** Whether the file was written now; otherwise it was there, with the same rows. */
   isNew: boolean;
+  /** Options that say something else of the rows than the file that was there. */
+  unwritten: string[];
   counts: Counts;
   states: number;
   stray: StrayByte | undefined;
@@ -75,18 +77,27 @@ export async function importFile(
   const sealed = sealSnapshot(content);
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
   const written =
-    there ??
+    there?.path ??
     publishSnapshot(out, year, known, (revision) =>
       loadable(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }), file),
     );
   return {
     path: written,
     isNew: there === undefined,
+    unwritten: there === undefined ? [] : unwritten(options, there.provenance),
     counts: sealed.counts,
     states: new Set(content.facilities.state).size,
     stray,
     severalNames,
   };
+}
+
+/** Options that were given and aren't in a snapshot. */
+function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["provenance"]): string[] {
+  return [
+    ...(released === null || released === there.released ? [] : ["--released"]),
+    ...(sourceUrl === null || sourceUrl === there.sourceUrl ? [] : ["--source-url"]),
+  ];
 }
 
 /**
@@ -135,17 +146,20 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   }
   if (sourceUrl !== null && !isWebAddress(sourceUrl))
     throw new DataError("--source-url", shown(sourceUrl), "an http or https URL");
-  for (const name of [file, sourceUrl ?? ""]) checkDataYear(path.basename(name), year);
+  checkDataYear("a file", file, year);
+  checkDataYear("a source URL", sourceUrl ?? "", year);
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   const { "allow-unterminated": allowUnterminated, force } = values;
   return { file, year: Number(year), out, released, sourceUrl, allowUnterminated, force };
 }
 
 /** CMS's names of files have the data year, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. */
-function checkDataYear(name: string, year: string): void {
-  for (const [part, , digits] of name.matchAll(/(?<![0-9a-z])DY(20)?([0-9]{2})(?![0-9a-z])/gi))
+function checkDataYear(what: string, named: string, year: string): void {
+  for (const [part, , digits] of path
+    .basename(named)
+    .matchAll(/(?<![0-9a-z])DY(20)?([0-9]{2})(?![0-9a-z])/gi))
     if (digits !== year.slice(2))
-      throw new DataError("--year", shown(year), `20${digits} for a file with ${part} in its name`);
+      throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
 function isWebAddress(text: string): boolean {
@@ -194,9 +208,10 @@ async function run(args: string[]): Promise<void> {
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
       `${imported.states} states`,
   );
+  const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
   if (!imported.isNew)
     say(
-      `nothing written: ${path.basename(imported.path, ".parquet")} has these rows already; --force writes them`,
+      `nothing written: ${path.basename(imported.path, ".parquet")} has these rows already${lacks}; --force writes them`,
     );
 }
 

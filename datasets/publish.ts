@@ -17,6 +17,7 @@ import {
   decodeSnapshot,
   headBytes,
   readSnapshotHead,
+  type Snapshot,
   snapshotFooterRange,
   tailBytes,
   versionName,
@@ -68,29 +69,28 @@ export function publishSnapshot(
  * The newest snapshot of a year in a folder that has these rows, whatever else it says of itself.
  *
  * @param known versions that were ever served; a file that has the number of one and isn't it will not be
- * @returns its path
+ * @returns its path, and what it says of its rows
  */
 export function findContent(
   outDir: string,
   dataYear: number,
   contentSha256: string,
   known: readonly KnownVersion[],
-): string | undefined {
+): { path: string; provenance: Snapshot["provenance"] } | undefined {
   if (!existsSync(outDir)) return undefined;
   const served = new Map(known.map(({ version, sha256 }) => [version, sha256]));
   const pathOf = (revision: number) => join(outDir, `${dataYear}.${revision}.parquet`);
-  const revision = revisionsOf(dataYear, namesIn(outDir))
-    .sort((a, b) => b - a)
-    .find((revision) => {
-      const version = `${dataYear}.${revision}`;
-      const sha256 = checksumOf(pathOf(revision), version, contentSha256);
-      return sha256 !== undefined && sha256 === (served.get(version) ?? sha256);
-    });
-  return revision === undefined ? undefined : pathOf(revision);
+  for (const revision of revisionsOf(dataYear, namesIn(outDir)).sort((a, b) => b - a)) {
+    const [path, version] = [pathOf(revision), `${dataYear}.${revision}`];
+    const snapshot = snapshotWith(path, version, contentSha256);
+    if (snapshot !== undefined && snapshot.sha256 === (served.get(version) ?? snapshot.sha256))
+      return { path, provenance: snapshot.provenance };
+  }
+  return undefined;
 }
 
-/** The checksum of a snapshot file if it is sound, that version, and has these rows. */
-function checksumOf(path: string, version: string, contentSha256: string): string | undefined {
+/** A snapshot file's content if it is sound, that version, and has these rows. */
+function snapshotWith(path: string, version: string, contentSha256: string): Snapshot | undefined {
   try {
     if (!statSync(path).isFile()) return undefined;
     const bytes = readFileSync(path);
@@ -99,7 +99,7 @@ function checksumOf(path: string, version: string, contentSha256: string): strin
     // The footer's word is not enough to leave an import out: damaged rows aren't there.
     const snapshot = decodeSnapshot(bytes, path);
     const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
-    return isIt ? snapshot.sha256 : undefined;
+    return isIt ? snapshot : undefined;
   } catch {
     // What can't be read is not served either.
     return undefined;

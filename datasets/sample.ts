@@ -14,8 +14,8 @@ import { publishSnapshot } from "./publish.ts";
 import { registryOf } from "./registry.ts";
 import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticContent } from "./synthetic.ts";
 
-const usage = "sample -- --out DIR --year YYYY [--rows N] [--seed N]";
-const help = `usage: npm run ${usage}
+const usage = "npm run --silent sample -- --out DIR --year YYYY [--rows N] [--seed N]";
+const help = `usage: ${usage}
 
 Writes a synthetic snapshot, whose facilities and amounts are invented, as the next data version of its year, and
 prints its path.

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import * as v from "valibot";
@@ -8,7 +7,7 @@ import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
 import { isServed } from "../store/lock.ts";
-import { checkServed } from "../store/state-files.ts";
+import { checkServed, databaseFile, narrowAccess } from "../store/state-files.ts";
 import { type Changes, Store } from "../store/store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
@@ -101,7 +100,10 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   checkServed(stateDir);
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
-  const isNew = !existsSync(join(stateDir, "state.sqlite"));
+  const isNew = !existsSync(databaseFile(stateDir));
+  const context = { settings, now: new Date() };
+  // What is refused makes no state, which would hide that STATE_DIR is mistyped.
+  if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
   // From here on an interruption ends the waiting only: what is stored is said.
   const interruption = new AbortController();
@@ -110,18 +112,32 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   try {
     const { said, changes } = transact(store, stateDir, () => {
       const before = store.latest();
-      const said = subcommand.run(args, { store, settings, now: new Date() });
+      const said = subcommand.run(args, { ...context, store });
       const changes = store.latest();
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
+    const { narrowed, open } = narrowAccess(stateDir);
     const doubt =
       changes === undefined ? undefined : await doubtAbout(store, stateDir, changes, interruption.signal);
     process.stdout.write(said.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
+    if (narrowed.length > 0)
+      process.stderr.write(`other users could read the state: no longer (${narrowed.join(", ")})\n`);
+    if (open.length > 0) process.stderr.write(`other users can get at the state (${open.join(", ")})\n`);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
+    store.close();
+  }
+}
+
+/** Runs on a new database in memory what is to run on one in a file. */
+function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
+  const store = Store.inMemory();
+  try {
+    subcommand.run(args, { ...context, store });
+  } finally {
     store.close();
   }
 }
@@ -188,6 +204,11 @@ function parseValues(command: string, args: string[], names: string[]): Record<s
 
 export function optionsNamed(names: string[]): string {
   return names.map((name) => `--${name}`).join(", ");
+}
+
+/** @throws DataError when words follow the last one that a command takes */
+export function checkEnd(command: string, more: string[]): void {
+  if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after the id`, "nothing more");
 }
 
 type Row<Column extends string> = Record<Column, string | number | null>;

@@ -1,5 +1,5 @@
 import { DataError, shown } from "../../engine/query.ts";
-import { type Context, listed, runCommand, type Said } from "./command.ts";
+import { type Context, checkEnd, listed, runCommand, type Said } from "./command.ts";
 
 /** The operator's command for quota events and their deliveries. */
 
@@ -35,19 +35,15 @@ function list(args: string[], { store }: Context): Said {
 
 /** Makes an event's delivery due now, with all its tries before it. */
 function retry([id, ...more]: string[], { store, now }: Context): Said {
-  if (id === undefined || more.length > 0)
-    throw new DataError(
-      "events retry",
-      id === undefined ? "nothing" : shown([id, ...more].join(" ")),
-      "one event id from events list",
-    );
+  if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
+  checkEnd("events retry", more);
   const event = store.event(id);
   if (event === undefined) throw new DataError(`event ${shown(id)}`, "none of that id", "one of events list");
   if (store.accountOf(event.account)?.webhook === null)
     throw new DataError(`event ${id}`, "an account without a webhook", "an address to post it to");
   store.updateDelivery({ ...event, state: "pending", tries: 0, next_try_at: now.toISOString() });
   const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
-  const before = `was ${event.state} after ${event.tries} tries`;
+  const before = `was ${event.state} after ${event.tries} ${event.tries === 1 ? "try" : "tries"}`;
   return { result: `event ${id}, ${quota}: the delivery ${before}, and is due now\n` };
 }
 

@@ -13,6 +13,7 @@ import {
 } from "./account-options.ts";
 import {
   type Context,
+  checkEnd,
   listed,
   optionsNamed,
   overlapOptions,
@@ -149,12 +150,13 @@ function list(args: string[], { store, now }: Context): Said {
 }
 
 function findKey(store: Store, command: string, [id, ...more]: string[]): StoredKey & { name: string } {
-  if (id === undefined || more.length > 0 || !/^[1-9]\d{0,14}$/.test(id))
+  if (id === undefined || !/^[1-9]\d{0,14}$/.test(id))
     throw new DataError(
       `keys ${command}`,
-      id === undefined ? "nothing" : shown([id, ...more].join(" ")),
+      id === undefined ? "nothing" : shown(id),
       "one key id from keys list",
     );
+  checkEnd(`keys ${command}`, more);
   const key = store.key(Number(id));
   const name = key === undefined ? undefined : store.accountOf(key.account)?.name;
   if (key === undefined || name === undefined)
@@ -209,8 +211,16 @@ function rotate([id, ...args]: string[], { store, now }: Context): Said {
   const { overlap } = readOptions("keys rotate", overlapOptions, args);
   if (stateOf(old, now) !== "active")
     throw new DataError(`key ${old.id}`, stateOf(old, now), "an active one");
+  // Its expiry isn't its own any more.
+  if (old.replaced_by !== null)
+    throw new DataError(
+      `key ${old.id}`,
+      `a rotation before, which made key ${old.replaced_by}`,
+      "one that wasn't rotated: rotate the newest",
+    );
   const expires = old.expires_at === null ? null : new Date(old.expires_at);
   const { key, id: newId } = makeKey(store, old.account, expires, now);
+  store.replaceKey(old.id, newId);
   const end = new Date(now.getTime() + overlap * 3_600_000);
   if (overlap === 0) store.revokeKey(old.id, now);
   else if (expires === null || end < expires) store.expireKey(old.id, end);
@@ -247,7 +257,7 @@ await runCommand("keys", {
   rotate: {
     usage: "ID --overlap HOURS",
     about:
-      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over.",
+      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over. A key is rotated once.",
     run: rotate,
   },
 });

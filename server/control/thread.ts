@@ -20,7 +20,7 @@ import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../s
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
-import { databaseFile, narrowAccess, StateGuard } from "../store/state-files.ts";
+import { databaseFile, narrowAccess, restoring, StateGuard } from "../store/state-files.ts";
 import { Store, type StoredEvent } from "../store/store.ts";
 import { Output } from "./log.ts";
 import { opsServer } from "./ops.ts";
@@ -45,8 +45,7 @@ const maxStopMs = 9000;
 /** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
 const maxCloseMs = 7000;
 const sampleYears = [2023, 2024];
-const stateLost =
-  "the state isn't what was opened: requests are counted in memory only, and commands are refused; put back what was deleted or replaced, or stop the server, put a backup in its place and start again";
+const stateLost = `the state isn't what was opened: requests are counted in memory only, and commands are refused; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
 const metrics = new Metrics();
 const countDropped = () => metrics.logLinesDropped.inc();
@@ -153,7 +152,7 @@ function url(host: string, port: number): string {
 }
 
 /** Locks and opens the state. */
-function openState({ stateDir }: Settings): { store: Store; guard: StateGuard; isNew: boolean } {
+function openState({ stateDir, isDefaultStateDir }: Settings): { store: Store; guard: StateGuard } {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
@@ -170,24 +169,29 @@ function openState({ stateDir }: Settings): { store: Store; guard: StateGuard; i
     }
   });
   guard.watch();
-  return { store, guard, isNew };
+  // A mistyped STATE_DIR would look like this.
+  if (isNew && !isDefaultStateDir)
+    log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
+  return { store, guard };
+}
+
+/** Before a state is made: a start that can't come to anything leaves none. */
+function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
+  if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
+  throw new DataError(
+    `DATASETS_DIR ${datasetsDir}`,
+    "no snapshots",
+    "at least one <year>.<revision>.parquet",
+  );
 }
 
 /** Loads what is in the folder, or a sample. */
 async function loadData(
-  { datasetsDir, isDefaultDatasetsDir, stateDir }: Settings,
+  { datasetsDir, stateDir }: Settings,
   registry: Store,
   publish: (images: Published) => Promise<void>,
 ): Promise<SnapshotFolder> {
-  if (listSnapshots(datasetsDir).length === 0) {
-    if (!isDefaultDatasetsDir)
-      throw new DataError(
-        `DATASETS_DIR ${datasetsDir}`,
-        "no snapshots",
-        "at least one <year>.<revision>.parquet",
-      );
-    await unlessStopping(writeSample(datasetsDir, stateDir));
-  }
+  if (listSnapshots(datasetsDir).length === 0) await unlessStopping(writeSample(datasetsDir, stateDir));
   const snapshots = new SnapshotFolder(datasetsDir, { log, metrics, registry, loads: new Loads(), publish });
   closers.push(() => snapshots.close());
   while ((await unlessStopping(snapshots.settle())) && snapshots.images().length === 0)
@@ -268,7 +272,8 @@ async function start(settings: Settings): Promise<void> {
   const opsPort = await unlessStopping(
     listenOps(settings, () => isReady && isSaved && fault === undefined && !stopping.signal.aborted),
   );
-  const { store, guard, isNew } = openState(settings);
+  checkSnapshots(settings);
+  const { store, guard } = openState(settings);
   let threads: ServingThreads | undefined;
   const snapshots = await loadData(settings, store, async (images) => threads?.publish(images));
 
@@ -331,12 +336,6 @@ async function start(settings: Settings): Promise<void> {
   if (demoKey !== undefined)
     stdout.write(
       `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}${basePath}/healthcare/prices?procedure=5072&limit=3"\n`,
-    );
-  // A mistyped STATE_DIR would look like this.
-  if (isNew && !settings.isDefaultStateDir)
-    log.warn(
-      { stateDir: settings.stateDir },
-      "made a new state: without accounts, and without a registry of data versions",
     );
   stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
 }

@@ -13,6 +13,9 @@ import type { Loads } from "./loads.ts";
 
 /** A file that changed less than this ago may still be written: what is wrong with it is not yet held against it. */
 const settleMs = 1500;
+/** What to do with a file whose number has been given to other content. */
+const otherContent =
+  "a number never means other content; import the rows again, which gives them the next number";
 /** A load that takes longer than this says in the log how far it is. */
 const progressMs = 2000;
 
@@ -211,13 +214,17 @@ export class SnapshotFolder {
       throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
     const loaded = this.#served.get(name)?.image.description.sha256;
     if (loaded !== undefined && loaded !== sha256)
-      throw new DataError(`${name}: content of a version that is loaded`, sha256, loaded);
+      throw new DataError(
+        `${name}: content of a version that is loaded`,
+        sha256,
+        `${loaded}: ${otherContent}`,
+      );
     const known = consulted(() => this.#with.registry.version(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
         `${name}: content of a version that was served since ${known.first_served}`,
         sha256,
-        known.sha256,
+        `${known.sha256}: ${otherContent}`,
       );
   }
 

@@ -2,7 +2,7 @@ import { versionsTable } from "../../datasets/registry.ts";
 
 /** The state database's form, as SQL. */
 
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 const eventsTable = `
   CREATE TABLE events (
@@ -28,8 +28,9 @@ const obeyedTable = `
   ) STRICT;
   INSERT INTO obeyed VALUES (0, 0);`;
 
-/** Brings a database of the version before up to date. */
-export const migration = `
+/** Each brings a database of one version to the next, the first one from version 1. */
+export const migrations = [
+  `
   ALTER TABLE accounts ADD COLUMN webhook_old_secret TEXT;
   ALTER TABLE accounts ADD COLUMN webhook_old_secret_until TEXT;
   ALTER TABLE events RENAME TO events_before;
@@ -39,7 +40,9 @@ export const migration = `
     state, tries, next_try_at, last_answer FROM events_before;
   DROP TABLE events_before;
   ${versionsTable}
-  ${obeyedTable}`;
+  ${obeyedTable}`,
+  "ALTER TABLE keys ADD COLUMN replaced_by INTEGER REFERENCES keys (id)",
+];
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
 export const schema = `
@@ -65,7 +68,8 @@ export const schema = `
     created_at TEXT NOT NULL,
     expires_at TEXT,
     revoked_at TEXT,
-    changed INTEGER NOT NULL
+    changed INTEGER NOT NULL,
+    replaced_by INTEGER REFERENCES keys (id) -- after its rotation
   ) STRICT;
   CREATE INDEX keys_changed ON keys (changed);
   CREATE TABLE usage (

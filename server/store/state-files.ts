@@ -87,16 +87,28 @@ function writtenOf(file: string): string | undefined {
   return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
 }
 
+/** Whether transactions lie beside the database that it may not have yet. */
+export function hasLog(folder: string): boolean {
+  return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
 /** The database and what SQLite has beside it. */
 function filesOf(folder: string): string[] {
   const file = databaseFile(folder);
   return [file, ...besideDatabase.map((end) => file + end)];
 }
 
+/** How a backup is restored; a log that was left beside it would be replayed onto it. */
+export const restoring =
+  "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
+
 /** What `server.database` says once what the server had open isn't whole any more. */
 const overwritten = "overwritten\n";
 
-/** What it says before: an identity a line, empty where there is no such file. */
+/**
+ * What it says before: an identity a line, empty where there is no such file. While the database is lost another line
+ * says when it was written to: a file system gives the identity of one that is gone to the next.
+ */
 function linesOf(identities: Iterable<string | undefined>): string {
   return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
 }
@@ -111,15 +123,40 @@ export function checkServed(folder: string): void {
   // In this order: what a server left that was killed says nothing of the next one.
   const hasServer = isServed(folder);
   const served = checkWhole(folder);
+  if (!hasServer) checkLog(folder, served);
   // A server that is just starting says nothing yet.
-  if (!hasServer || served === undefined || served === linesOf(filesOf(folder).map(identityOf))) return;
+  if (!hasServer || served === undefined || served.startsWith(linesOf(filesOf(folder).map(identityOf))))
+    return;
   const found = identityOf(databaseFile(folder));
   const isThere = found !== undefined && served.startsWith(`${found}\n`);
   const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
   throw new DataError(
     `state database ${databaseFile(folder)}`,
     `${what}, while a server runs on the one that was here`,
-    "that one: put it back, or stop the server",
+    `that one: put it back, or stop the server, ${restoring}, and start again`,
+  );
+}
+
+/**
+ * Keeps the log of a database that was lost from the one in its place: SQLite would replay it.
+ *
+ * @param served what the last server had open, and left
+ */
+function checkLog(folder: string, served: string | undefined): void {
+  if (served === undefined) return;
+  const file = databaseFile(folder);
+  const [database, log, , written = ""] = served.split("\n");
+  const found = identityOf(file);
+  if ((found ?? "") === database && (written === "" || written === writtenOf(file))) return;
+  if (!hasLog(folder) || identityOf(`${file}-wal`) !== log) {
+    // That log is gone, and the next one may get its identity.
+    rmSync(servedFile(folder), { force: true });
+    return;
+  }
+  throw new DataError(
+    `state database ${file}`,
+    `${found === undefined ? "none" : "another one"} beside the write-ahead log of the one that was here`,
+    `that one: put it back, or ${restoring}, and then ${servedFile(folder)}`,
   );
 }
 
@@ -134,7 +171,7 @@ function checkWhole(folder: string): string | undefined {
   throw new DataError(
     `state database ${databaseFile(folder)}`,
     "what is left of one that was overwritten while a server ran on it",
-    `a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${servedFile(folder)}`,
+    `a sound one: stop the server, ${restoring}, and then ${servedFile(folder)}`,
   );
 }
 
@@ -159,17 +196,19 @@ export class StateGuard {
   #files = new Map<string, string | undefined>();
   /** What the database itself was when this process wrote to it last; commands write to its log only. */
   #written: string | undefined;
+  /** Whether another file, or none, is in the place of the database. */
+  #isLost = false;
   /** Which file somebody else has written to. There is no way back while SQLite has it open. */
   #overwritten: string | undefined;
 
-  /** @throws DataError when another server has the folder, it can't be used, or its database was overwritten */
+  /** @throws DataError when another server has the folder, it can't be used, its database was overwritten, or its log is another's */
   constructor(folder: string) {
     this.#folder = folder;
     let unlock: (() => void) | undefined;
     try {
       makeStateFolder(folder);
       unlock = this.#takeLock();
-      checkWhole(folder);
+      checkLog(folder, checkWhole(folder));
       rmSync(servedFile(folder), { force: true });
     } catch (error) {
       unlock?.();
@@ -182,8 +221,7 @@ export class StateGuard {
 
   /** Watches the database, which has been opened and read, and tells commands which one it is. */
   watch(): void {
-    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
-    this.#written = writtenOf(databaseFile(this.#folder));
+    this.#look();
     this.#publish();
   }
 
@@ -220,6 +258,7 @@ export class StateGuard {
   fault(): string | undefined {
     try {
       if (identityOf(lockFile(this.#folder)) !== this.#lock) this.#takeLockAgain();
+      this.#lookForDatabase();
       for (const [path, identity] of this.#files) {
         const found = identityOf(path);
         if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
@@ -232,9 +271,17 @@ export class StateGuard {
     }
   }
 
-  /** Gives the folder free; that the database was overwritten stays to be read. */
+  /** Gives the folder free. That the database was overwritten, or which one a log belongs to that is left, stays to be read. */
   close(): void {
-    if (!this.isOverwritten || this.#hasMadeFolder) rmSync(servedFile(this.#folder), { force: true });
+    if (this.#files.size > 0) this.#lookForDatabase();
+    else if (hasLog(this.#folder)) {
+      // A database that can't be opened is going to be replaced.
+      this.#look();
+      this.#isLost = true;
+      this.#publish();
+    }
+    const isLeft = this.isOverwritten || this.#isLost;
+    if (!isLeft || this.#hasMadeFolder) rmSync(servedFile(this.#folder), { force: true });
     if (this.#hasMadeFolder) this.#removeFolder();
     this.#unlock();
   }
@@ -257,6 +304,19 @@ export class StateGuard {
     this.#publish();
   }
 
+  #look(): void {
+    this.#files = new Map(filesOf(this.#folder).map((path) => [path, identityOf(path)]));
+    this.#written = writtenOf(databaseFile(this.#folder));
+  }
+
+  #lookForDatabase(): void {
+    const file = databaseFile(this.#folder);
+    const isLost = identityOf(file) !== this.#files.get(file);
+    if (isLost === this.#isLost) return;
+    this.#isLost = isLost;
+    this.#publish();
+  }
+
   #lose(reason: string): void {
     this.#overwritten = reason;
     this.#publish();
@@ -264,7 +324,9 @@ export class StateGuard {
 
   #publish(): void {
     makePrivateFile(servedFile(this.#folder));
-    writeFileSync(servedFile(this.#folder), this.isOverwritten ? overwritten : linesOf(this.#files.values()));
+    const lines = linesOf(this.#files.values()) + (this.#isLost ? `${this.#written ?? ""}\n` : "");
+    // On the disk: after a power loss an older one would speak of other files.
+    writeFileSync(servedFile(this.#folder), this.isOverwritten ? overwritten : lines, { flush: true });
   }
 
   /** What was made only for commands to see would be in the way of a folder that is put back. */

@@ -3,8 +3,8 @@ import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Plan } from "../shared/plans.ts";
-import { migration, schema, schemaVersion } from "./schema.ts";
-import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
+import { migrations, schema, schemaVersion } from "./schema.ts";
+import { databaseFile, hasLog, makePrivateFile, makeStateFolder, restoring } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 
 /** Reads and writes the state database. */
@@ -34,6 +34,8 @@ export interface StoredKey {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
+  /** The key that was made when this one was rotated. */
+  replaced_by: number | null;
 }
 
 /** How far the tables of accounts and keys have changed, counted by `changed`. */
@@ -89,9 +91,9 @@ export class Store {
       else if (!existsSync(file))
         throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
       // In this order: a log with frames that is seen had its database beside it then.
-      const hasLog = (lstatSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+      const isLogged = hasLog(folder);
       if (!existsSync(file)) {
-        if (hasLog) throw damaged(file, "none beside a write-ahead log");
+        if (isLogged) throw damaged(file, "none beside a write-ahead log");
         create(file);
       }
       checkSound(file);
@@ -107,6 +109,13 @@ export class Store {
     }
   }
 
+  /** A new one in memory, which leaves nothing. */
+  static inMemory(): Store {
+    const database = new Database(":memory:");
+    begin(database);
+    return new Store(database);
+  }
+
   private constructor(database: Database.Database) {
     this.#database = database;
     database.pragma("journal_mode = WAL");
@@ -115,8 +124,9 @@ export class Store {
     // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
     database.pragma("wal_autocheckpoint = 0");
     this.atomically(() => {
-      if (database.pragma("user_version", { simple: true }) === schemaVersion) return;
-      database.exec(migration);
+      const version = Number(database.pragma("user_version", { simple: true }));
+      if (version === schemaVersion) return;
+      for (const migration of migrations.slice(version - 1)) database.exec(migration);
       database.pragma(`user_version = ${schemaVersion}`);
     });
   }
@@ -231,6 +241,11 @@ export class Store {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?),
       changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?`;
     this.#change(sql, now.toISOString(), id);
+  }
+
+  /** Says which key took the place of one that was rotated. */
+  replaceKey(id: number, by: number): void {
+    this.#run("UPDATE keys SET replaced_by = ? WHERE id = ?", by, id);
   }
 
   /** Sets when a key expires; null is never. */
@@ -385,6 +400,14 @@ export class Store {
   }
 }
 
+/** Gives an empty database its form. */
+function begin(database: Database.Database): void {
+  database.transaction(() => {
+    database.exec(schema);
+    database.pragma(`user_version = ${schemaVersion}`);
+  })();
+}
+
 /** Puts a new database in its place whole: one that is empty, or has no tables, has lost them. */
 function create(file: string): void {
   const draft = `${file}.${randomUUID()}`;
@@ -392,10 +415,7 @@ function create(file: string): void {
     makePrivateFile(draft);
     const database = new Database(draft);
     try {
-      database.transaction(() => {
-        database.exec(schema);
-        database.pragma(`user_version = ${schemaVersion}`);
-      })();
+      begin(database);
       database.pragma("journal_mode = WAL");
     } finally {
       database.close();
@@ -426,12 +446,12 @@ function checkSound(file: string): void {
   try {
     const check = database.pragma("quick_check(1)", { simple: true });
     if (check !== "ok") throw damaged(file, String(check));
-    const version = database.pragma("user_version", { simple: true });
-    if (version !== schemaVersion && version !== schemaVersion - 1)
+    const version = Number(database.pragma("user_version", { simple: true }));
+    if (!(version >= 1 && version <= schemaVersion))
       throw new DataError(
         `state database ${file}`,
         version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
-        `version ${schemaVersion}, or the one before`,
+        `version ${schemaVersion}, or an older one`,
       );
     database.close();
   } catch (error) {
@@ -446,6 +466,6 @@ function damaged(file: string, reason: string): DataError {
   return new DataError(
     `state database ${file}`,
     `damage (${reason.split("\n").find((line) => !line.startsWith("***")) ?? reason})`,
-    "a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew",
+    `a sound database: ${restoring}, or move it away together with its -wal and -shm files to start anew`,
   );
 }

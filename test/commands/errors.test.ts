@@ -71,7 +71,7 @@ const refused: [command: string, message: string | RegExp][] = [
   [`${another} 2099-02-29T00:00Z`, '--expires: found "2099-02-29T00:00Z", expected a time that exists'],
   ["create --account large --colour red", /^keys create: found Unknown option '--colour'/],
   ["create --account large more", /^keys create: found Unexpected argument 'more'/],
-  ["create --account large --plan", /^keys create: found Option '--plan <value>' argument missing/],
+  ["create --account large --plan", "--plan: found nothing, expected a value, as --plan=VALUE"],
   ["create large", /^keys create: found Unexpected argument 'large'/],
   ["list all", 'keys list: found "all", expected --json or nothing more'],
   ["show", `keys show: found nothing, expected ${expectedId}`],
@@ -80,11 +80,15 @@ const refused: [command: string, message: string | RegExp][] = [
   ["revoke", `keys revoke: found nothing, expected ${expectedId}`],
   ["revoke 0", `keys revoke: found "0", expected ${expectedId}`],
   ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
-  ["revoke 1 2", `keys revoke: found "1 2", expected ${expectedId}`],
+  ["revoke 1 2", 'keys revoke: found "2" after the id, expected nothing more'],
+  ["show 1 --json", 'keys show: found "--json" after the id, expected nothing more'],
   ["revoke 999", "key 999: found none of that id, expected one of keys list"],
   ["rotate", `keys rotate: found nothing, expected ${expectedId}`],
   ["rotate --overlap 1", `keys rotate: found "--overlap", expected ${expectedId}`],
   ["rotate 1", "--overlap: found nothing, expected a value"],
+  ["rotate 1 --overlap -1", '--overlap: found "-1", expected a whole number from 0 to 8760'],
+  ["rotate 1 --overlap -x", '--overlap: found "-x", expected a value, as --overlap=VALUE'],
+  ["create --account --plan free", "--account: found nothing, expected a value, as --account=VALUE"],
   ["rotate 1 --overlap x", '--overlap: found "x", expected a whole number from 0 to 8760'],
   ["rotate 1 --overlap 8761", '--overlap: found "8761", expected a whole number from 0 to 8760'],
   ["rotate 999 --overlap 1", "key 999: found none of that id, expected one of keys list"],
@@ -169,7 +173,7 @@ for (const [given, message] of [
   ["events", "events: found no command, expected one of list, retry; --help explains them"],
   ["events list all", 'events list: found "all", expected --json or nothing more'],
   ["events retry", `events retry: found nothing, expected ${expectedEvent}`],
-  ["events retry 1 2", `events retry: found "1 2", expected ${expectedEvent}`],
+  ["events retry 1 2", 'events retry: found "2" after the id, expected nothing more'],
   ["events retry x", 'event "x": found none of that id, expected one of events list'],
 ])
   test(`${given} is refused`, async () => {
@@ -207,6 +211,24 @@ test("with a STATE_DIR that isn't there, or has no state, every command but crea
       );
     }
   assert.deepEqual([readdirSync(home), readdirSync(empty)], [["empty"], []]);
+});
+
+test("a create that is refused makes no state, so that the next command sees a mistyped STATE_DIR", async () => {
+  const home = temporaryFolder();
+  const folder = path.join(home, "var");
+  const commands = [
+    "keys create --account a",
+    "keys create --account a --plan gold",
+    "keys create --account a --plan enterprise --burst 1",
+    "keys create --account a --plan free --webhook http://10.0.0.1/",
+    "keys create --account a --plan free --expires 2020-01-01",
+    "keys create",
+  ];
+  for (const { code, stdout, stderr } of await run(folder, commands)) {
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^--\w+( and --\w+)?: found .*\n$/);
+    assert.deepEqual(readdirSync(home), []);
+  }
 });
 
 test("without a STATE_DIR the folder is var, and it isn't made by a command that lists", async () => {

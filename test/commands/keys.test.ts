@@ -156,6 +156,19 @@ test("a rotated key ends with the overlap, and the new one when the old one woul
   assert.deepEqual(await keyStates(folder), ["active", "revoked", "active", "active", "active"]);
 });
 
+test("a key is rotated once: after that its expiry is the overlap's end", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free", "keys rotate 1 --overlap 24");
+  const commands = ["keys rotate 1 --overlap 24", "keys rotate 2 --overlap 24", "keys rotate 1 --overlap 0"];
+  const refusal = (by: number) =>
+    `key 1: found a rotation before, which made key ${by}, expected one that wasn't rotated: rotate the newest\n`;
+  const [first, second, third] = await run(folder, commands);
+  assert.deepEqual([first.code, first.stdout, first.stderr], [1, "", refusal(2)]);
+  assert.equal(second.code, 0);
+  assert.deepEqual([third.code, third.stderr], [1, refusal(2)]);
+  assert.equal((await shownKey(folder, 3)).get("expires"), "never");
+});
+
 test("a key that isn't active can't be rotated", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "keys create --account a", "keys revoke 1");
@@ -205,7 +218,7 @@ test("a damaged database is left as it is, with a word on how to restore it", as
     assert.deepEqual([code, stdout], [1, ""]);
     assert.equal(
       stderr,
-      `state database ${file}: found damage (file is not a database), expected a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew\n`,
+      `state database ${file}: found damage (file is not a database), expected a sound database: put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, or move it away together with its -wal and -shm files to start anew\n`,
     );
     assert.deepEqual(readFileSync(file), damaged);
     assert.deepEqual(readdirSync(folder), ["state.sqlite"]);

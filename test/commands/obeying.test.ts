@@ -9,6 +9,7 @@ import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { isServed, lockFolder } from "../../server/store/lock.ts";
+import { makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
@@ -127,6 +128,7 @@ test("a command that changes nothing waits for no server", async () => {
   store.revokeKey(store.createKey(id, Buffer.alloc(32), "0000", null, new Date()), new Date());
   assert.notDeepEqual(store.obeyed(), store.latest());
   store.close();
+  makePrivateFile(path.join(folder, "server.lock"));
   const unlock = lockFolder(folder);
   const commands = ["keys list", "accounts list", "keys revoke 1", "keys update --account a --plan free"];
   for (const { code, stderr } of await run(folder, commands)) assert.deepEqual([code, stderr], [0, ""]);

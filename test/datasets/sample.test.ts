@@ -323,7 +323,7 @@ test("the command makes the full sample unless told otherwise", () => {
   assert.equal(decodeSnapshot(readFileSync(path), path).sha256, full.sha256);
 });
 
-const usage = "expected sample -- --out DIR --year YYYY [--rows N] [--seed N]";
+const usage = "expected npm run --silent sample -- --out DIR --year YYYY [--rows N] [--seed N]";
 const wrong: [args: string[], message: string][] = [
   [["--year", "2023"], `command line: found no --out, ${usage}`],
   [["--out", "OUT"], `command line: found no --year, ${usage}`],
@@ -333,7 +333,7 @@ const wrong: [args: string[], message: string][] = [
     "--rows: found it more than once, expected it once",
   ],
   [["--out", "OUT", "--year", "2023", "5"], `command line: found Unexpected argument '5', ${usage}`],
-  [["--out", "OUT", "--year"], `command line: found Option '--year <value>' argument missing, ${usage}`],
+  [["--out", "OUT", "--year"], "--year: found nothing, expected a value, as --year=VALUE"],
   [["--out", "", "--year", "2023"], "--out: found nothing, expected a folder"],
   [["--out", "OUT", "--year", "2015"], '--year: found "2015", expected a whole number from 2016 to 2099'],
   [["--out", "OUT", "--year", "now"], '--year: found "now", expected a whole number from 2016 to 2099'],
@@ -351,6 +351,10 @@ const wrong: [args: string[], message: string][] = [
   ],
   [
     ["--out", "OUT", "--year", "2023", "--seed=-1"],
+    '--seed: found "-1", expected a whole number from 0 to 4294967295',
+  ],
+  [
+    ["--out", "OUT", "--year", "2023", "--seed", "-1"],
     '--seed: found "-1", expected a whole number from 0 to 4294967295',
   ],
 ];

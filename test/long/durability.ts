@@ -222,7 +222,7 @@ test("events are made once however many threads reach a threshold, and posted af
     lines.map((fields) => [fields[0], fields[2], fields[4], fields[5]].join()),
     [80, 90, 100].map((threshold, i) => `${ids[i]},acme,${threshold} %,delivered`),
   );
-  const stdout90 = `event ${ids[1]}, 90 % of 1000 in ${month}: the delivery was delivered after 1 tries, and is due now\n`;
+  const stdout90 = `event ${ids[1]}, 90 % of 1000 in ${month}: the delivery was delivered after 1 try, and is due now\n`;
   assert.deepEqual(await command("retry", ids[1]), { code: 0, stdout: stdout90, stderr: "" });
   await until("the event to be posted again", () => receiver.ids[6] === ids[1]);
   const stderr = 'event "x": found none of that id, expected one of events list\n';
@@ -354,7 +354,7 @@ for (const kind of ["closed", "killed"] as const)
       spoil(file, readFileSync(file).length);
       const before = contents(folder);
       const restore =
-        "expected a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew";
+        "expected a sound database: put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, or move it away together with its -wal and -shm files to start anew";
       assert.throws(
         () => Store.open(folder).close(),
         ({ message }: Error) =>

@@ -5,10 +5,14 @@ import Database from "better-sqlite3";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/server.ts";
 
-/** A state database of the version before is brought up to date when it is opened. */
+/** A state database of an older version is brought up to date when it is opened. */
 
 /** Takes away what this version has more than the one before. */
-const downgrade = `
+const toSecond = `
+  ALTER TABLE keys DROP COLUMN replaced_by;
+  PRAGMA user_version = 2;`;
+const toFirst = `
+  ${toSecond}
   ALTER TABLE accounts DROP COLUMN webhook_old_secret;
   ALTER TABLE accounts DROP COLUMN webhook_old_secret_until;
   DROP TABLE events;
@@ -31,7 +35,27 @@ const downgrade = `
   DROP TABLE obeyed;
   PRAGMA user_version = 1;`;
 
-test("accounts, keys and events of the version before are as they were, and no server has given its word on them", () => {
+test("accounts and keys of the version before are as they were, and can be rotated", () => {
+  const folder = temporaryFolder();
+  const first = Store.open(folder);
+  const { id } = first.createAccount(
+    { name: "a", plan: "free", burst: 10, quota: 123, webhook: null, webhook_secret: null },
+    new Date(),
+  );
+  for (const byte of [1, 2]) first.createKey(id, Buffer.alloc(32, byte), "0000", null, new Date());
+  const before = first.keys();
+  first.close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec(toSecond);
+  database.close();
+  const store = Store.open(folder);
+  assert.deepEqual(store.keys(), before);
+  store.replaceKey(1, 2);
+  assert.deepEqual([store.key(1)?.replaced_by, store.key(2)?.replaced_by], [2, null]);
+  store.close();
+});
+
+test("accounts, keys and events of the first version are as they were, and no server has given its word on them", () => {
   const folder = temporaryFolder();
   const now = new Date();
   const first = Store.open(folder);
@@ -48,7 +72,7 @@ test("accounts, keys and events of the version before are as they were, and no s
   const before = [first.account("a"), first.keys()];
   first.close();
   const database = new Database(path.join(folder, "state.sqlite"));
-  database.exec(downgrade);
+  database.exec(toFirst);
   database.close();
 
   const store = Store.open(folder);

@@ -285,7 +285,7 @@ test("commands that see another database than the server, or none, are refused u
   checkServed(folder);
   renameSync(file, `${file}.away`);
   const message = (found: string) =>
-    `state database ${file}: found ${found}, while a server runs on the one that was here, expected that one: put it back, or stop the server`;
+    `state database ${file}: found ${found}, while a server runs on the one that was here, expected that one: put it back, or stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and start again`;
   assert.throws(() => checkServed(folder), { message: message("none") });
   copyFileSync(`${file}.away`, file);
   assert.throws(() => checkServed(folder), { message: message("another file") });
@@ -319,6 +319,100 @@ test("a folder that is deleted is made again for commands to be refused, and gon
   rmSync(`${folder}.away`, { recursive: true });
 });
 
+/** What is said of a log whose database isn't there any more. */
+const foreignLog = (folder: string, found: string) => ({
+  message: `state database ${folder}/state.sqlite: found ${found} beside the write-ahead log of the one that was here, expected that one: put it back, or put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
+});
+
+/** A guard over a database whose log has an account that its backup doesn't. */
+function guardedWithBackup() {
+  const world = guarded();
+  const { store, file, guard } = world;
+  const backup = path.join(temporaryFolder(), "backup");
+  store.createAccount({ ...account, name: "in the backup" }, new Date());
+  guard.checkpoint(store);
+  copyFileSync(file, backup);
+  store.createAccount({ ...account, name: "in the log" }, new Date());
+  const end = () => {
+    store.close();
+    guard.close();
+  };
+  return { ...world, backup, end };
+}
+
+/** Opens a state as a server does. @returns the accounts in it */
+function namesAtStart(folder: string): string[] {
+  const guard = new StateGuard(folder);
+  try {
+    const store = Store.open(folder);
+    guard.watch();
+    const names = namesIn(store);
+    store.close();
+    return names;
+  } finally {
+    guard.close();
+  }
+}
+
+const restores: Record<string, (file: string, backup: string) => void> = {
+  "in a new file": (file, backup) => copyFileSync(backup, file),
+  "by a rename": (file, backup) => renameSync(backup, file),
+  "with the identity of the one that was lost": (file, backup) => {
+    renameSync(`${file}.away`, file);
+    copyFileSync(backup, file);
+  },
+};
+for (const [how, restore] of Object.entries(restores))
+  for (const isEarly of [false, true]) {
+    // While a server runs, that is an overwriting.
+    if (isEarly && how.startsWith("with")) continue;
+    test(`the log of a lost database isn't replayed onto a backup put there ${how}, ${isEarly ? "before" : "after"} the server's end`, () => {
+      const { folder, guard, file, backup, end } = guardedWithBackup();
+      renameSync(file, `${file}.away`);
+      assert.equal(guard.fault(), `${file} was deleted`);
+      if (isEarly) restore(file, backup);
+      end();
+      if (!isEarly) {
+        assert.throws(() => new StateGuard(folder), foreignLog(folder, "none"));
+        restore(file, backup);
+      }
+      for (let i = 0; i < 2; i++) {
+        assert.throws(() => checkServed(folder), foreignLog(folder, "another one"));
+        assert.throws(() => new StateGuard(folder), foreignLog(folder, "another one"));
+      }
+      for (const beside of ["-wal", "-shm"]) rmSync(file + beside, { force: true });
+      checkServed(folder);
+      assert.deepEqual(namesAtStart(folder), ["in the backup"]);
+      assert.ok(!readdirSync(folder).includes("server.database"));
+    });
+  }
+
+test("a lost database that is put back after the server's end has what is in its log", () => {
+  const { folder, file, end } = guardedWithBackup();
+  renameSync(file, `${file}.away`);
+  end();
+  renameSync(`${file}.away`, file);
+  checkServed(folder);
+  assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
+});
+
+test("a log beside a damaged database isn't replayed onto a backup that is copied over that", () => {
+  const { folder: served, file: original, backup } = guardedWithBackup();
+  const folder = path.join(temporaryFolder(), "state");
+  mkdirSync(folder);
+  const file = path.join(folder, "state.sqlite");
+  for (const end of ["", "-wal"]) copyFileSync(original + end, file + end);
+  assert.ok(existsSync(path.join(served, "server.database")));
+  writeOver(file, Buffer.alloc(pageBytes), 0);
+  utimesSync(file, 0, 0);
+  for (let i = 0; i < 2; i++) assert.throws(() => namesAtStart(folder), /found damage/);
+  copyFileSync(backup, file);
+  assert.throws(() => checkServed(folder), foreignLog(folder, "another one"));
+  assert.throws(() => namesAtStart(folder), foreignLog(folder, "another one"));
+  rmSync(`${file}-wal`);
+  assert.deepEqual(namesAtStart(folder), ["in the backup"]);
+});
+
 const datasetsDir = datasetsFolder(currentOnly);
 const request = `GET ${pricesPath}?procedure=5073`;
 
@@ -326,6 +420,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   const stateDir = path.join(temporaryFolder(), "state");
   mkdirSync(stateDir, { mode: 0o755 });
   const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  chmodSync(stateDir, 0o755);
   chmodSync(path.join(stateDir, "state.sqlite"), 0o644);
   const server = spawnServer({ datasetsDir, stateDir });
   t.after(() => server.signal("SIGKILL"));
@@ -347,7 +442,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   await until("the server not to be ready", async () => !(await isReady()));
   assert.match(
     server.stderr,
-    /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*start again"/,
+    /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and start again"/,
   );
   assert.match(await command(), /found none, while a server runs on the one that was here/);
   assert.equal(await left(), 98);
@@ -450,4 +545,85 @@ test("a log that is gone, emptied or cut after kill -9 takes no account, key or 
     left.close();
   }
   store.close();
+});
+
+for (const signal of ["SIGTERM", "SIGKILL"] as const)
+  test(`after ${signal} of a server whose database was deleted, a backup has its own keys only`, async (t) => {
+    const stateDir = path.join(temporaryFolder(), "state");
+    const file = path.join(stateDir, "state.sqlite");
+    const server = spawnServer({ datasetsDir, stateDir });
+    t.after(() => server.signal("SIGKILL"));
+    const { ops } = await ready(server);
+    await createKey(stateDir, "kept", { burst: 1000, quota: 100 });
+    const backup = path.join(temporaryFolder(), "backup");
+    const reader = new Database(file);
+    await reader.backup(backup);
+    // A reader keeps the log from being emptied.
+    const read = reader.prepare("SELECT * FROM accounts").iterate();
+    read.next();
+    const gone = await createKey(stateDir, "gone", { burst: 1000, quota: 100 });
+    rmSync(file);
+    await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
+    server.signal(signal);
+    await server.finished().catch(() => {});
+    read.return?.();
+    reader.close();
+    assert.ok(statSync(`${file}-wal`).size > 0);
+    copyFileSync(backup, file);
+    const { message } = foreignLog(stateDir, "another one");
+    const refused = { code: 1, stdout: "", stderr: `${message}\n` };
+    assert.deepEqual(await spawnServer({ datasetsDir, stateDir }).finished(), refused);
+    assert.deepEqual(await runKeys(stateDir, "list"), refused);
+    for (const end of ["-wal", "-shm"]) rmSync(file + end);
+    const next = spawnServer({ datasetsDir, stateDir });
+    t.after(() => next.signal("SIGKILL"));
+    assert.equal((await call({ api: (await ready(next)).api, key: gone }, request)).status, 401);
+    assert.equal(JSON.parse((await runKeys(stateDir, "list", "--json")).stdout).length, 1);
+  });
+
+test("a server and commands go on after kill -9, with a log and without, moved and copied", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  let count = 0;
+  for (const between of ["nothing", "a command", "a copy"]) {
+    const server = spawnServer({ datasetsDir, stateDir });
+    t.after(() => server.signal("SIGKILL"));
+    await ready(server);
+    await createKey(stateDir, `account ${count++}`, { burst: 1000, quota: 100 });
+    server.signal("SIGKILL");
+    await assert.rejects(server.finished());
+    if (between === "a command") await createKey(stateDir, `account ${count++}`, { burst: 1000, quota: 100 });
+    if (between === "a copy") {
+      cpSync(stateDir, `${stateDir}.copy`, { recursive: true });
+      rmSync(stateDir, { recursive: true });
+      renameSync(`${stateDir}.copy`, stateDir);
+    }
+    assert.equal(JSON.parse((await runKeys(stateDir, "list", "--json")).stdout).length, count);
+  }
+});
+
+test("a command narrows a folder that others can read, as a server does, and says so", async () => {
+  const folder = path.join(temporaryFolder(), "state");
+  mkdirSync(folder);
+  chmodSync(folder, 0o755);
+  const file = path.join(folder, "state.sqlite");
+  const said = async (...words: string[]) => (await runKeys(folder, ...words)).stderr;
+  const narrowed = (...files: string[]) =>
+    `other users could read the state: no longer (${files.join(", ")})\n`;
+  assert.ok((await said("create", "--account", "a", "--plan", "free")).endsWith(narrowed(folder)));
+  assert.equal(modeOf(folder), "700");
+  chmodSync(file, 0o644);
+  // SQLite gives its mode to the files beside it.
+  assert.equal(await said("revoke", "1"), narrowed(file, `${file}-wal`, `${file}-shm`));
+  assert.equal(modeOf(file), "600");
+  chmodSync(folder, 0o755);
+  assert.match(await said("show", "2"), /found none of that id/);
+  assert.equal(modeOf(folder), "755", "what is refused changes nothing");
+});
+
+test("a start that finds no snapshots makes no state", async () => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const { code, stderr } = await spawnServer({ datasetsDir: temporaryFolder(), stateDir }).finished();
+  assert.equal(code, 1);
+  assert.match(stderr, /^DATASETS_DIR \S+: found no snapshots, expected at least one/);
+  assert.ok(!existsSync(stateDir));
 });

@@ -149,7 +149,7 @@ test("a state whose log's first frame is damaged is refused and left as it is", 
   const damaged = { ...fresh, log: spoilt(fresh.log, frameAt(0) + 500) };
   const folder = folderWith(damaged);
   assert.throws(() => Store.open(folder).close(), {
-    message: `state database ${path.join(folder, "state.sqlite")}: found damage (frame 1 of ${frames} of the write-ahead log), expected a sound database: put a backup in its place, or move it away together with its -wal and -shm files to start anew`,
+    message: `state database ${path.join(folder, "state.sqlite")}: found damage (frame 1 of ${frames} of the write-ahead log), expected a sound database: put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, or move it away together with its -wal and -shm files to start anew`,
   });
   assert.deepEqual(copyOf(path.join(folder, "state.sqlite")), damaged);
   assert.ok(!existsSync(path.join(folder, "state.sqlite-shm")));
