@@ -13,6 +13,7 @@ import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
   Connection,
+  keepingStripped,
   Running,
   requestText,
   runKeys,
@@ -163,7 +164,7 @@ test("commands that look whether a server runs keep none from starting", async (
   const lock = new URL("../../server/store/lock.ts", import.meta.url);
   const look = `import { isServed } from "${lock}"; process.send(0); for (;;) isServed(${JSON.stringify(folder)});`;
   const lookers = [0, 1].map(() =>
-    spawn(process.execPath, ["--input-type=module", "--eval", look], {
+    spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", look], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     }),
   );

@@ -96,7 +96,7 @@ test("a start of which one thread fails, while the other listens already, regist
   // One of two that follow each other.
   const preload = `
     import { isMainThread, threadId, workerData } from "node:worker_threads";
-    if (!isMainThread && workerData.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
+    if (!isMainThread && workerData?.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
   const stateDir = temporaryFolder();
   const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };
   const lines = await refusal(env, stateDir);
@@ -139,9 +139,9 @@ test("a server listens on the address it is told", async () => {
 
 test("usage goes on after a restart, for all keys of an account", async () => {
   const stateDir = temporaryFolder();
-  const key = await createKey(stateDir, "lasting", { burst: 1000, quota: 100 });
+  const key = createKey(stateDir, "lasting", { burst: 1000, quota: 100 });
   const remaining: number[] = [];
-  for (const used of [key, await createKey(stateDir, "lasting")]) {
+  for (const used of [key, createKey(stateDir, "lasting")]) {
     const server = await startServer({ datasetsDir, stateDir });
     for (let i = 0; i < 3; i++)
       remaining.push((await call({ api: server.api, key: used }, `GET ${pricesPath}`)).remaining);

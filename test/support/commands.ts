@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
 import * as v from "valibot";
+import { keepingStripped } from "./server.ts";
 
 /** The operator's commands, run again and again in one process, because a process for each run takes long. */
 
@@ -14,12 +15,12 @@ const runner = `
     Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", ...env });
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
-    await import(\`${new URL("../../server", import.meta.url)}\${name}-command.ts?\${run++}\`);
+    await import(\`${new URL("../../server/commands/", import.meta.url)}\${name}.ts?\${run++}\`);
     result.code = process.exitCode;
     process.exitCode = 0;
     process.send(result);
   });`;
-const child = spawn(process.execPath, ["--input-type=module", "--eval", runner], {
+const child = spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", runner], {
   stdio: ["ignore", "ignore", "inherit", "ipc"],
 });
 child.on("exit", (code) => {
