@@ -10,7 +10,7 @@ import { encodeSnapshot, versionName } from "../../engine/index.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
-import { type Answer, type Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
+import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
 export { Answer, Connection, rawRequest, requestText, until } from "./connection.ts";
@@ -267,6 +267,20 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       return (await server.finished()).code;
     },
   };
+}
+
+/** Connections for as long as they are used, since a server closes those that rest. */
+export async function withConnections<Result>(
+  { api }: Pick<TestServer, "api">,
+  count: number,
+  use: (connections: Connection[]) => Promise<Result>,
+): Promise<Result> {
+  const connections = await Promise.all(Array.from({ length: count }, () => Connection.open(api)));
+  try {
+    return await use(connections);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
 }
 
 export const pricesPath = "/api/v1/healthcare/prices";
