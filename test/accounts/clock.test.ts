@@ -230,7 +230,7 @@ test("counts are those of a naive book-keeper, over jumps of a second to ten yea
 
 test("a server whose clock is set two months ahead and back admits and saves no more than the quota", async (t) => {
   const [stateDir, datasetsDir] = [temporaryFolder(), datasetsFolder(currentOnly)];
-  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
   const clock = path.join(temporaryFolder(), "ahead");
   const set = (aheadMs: number) => writeFileSync(clock, String(aheadMs));
   set(0);

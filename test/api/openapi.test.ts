@@ -32,7 +32,7 @@ import {
 /** The OpenAPI document says what the API does, all of it and nothing else. */
 
 const stateDir = temporaryFolder();
-const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 1 });
+const spentKey = createKey(stateDir, "spent", { burst: 1000, quota: 1 });
 const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
 after(() => server.stop());
 

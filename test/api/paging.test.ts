@@ -18,7 +18,7 @@ const withVersion = (snapshot: Snapshot, dataYear: number, revision: number): Sn
 
 const some = [
   served(randomSnapshot(501, { facilities: 160, procedures: 4, states: 3 })),
-  served(randomSnapshot(502, { facilities: 12, procedures: 150, states: 2, density: 0.5 })),
+  served(randomSnapshot(502, { facilities: 12, procedures: 110, states: 2, density: 0.5 })),
   served(randomSnapshot(503)),
 ];
 const other = imageOf(withVersion(randomSnapshot(504), 2025, 1));

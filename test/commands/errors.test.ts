@@ -5,7 +5,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs
 import path from "node:path";
 import { test } from "node:test";
 import { run, succeed } from "../support/commands.ts";
-import { Running, temporaryFolder } from "../support/server.ts";
+import { keepingStripped, Running, temporaryFolder } from "../support/server.ts";
 
 /** What the operator's commands refuse, and what they say of it. */
 
@@ -255,8 +255,15 @@ test("a folder that can't be made or used is one line, without a stack", async (
 /** Runs `keys` with another standard output. */
 function spawnKeys(word: string, stdout: "pipe" | number) {
   const file = path.resolve(import.meta.dirname, "../../server/commands/keys.ts");
-  const env = { PATH: process.env.PATH, STATE_DIR: stateDir };
-  return spawn(process.execPath, [file, word], { env, stdio: ["ignore", stdout, "pipe"] });
+  const env = {
+    PATH: process.env.PATH,
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    STATE_DIR: stateDir,
+  };
+  return spawn(process.execPath, [...keepingStripped, file, word], {
+    env,
+    stdio: ["ignore", stdout, "pipe"],
+  });
 }
 
 async function endOf(child: ChildProcess): Promise<{ code: unknown; stderr: string }> {

@@ -13,8 +13,10 @@ import { makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
-  Connection,
+  call,
+  keepingStripped,
   Running,
+  rawRequest,
   requestText,
   runKeys,
   startServer,
@@ -27,20 +29,15 @@ import {
 const rounds = 50;
 const server = await startServer({ env: { THREADS: "2" } });
 const { stateDir } = server;
-/** Connections enough to reach both threads of the server. */
-const connections = await Promise.all(Array.from({ length: 6 }, () => Connection.open(server.api)));
 after(async () => {
-  for (const connection of connections) connection.close();
   assert.equal(await server.stop(), 0);
 });
 
-/** Asks once on every connection. @returns the statuses that were answered */
+/** Asks once on connections enough to reach both threads of the server. @returns the statuses that were answered */
 async function statuses(key: string): Promise<number[]> {
-  const answers = connections.map(async (connection) => {
-    await connection.send(requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` }));
-    return (await connection.answer()).status;
-  });
-  return [...new Set(await Promise.all(answers))];
+  const request = requestText("GET /api/v1/usage", { Authorization: `Bearer ${key}` });
+  const asked = Array.from({ length: 6 }, async () => (await rawRequest(server.api, request)).status);
+  return [...new Set(await Promise.all(asked))];
 }
 
 const plain = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
@@ -69,9 +66,8 @@ test("a rotated key works when rotate returns, and the old one no more where not
 test("an account's plan and a key's expiry hold when the command returns", async () => {
   const [made] = await run(stateDir, ["keys create --account growing --plan free"]);
   await succeed(stateDir, "keys update --account growing --plan business");
-  const [connection] = connections;
-  await connection.send(requestText("GET /api/v1/usage", { Authorization: `Bearer ${made.stdout.trim()}` }));
-  assert.equal((await connection.answer()).remaining, 49_999_999);
+  const answer = await call({ ...server, key: made.stdout.trim() }, "GET /api/v1/usage");
+  assert.equal(answer.remaining, 49_999_999);
   await succeed(stateDir, `keys expire ${idIn(made.stderr)} --at 2099-01-01`);
   assert.deepEqual(await statuses(made.stdout.trim()), [200]);
 });
@@ -165,7 +161,7 @@ test("commands that look whether a server runs keep none from starting", async (
   const lock = new URL("../../server/store/lock.ts", import.meta.url);
   const look = `import { isServed } from "${lock}"; process.send(0); for (;;) isServed(${JSON.stringify(folder)});`;
   const lookers = [0, 1].map(() =>
-    spawn(process.execPath, ["--input-type=module", "--eval", look], {
+    spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", look], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     }),
   );

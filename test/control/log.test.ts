@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { createServer } from "node:net";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
 import {
@@ -10,6 +9,8 @@ import {
   createKey,
   currentOnly,
   datasetsFolder,
+  freePort,
+  keepingStripped,
   pricesPath,
   runKeys,
   temporaryFolder,
@@ -65,9 +66,9 @@ class Pipe {
 type Stdio = "ignore" | "pipe" | number;
 
 function run(t: TestContext, words: string[], stdout: Stdio, stderr: Stdio, env = {}): ChildProcess {
-  const child = spawn(process.execPath, words, {
+  const child = spawn(process.execPath, [...keepingStripped, ...words], {
     cwd: repository,
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     stdio: ["ignore", stdout, stderr],
   });
   t.after(() => child.kill("SIGKILL"));
@@ -80,20 +81,10 @@ async function ended(child: ChildProcess): Promise<string> {
   return child.signalCode ?? String(child.exitCode);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  assert.ok(typeof address === "object" && address !== null);
-  return address.port;
-}
-
 /** A server that can't say where it listens. */
 async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   const stateDir = temporaryFolder();
-  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 1000 });
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 1000 });
   const [port, opsPort] = [await freePort(), await freePort()];
   const env = {
     ...{ PORT: String(port), OPS_PORT: String(opsPort), THREADS: "1" },
@@ -207,7 +198,7 @@ test("a terminal that is held keeps nobody waiting", async (t) => {
   const pipe = new Pipe();
   pipe.fill();
   const result = path.join(temporaryFolder(), "result");
-  const quoted = [process.execPath, ...writing(2000, 1024)].map(
+  const quoted = [process.execPath, ...keepingStripped, ...writing(2000, 1024)].map(
     (word) => `'${word.replaceAll("'", "'\\''")}'`,
   );
   const command = `exec ${quoted.join(" ")} > ${result}`;

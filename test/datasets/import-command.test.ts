@@ -8,7 +8,7 @@ import { parseOptions } from "../../datasets/import.ts";
 import { decodeSnapshot } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
-import { type Finished, Running, temporaryFolder } from "../support/server.ts";
+import { type Finished, keepingStripped, Running, temporaryFolder } from "../support/server.ts";
 
 /** The import command, as it is typed. */
 
@@ -93,9 +93,20 @@ test("a result that can't be written is one line, and exit code 1", async () => 
   const script = path.resolve(import.meta.dirname, "../../datasets/import.ts");
   const child = spawnSync(
     "sh",
-    ["-c", '"$0" "$@" > /dev/full', process.execPath, script, file, "--year", "2023", "--out", out],
+    [
+      "-c",
+      '"$0" "$@" > /dev/full',
+      process.execPath,
+      ...keepingStripped,
+      script,
+      file,
+      "--year",
+      "2023",
+      "--out",
+      out,
+    ],
     {
-      env: { PATH: process.env.PATH, STATE_DIR: state },
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, STATE_DIR: state },
       encoding: "utf8",
     },
   );

@@ -26,11 +26,22 @@ import {
 } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
 import { sharedData } from "../support/fixtures.ts";
+import { keepingStripped } from "../support/server.ts";
 
 const defaults = { dataYear: 2023, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
 
-function sample(options: Partial<SampleOptions> = {}): Snapshot {
+function makeSample(options: Partial<SampleOptions> = {}): Snapshot {
   return sealSnapshot(syntheticContent({ ...defaults, ...options }));
+}
+
+const samples = new Map<string, Snapshot>();
+
+/** A sample that is made once; no test changes it. */
+function sample(options: Partial<SampleOptions> = {}): Snapshot {
+  const wanted = JSON.stringify({ ...defaults, ...options });
+  const made = samples.get(wanted) ?? makeSample(options);
+  samples.set(wanted, made);
+  return made;
 }
 
 const full = sample();
@@ -73,7 +84,8 @@ test("the full sample has the counts of the real file, whatever the seed", () =>
       },
       `seed ${seed}`,
     );
-    const unpriced = snapshot.procedures.code.filter((_, p) => pricedRows(snapshot)[p].length === 0);
+    const priced = pricedRows(snapshot);
+    const unpriced = snapshot.procedures.code.filter((_, p) => priced[p].length === 0);
     assert.deepEqual(unpriced, ["5244", "5494", "5495", "5496"], `seed ${seed}`);
     const states = new Set(snapshot.facilities.state);
     assert.equal(states.size, 50, `seed ${seed}`);
@@ -103,7 +115,7 @@ test("facilities are small and large, and two procedures are at nearly all of th
 });
 
 test("the same options give the same content, other ones don't", () => {
-  assert.equal(sample().sha256, full.sha256);
+  assert.equal(makeSample().sha256, full.sha256);
   for (const other of [{ seed: 1 }, { dataYear: 2024 }, { revision: 2 }, { rows: defaultSampleRows - 1 }])
     assert.notEqual(sample(other).sha256, full.sha256, JSON.stringify(other));
 });
@@ -236,10 +248,9 @@ test("averages are near the published ones", () => {
 });
 
 test("a state's averages follow its factors", () => {
+  const priced = pricedRows(full).flat();
   const perState = (amounts: Int32Array, published: "charge" | "allowed", state: string) => {
-    const rows = pricedRows(full)
-      .flat()
-      .filter((row) => full.facilities.state[full.rows.facility[row]] === state);
+    const rows = priced.filter((row) => full.facilities.state[full.rows.facility[row]] === state);
     const ratios = rows.map(
       (row) => amounts[row] / 100 / procedureFigures[full.rows.procedure[row]][published],
     );
@@ -297,7 +308,10 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 function command(...args: string[]) {
   const file = join(import.meta.dirname, "../../datasets/sample.ts");
   const env = { ...process.env, STATE_DIR: join(folder, "state") };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: "utf8", env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...keepingStripped, file, ...args], {
+    encoding: "utf8",
+    env,
+  });
   return { status, stdout, stderr };
 }
 

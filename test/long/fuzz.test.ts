@@ -157,8 +157,8 @@ test(`${requests} requests of all kinds leave the server as it was`, {
   t.diagnostic(`FUZZ_REQUESTS=${requests} FUZZ_SEED=${seed}`);
   const random = seededRandom(seed);
   const stateDir = temporaryFolder();
-  const burstKey = await createKey(stateDir, "bursting", { burst: 2, quota: 1_000_000 });
-  const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 3 });
+  const burstKey = createKey(stateDir, "bursting", { burst: 2, quota: 1_000_000 });
+  const spentKey = createKey(stateDir, "spent", { burst: 1000, quota: 3 });
   const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });
   t.after(() => server.process.signal("SIGKILL"));
   const keys: FuzzKeys = { ample: server.key, others: [burstKey, spentKey, generateKey()] };

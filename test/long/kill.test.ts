@@ -62,7 +62,7 @@ async function askUntilCut(api: string, key: string, count: { sent: number }): P
 test("after kill -9 at any moment the next start is clean and serves", async (t) => {
   const random = trialRandom(t);
   const [stateDir, datasetsDir] = [temporaryFolder(), temporaryFolder()];
-  const key = await createKey(stateDir, "trial", ample);
+  const key = createKey(stateDir, "trial", ample);
   let revision = 0;
   const put = () => {
     const beside = path.join(datasetsDir, ".new");

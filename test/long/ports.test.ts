@@ -2,8 +2,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
-import { listenAlone } from "../../server/control/port.ts";
-import { currentOnly, datasetsFolder, spawnServer, temporaryFolder, until } from "../support/server.ts";
+import {
+  currentOnly,
+  datasetsFolder,
+  freePort,
+  keepingStripped,
+  spawnServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
 import { sizeFrom } from "./trial.ts";
 
 /** Servers share a port among their threads, and with nobody else. */
@@ -23,7 +30,7 @@ async function contender(host: string, port: number): Promise<{ won: boolean; st
     } catch (error) {
       process.stdout.write("lost: " + error.message);
     }`;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+  const child = spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", script], {
     cwd: new URL("../..", import.meta.url),
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -31,10 +38,6 @@ async function contender(host: string, port: number): Promise<{ won: boolean; st
   const text = String(said);
   assert.match(text, new RegExp(`^(won|lost: can't listen on ${host} port ${port}: .*EADDRINUSE.*)$`));
   return { won: text === "won", stop: () => child.kill("SIGKILL") };
-}
-
-async function freePort(): Promise<number> {
-  return listenAlone("127.0.0.1", 0, async (port) => port);
 }
 
 for (const hosts of [

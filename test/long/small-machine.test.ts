@@ -44,7 +44,7 @@ test("a server that has 1 GiB refuses every hostile file and goes on", { timeout
   if (group === undefined) return t.skip("no control group can be made here");
   const datasetsDir = datasetsFolder();
   const stateDir = temporaryFolder();
-  const key = await createKey(stateDir, "ample", { burst: 1000, quota: 100_000 });
+  const key = createKey(stateDir, "ample", { burst: 1000, quota: 100_000 });
   // Into the group first, and then the server in place of the shell.
   const server = new Running("test/long/in-group.ts", [group], {
     DATASETS_DIR: datasetsDir,

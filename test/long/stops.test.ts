@@ -26,7 +26,7 @@ test("SIGTERM and SIGINT at any moment of a start end a server orderly", async (
 
 test("a server whose serving thread hangs saves its counts and is killed within ten seconds", async (t) => {
   const stateDir = temporaryFolder();
-  const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
   // The last request is answered, and then nothing any more.
   const script = `
     import { workerData, parentPort } from "node:worker_threads";

@@ -318,7 +318,7 @@ test("a try that was given up or answered leaves nothing that runs, not even a q
     controller.abort(new Error("given up"));
     console.log(JSON.stringify(await Promise.all(tried)));
     // It comes to this only when something else keeps the process.
-    setTimeout(() => console.log("still running"), 1000).unref();`;
+    setTimeout(() => console.log("still running"), 10_000).unref();`;
   const args = ["--input-type=module-typescript", "--no-warnings", "--eval", script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: maxWaitMs });
   assert.equal(stdout, '["given up","given up",200]\n');

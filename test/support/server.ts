@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { Socket } from "node:net";
+import { createServer, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { encodeSnapshot, versionName } from "../../engine/index.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
-import { type Answer, type Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
+import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
 export { Answer, Connection, rawRequest, requestText, settled, until } from "./connection.ts";
@@ -17,7 +19,7 @@ export { Answer, Connection, rawRequest, requestText, settled, until } from "./c
 
 const repository = path.resolve(import.meta.dirname, "../..");
 /** As `npm start` has it; it does nothing unless there is a compile cache. */
-const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
+export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
 const folders: string[] = [];
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
 process.once("exit", () => {
@@ -166,19 +168,39 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
   return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
 }
 
-/** Makes an enterprise account, or another key for it, and returns the key. */
-export async function createKey(
+/** Makes an enterprise account, or another key for one, in a state that no server runs on, and returns the key. */
+export function createKey(
   stateDir: string,
   account: string,
   ceilings?: { burst: number; quota: number },
-) {
-  const options =
+): string {
+  const store = Store.open(stateDir);
+  const now = new Date();
+  const made = { plan: "enterprise", webhook: null, webhook_secret: null } as const;
+  const { id } =
     ceilings === undefined
-      ? []
-      : ["--plan", "enterprise", "--burst", String(ceilings.burst), "--quota", String(ceilings.quota)];
-  const { code, stdout, stderr } = await runKeys(stateDir, "create", "--account", account, ...options);
-  assert.equal(code, 0, stderr);
-  return stdout.trim();
+      ? (store.account(account) ?? assert.fail(`no account ${account}`))
+      : store.createAccount({ ...made, ...ceilings, name: account }, now);
+  const key = generateKey();
+  store.createKey(id, hashKey(key), key.slice(-4), null, now);
+  store.close();
+  return key;
+}
+
+/** A port that is free. It is none of those that the system gives to whoever asks for any, so it stays free. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 export interface ServerOptions {
@@ -231,7 +253,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const stateDir = options.stateDir ?? temporaryFolder();
   const datasetsDir = options.datasetsDir ?? datasetsFolder(currentOnly);
   mkdirSync(stateDir, { recursive: true });
-  const key = await createKey(stateDir, `ample ${Date.now()}`, ample);
+  const key = createKey(stateDir, `ample ${Date.now()}`, ample);
   const server = spawnServer({ ...options, stateDir, datasetsDir });
   return {
     process: server,
@@ -245,6 +267,20 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       return (await server.finished()).code;
     },
   };
+}
+
+/** Connections for as long as they are used, since a server closes those that rest. */
+export async function withConnections<Result>(
+  { api }: Pick<TestServer, "api">,
+  count: number,
+  use: (connections: Connection[]) => Promise<Result>,
+): Promise<Result> {
+  const connections = await Promise.all(Array.from({ length: count }, () => Connection.open(api)));
+  try {
+    return await use(connections);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
 }
 
 export const pricesPath = "/api/v1/healthcare/prices";

@@ -61,8 +61,8 @@ export async function startProxied(
   port: number,
 ): Promise<Proxied> {
   const stateDir = temporaryFolder();
-  const spentKey = await createKey(stateDir, "spent", { burst: 1000, quota: 1 });
-  const slowKey = await createKey(stateDir, "slow", { burst: 1, quota: 1000 });
+  const spentKey = createKey(stateDir, "spent", { burst: 1000, quota: 1 });
+  const slowKey = createKey(stateDir, "slow", { burst: 1, quota: 1000 });
   const service = await startServer({ stateDir });
   const upstream = new URL(service.api);
   const folder = temporaryFolder();
