@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
+import { databaseFile } from "../../datasets/state.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Plan } from "../shared/plans.ts";
 import { migration, schema, schemaVersion } from "./schema.ts";
-import { databaseFile, makePrivateFile, makeStateFolder } from "./state-files.ts";
+import { makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 
 export interface Account {

@@ -22,8 +22,9 @@ import {
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { checkServed } from "../../datasets/state.ts";
 import { lockFolder } from "../../server/store/lock.ts";
-import { checkServed, narrowAccess, StateGuard } from "../../server/store/state-files.ts";
+import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   call,
@@ -320,6 +321,8 @@ test("a folder that is deleted is made again for commands to be refused, and gon
 });
 
 const datasetsDir = datasetsFolder(currentOnly);
+const saysOf = (version: string, what: string) =>
+  `"version":"${version}","current":"2024.3","msg":"data version ${what}"`;
 const request = `GET ${pricesPath}?procedure=5073`;
 
 test("a server whose database is gone, replaced and back says so, and counts in memory meanwhile", async (t) => {
@@ -327,6 +330,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   mkdirSync(stateDir, { mode: 0o755 });
   const key = await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
   chmodSync(path.join(stateDir, "state.sqlite"), 0o644);
+  const datasetsDir = datasetsFolder(["2024.3", "2023.1"]);
   const server = spawnServer({ datasetsDir, stateDir });
   t.after(() => server.signal("SIGKILL"));
   const { api, ops } = await ready(server);
@@ -345,6 +349,11 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   assert.equal(await left(), 99);
   renameSync(file, `${file}.away`);
   await until("the server not to be ready", async () => !(await isReady()));
+  copyFileSync(
+    path.join(datasetsFolder(["2023.2"]), "2023.2.parquet"),
+    path.join(datasetsDir, "2023.2.parquet"),
+  );
+  rmSync(path.join(datasetsDir, "2023.1.parquet"));
   assert.match(
     server.stderr,
     /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*start again"/,
@@ -356,10 +365,13 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   await until("the log to say that", () => server.stderr.includes(" was replaced"));
   assert.match(await command(), /found another file, while a server runs/);
   assert.equal(await left(), 97);
+  assert.doesNotMatch(server.stderr.slice(server.stderr.indexOf("isn't what was opened")), /"data version /);
 
   renameSync(`${file}.away`, file);
   await until("the server to be ready", isReady);
   assert.match(server.stderr, /the state is back in its place/);
+  for (const said of [saysOf("2023.2", "published"), saysOf("2023.1", "retired")])
+    await until("what lay there to be taken up", () => server.stderr.includes(said));
   server.signal("SIGTERM");
   assert.equal((await server.finished()).code, 0);
   const store = Store.open(stateDir);
@@ -450,4 +462,62 @@ test("a log that is gone, emptied or cut after kill -9 takes no account, key or 
     left.close();
   }
   store.close();
+});
+
+/** What is in a state of which the write-ahead log is lost, in each way in which it looks like none. */
+function leftWithoutLog(stateDir: string): { accounts: string[]; keys: number; versions: string[] } {
+  const [left, ...others] = [undefined, 0, 16, 32].map((bytes) => {
+    const folder = path.join(temporaryFolder(), "state");
+    cpSync(stateDir, folder, { recursive: true });
+    rmSync(path.join(folder, "state.sqlite-shm"), { force: true });
+    const log = path.join(folder, "state.sqlite-wal");
+    if (bytes === undefined) rmSync(log, { force: true });
+    else truncateSync(log, Math.min(bytes, statSync(log).size));
+    const store = Store.open(folder);
+    const left = {
+      accounts: namesIn(store),
+      keys: store.keys().length,
+      versions: store.servedVersions().toSorted(),
+    };
+    store.close();
+    return left;
+  });
+  for (const other of others) assert.deepEqual(other, left);
+  return left;
+}
+
+test("a log that is lost right after a kill -9 takes no version that was answered from, and no key that was shown", async (t) => {
+  const kill = async (server: ReturnType<typeof spawnServer>) => {
+    server.signal("SIGKILL");
+    await assert.rejects(server.finished());
+  };
+  const home = temporaryFolder();
+  const first = spawnServer({ datasetsDir }, home);
+  t.after(() => first.signal("SIGKILL"));
+  await ready(first);
+  await kill(first);
+  const stateDir = path.join(home, "var");
+  const shown = { accounts: ["demo"], keys: 1, versions: ["2024.3"] };
+  assert.deepEqual(leftWithoutLog(stateDir), shown);
+
+  const folder = datasetsFolder(currentOnly);
+  const second = spawnServer({ datasetsDir: folder, stateDir });
+  t.after(() => second.signal("SIGKILL"));
+  await ready(second);
+  copyFileSync(path.join(datasetsFolder(["2023.2"]), "2023.2.parquet"), path.join(folder, "2023.2.parquet"));
+  second.signal("SIGHUP");
+  await until("it to be published", () => second.stderr.includes(saysOf("2023.2", "published")));
+  await kill(second);
+  assert.deepEqual(leftWithoutLog(stateDir), { ...shown, versions: ["2023.2", "2024.3"] });
+
+  const third = spawnServer({ datasetsDir: folder, stateDir });
+  t.after(() => third.signal("SIGKILL"));
+  await ready(third);
+  await createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  await kill(third);
+  assert.deepEqual(leftWithoutLog(stateDir), {
+    accounts: ["acme", "demo"],
+    keys: 2,
+    versions: ["2023.2", "2024.3"],
+  });
 });
