@@ -64,8 +64,12 @@ function start(images: Published): { service: Service; server: HttpServer } {
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
   const connections = new Connections(data.maxConnections, data.connections);
-  const server = serveHttp(data.host, data.port, connections, keyedPaths.keys(), (request, path, method, hasBody) =>
-    service.answer(request, path, method, hasBody),
+  const server = serveHttp(
+    data.host,
+    data.port,
+    connections,
+    keyedPaths.keys(),
+    (request, path, method, hasBody) => service.answer(request, path, method, hasBody),
   );
   return { service, server };
 }
