@@ -47,8 +47,9 @@ export function publishSnapshot(
 ): string {
   writing(outDir, () => makeFolder(outDir));
   for (let taken = 0; ; ) {
-    const versions = [...namesIn(outDir), ...known.map(({ version }) => version)];
-    const revision = 1 + Math.max(0, ...revisionsOf(dataYear, versions));
+    const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
+    const last = revisionsOf(dataYear, names).at(-1);
+    const revision = 1 + (last?.revision ?? 0);
     // Some folders say of any name that it is taken.
     if (revision === taken)
       throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
@@ -56,8 +57,8 @@ export function publishSnapshot(
     if (revision > maxRevision)
       throw new DataError(
         `${outDir}: next revision of ${dataYear}`,
-        String(revision),
-        `at most ${maxRevision}`,
+        `${revision}, after ${last?.name}`,
+        `at most ${maxRevision}: a file that is no snapshot can be moved away`,
       );
     const path = join(outDir, `${dataYear}.${revision}.parquet`);
     const bytes = encode(revision);
@@ -80,7 +81,7 @@ export function findContent(
   if (!existsSync(outDir)) return undefined;
   const served = new Map(known.map(({ version, sha256 }) => [version, sha256]));
   const pathOf = (revision: number) => join(outDir, `${dataYear}.${revision}.parquet`);
-  for (const revision of revisionsOf(dataYear, namesIn(outDir)).sort((a, b) => b - a)) {
+  for (const { revision } of revisionsOf(dataYear, namesIn(outDir)).toReversed()) {
     const [path, version] = [pathOf(revision), `${dataYear}.${revision}`];
     const snapshot = snapshotWith(path, version, contentSha256);
     if (snapshot !== undefined && snapshot.sha256 === (served.get(version) ?? snapshot.sha256))
@@ -117,13 +118,14 @@ function namesIn(outDir: string): string[] {
   return writing(outDir, () => readdirSync(outDir));
 }
 
-/** The revisions of a year among versions and names of files. */
-function revisionsOf(dataYear: number, names: string[]): number[] {
-  return names.flatMap((name) => {
+/** The revisions of a year among versions and names of files, lowest first. */
+function revisionsOf(dataYear: number, names: string[]): { revision: number; name: string }[] {
+  const found = names.flatMap((name) => {
     // In any case: some file systems take 2024.1.PARQUET for the same name.
     const [, year, revision] = /^([0-9]{4})\.([1-9][0-9]*)(?:\.parquet)?$/i.exec(name) ?? [];
-    return Number(year) === dataYear ? [Number(revision)] : [];
+    return Number(year) === dataYear ? [{ revision: Number(revision), name }] : [];
   });
+  return found.sort((a, b) => a.revision - b.revision);
 }
 
 /** @returns false if there is a file of that name already */

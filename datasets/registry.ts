@@ -1,7 +1,8 @@
 import { existsSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import Database from "better-sqlite3";
 import { DataError } from "../engine/query.ts";
+import { checkServed, databaseFile } from "./state.ts";
 
 /**
  * The registry of data versions that were ever served. It lies in the state database of the server, so that a number
@@ -29,10 +30,10 @@ const maxWaitMs = 5000;
  * write-ahead log, this may leave SQLite's two files beside it, which the next server takes over.
  *
  * @returns undefined where there is no registry: no state yet, or one from before there were registries
- * @throws DataError when the database can't be read, is damaged, or is another program's
+ * @throws DataError when the database can't be read, is damaged, another program's, or not the one that a running server has
  */
 export function knownVersions(stateDir: string): KnownVersion[] | undefined {
-  const file = join(stateDir, "state.sqlite");
+  const file = databaseFile(stateDir);
   const refusal = (found: string) =>
     new DataError(
       `state database ${file}`,
@@ -41,6 +42,7 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
     );
   let database: Database.Database | undefined;
   try {
+    checkServed(stateDir);
     if (!existsSync(file)) {
       if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
         throw refusal("nothing beside a write-ahead log");

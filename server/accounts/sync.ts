@@ -66,9 +66,13 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.used(account, monthName(month)));
   }
 
-  /** Gives the commands that wait for it the word that what they have written is taken over. */
-  giveWord(): void {
-    if (this.#gaveWord) return;
+  /**
+   * Gives the commands that wait for it the word that what they have written is taken over.
+   *
+   * @param makeLasting makes what was taken over outlive the write-ahead log; false when it can't, and no word is given
+   */
+  giveWord(makeLasting: () => boolean): void {
+    if (this.#gaveWord || !makeLasting()) return;
     this.#store.obey(this.#taken);
     this.#gaveWord = true;
   }

@@ -3,11 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import * as v from "valibot";
 import { parsedArguments } from "../../datasets/arguments.ts";
+import { checkServed, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
-import { isServed } from "../store/lock.ts";
-import { checkServed, databaseFile, narrowAccess } from "../store/state-files.ts";
+import { narrowAccess } from "../store/state-files.ts";
 import { type Changes, Store } from "../store/store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import pino from "pino";
 import { knownVersions } from "../../datasets/registry.ts";
+import { databaseFile, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
@@ -20,7 +21,7 @@ import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../s
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
-import { databaseFile, narrowAccess, restoring, StateGuard } from "../store/state-files.ts";
+import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { Store, type StoredEvent } from "../store/store.ts";
 import { Output } from "./log.ts";
 import { opsServer } from "./ops.ts";
@@ -45,7 +46,7 @@ const maxStopMs = 9000;
 /** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
 const maxCloseMs = 7000;
 const sampleYears = [2023, 2024];
-const stateLost = `the state isn't what was opened: requests are counted in memory only, and commands are refused; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
+const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
 const metrics = new Metrics();
 const countDropped = () => metrics.logLinesDropped.inc();
@@ -189,10 +190,18 @@ function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
 async function loadData(
   { datasetsDir, stateDir }: Settings,
   registry: Store,
+  guard: StateGuard,
   publish: (images: Published) => Promise<void>,
 ): Promise<SnapshotFolder> {
   if (listSnapshots(datasetsDir).length === 0) await unlessStopping(writeSample(datasetsDir, stateDir));
-  const snapshots = new SnapshotFolder(datasetsDir, { log, metrics, registry, loads: new Loads(), publish });
+  const snapshots = new SnapshotFolder(datasetsDir, {
+    log,
+    metrics,
+    registry,
+    guard: { fault: () => guard.fault(), checkpoint: () => guard.checkpoint(registry) },
+    loads: new Loads(),
+    publish,
+  });
   closers.push(() => snapshots.close());
   while ((await unlessStopping(snapshots.settle())) && snapshots.images().length === 0)
     await unlessStopping(delay(settleStepMs));
@@ -275,7 +284,7 @@ async function start(settings: Settings): Promise<void> {
   checkSnapshots(settings);
   const { store, guard } = openState(settings);
   let threads: ServingThreads | undefined;
-  const snapshots = await loadData(settings, store, async (images) => threads?.publish(images));
+  const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
   const keys = new KeyTable();
   const limits = new Limits();
@@ -310,7 +319,7 @@ async function start(settings: Settings): Promise<void> {
     accounts.enterMonths(Date.now());
     if (fault !== undefined) return;
     accounts.refresh();
-    accounts.giveWord();
+    accounts.giveWord(() => guard.checkpoint(store) === undefined);
   });
   repeat("saving usage", saveMs, () => {
     isSaved = false;
@@ -330,6 +339,7 @@ async function start(settings: Settings): Promise<void> {
 
   // Last, so that no failed start uses up the one time that the key is shown.
   const demoKey = createDemo(settings, store);
+  guard.checkpoint(store);
   accounts.refresh();
   isReady = true;
   const api = url(settings.host, serving.port);

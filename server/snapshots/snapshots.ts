@@ -25,11 +25,20 @@ export type Registry = Pick<
   "atomically" | "version" | "serveVersion" | "servedVersions" | "retireVersion"
 >;
 
+/** Knows whether the registry is still what was opened: otherwise what it says, and is told, is worth nothing. */
+export interface Guard {
+  /** What has happened to it. */
+  fault(): string | undefined;
+  /** Brings what was entered to where no lost write-ahead log takes it; then as `fault`. */
+  checkpoint(): string | undefined;
+}
+
 /** What a snapshot folder works with. */
 export interface Surroundings {
   log: Logger;
   metrics: Metrics;
   registry: Registry;
+  guard: Guard;
   loads: Pick<Loads, "load">;
   /** Serves these images, newest version first; done when no answer comes from others any more. */
   publish: (images: Published) => Promise<void>;
@@ -123,14 +132,10 @@ export class SnapshotFolder {
    * Enters what is published so far into the registry; from now on, each version before it is published. Before that
    * nothing is written, so that a start that fails leaves no trace of versions that it never served.
    *
-   * @throws Error when the registry can't be written; it is as before then
+   * @throws Error when the registry can't be written or isn't what was opened
    */
   beginServing(): void {
-    const { registry } = this.#with;
-    const enter = () => {
-      for (const { description } of this.images()) this.#register(description);
-    };
-    consulted(() => registry.atomically(enter));
+    this.#register(this.images());
     this.#isServing = true;
   }
 
@@ -142,7 +147,8 @@ export class SnapshotFolder {
   async #scan(): Promise<void> {
     if (this.#isClosed) return;
     const states = await this.#list();
-    if (states === undefined) return;
+    // What is served goes on; the server's log says so.
+    if (states === undefined || (this.#isServing && this.#with.guard.fault() !== undefined)) return;
     for (const names of [this.#seen, this.#troubles, this.#loaded])
       for (const name of names.keys()) if (!states.has(name)) names.delete(name);
     await this.#retire(states);
@@ -219,7 +225,7 @@ export class SnapshotFolder {
         sha256,
         `${loaded}: ${otherContent}`,
       );
-    const known = consulted(() => this.#with.registry.version(version));
+    const known = this.#consult((registry) => registry.version(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
         `${name}: content of a version that was served since ${known.first_served}`,
@@ -252,8 +258,32 @@ export class SnapshotFolder {
     }
   }
 
-  #register({ provenance, sha256, contentSha256 }: Image["description"]): void {
-    this.#with.registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
+  /**
+   * Enters versions into the registry, before anything is answered from them.
+   *
+   * @throws Error when they may still be lost
+   */
+  #register(images: Image[]): void {
+    this.#consult((registry) => {
+      registry.atomically(() => {
+        for (const { provenance, sha256, contentSha256 } of images.map(({ description }) => description))
+          registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
+      });
+      const fault = this.#with.guard.checkpoint();
+      if (fault !== undefined) throw new Error(fault);
+    });
+  }
+
+  /** Works with the registry, while it is what was opened. What is wrong with it is held against no file. */
+  #consult<Result>(work: (registry: Registry) => Result): Result {
+    const { guard, registry } = this.#with;
+    try {
+      const fault = guard.fault();
+      if (fault !== undefined) throw new Error(fault);
+      return work(registry);
+    } catch (error) {
+      throw new Error(`the registry of data versions: ${reasonOf(error)}`);
+    }
   }
 
   /** Enters a version into the registry, and then publishes it. */
@@ -261,9 +291,9 @@ export class SnapshotFolder {
     if (this.#isClosed) return;
     const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
-    this.#checkPromise(name, version, sha256);
     this.#loaded.set(name, { signature, image });
-    if (this.#isServing) consulted(() => this.#register(image.description));
+    this.#checkPromise(name, version, sha256);
+    if (this.#isServing) this.#register([image]);
     this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, signature);
@@ -299,6 +329,7 @@ export class SnapshotFolder {
     const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
     if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
       return this.#lookAgain();
+    this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, state.signature);
     this.#isRegistryDue = true;
@@ -341,18 +372,20 @@ export class SnapshotFolder {
 
   /** Tells the registry which versions are served no more: those that were retired, now or while no server ran. */
   #writeRetired(): void {
-    const { log, registry } = this.#with;
     try {
-      for (const version of registry.servedVersions()) {
-        const name = `${version}.parquet`;
-        if (!this.#served.has(name) && !this.#working.has(name)) registry.retireVersion(version, new Date());
-      }
+      this.#consult((registry) => {
+        for (const version of registry.servedVersions()) {
+          const name = `${version}.parquet`;
+          if (!this.#served.has(name) && !this.#working.has(name))
+            registry.retireVersion(version, new Date());
+        }
+      });
       this.#isRegistryDue = this.#working.size > 0;
       this.#registryTrouble = undefined;
     } catch (error) {
       const reason = reasonOf(error);
       if (this.#registryTrouble !== reason)
-        log.error({ reason }, "retired data versions can't be registered yet");
+        this.#with.log.error({ reason }, "retired data versions can't be registered yet");
       this.#registryTrouble = reason;
     }
   }
@@ -365,13 +398,4 @@ function isGone(state: FileState | Error | undefined): boolean {
 
 function versionOf(name: string): string {
   return name.replace(/\.parquet$/, "");
-}
-
-/** What is wrong with the registry is held against no file. */
-function consulted<Result>(ask: () => Result): Result {
-  try {
-    return ask();
-  } catch (error) {
-    throw new Error(`the registry of data versions: ${reasonOf(error)}`);
-  }
 }

@@ -1,29 +1,11 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import Database from "better-sqlite3";
+import { lockFile } from "../../datasets/state.ts";
 import { DataError } from "../../engine/query.ts";
 
 /** Lets one server at a time have a state folder. */
 
 /** A server that starts waits so long for commands that are looking at its lock, each of which takes microseconds. */
 const maxLookersMs = 1000;
-export const lockFile = (folder: string) => join(folder, "server.lock");
-
-/** Whether a server has a state folder; one that is just starting counts. */
-export function isServed(folder: string): boolean {
-  const file = lockFile(folder);
-  if (!existsSync(file)) return false;
-  const database = new Database(file, { readonly: true, timeout: 0 });
-  try {
-    database.pragma("schema_version");
-    return false;
-  } catch (error) {
-    if (error instanceof Database.SqliteError && error.code === "SQLITE_BUSY") return true;
-    throw error;
-  } finally {
-    database.close();
-  }
-}
 
 /**
  * Keeps a second server off a state folder. The operating system drops the lock with the process, however it ends.

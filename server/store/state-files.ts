@@ -6,16 +6,26 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { makeFolder } from "../../datasets/folder.ts";
+import {
+  checkWhole,
+  databaseFile,
+  filesOf,
+  identityOf,
+  linesOf,
+  lockFile,
+  overwritten,
+  servedFile,
+} from "../../datasets/state.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
-import { isServed, lockFile, lockFolder } from "./lock.ts";
+import { lockFolder } from "./lock.ts";
+import type { Store } from "./store.ts";
 import { lastingWalFault } from "./wal.ts";
 
 /** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted, replaced or overwritten. */
@@ -23,12 +33,6 @@ import { lastingWalFault } from "./wal.ts";
 const folderMode = 0o700;
 const fileMode = 0o600;
 const stickyBit = 0o1000;
-
-/** The database in a state folder. */
-export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-const besideDatabase = ["-wal", "-shm"];
-/** Which database the server has open that holds the lock, for commands. */
-const servedFile = (folder: string) => join(folder, "server.database");
 
 /** Makes a state folder where it is missing, for its owner only, whatever the umask. */
 export function makeStateFolder(folder: string): void {
@@ -57,8 +61,7 @@ export function makePrivateFile(file: string): void {
  * @returns what others could read or write, and what of that can't be taken from them
  */
 export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
-  const files = [databaseFile(folder), lockFile(folder), servedFile(folder)];
-  files.push(...besideDatabase.map((end) => databaseFile(folder) + end));
+  const files = [...filesOf(folder), lockFile(folder), servedFile(folder)];
   const [narrowed, open]: string[][] = [[], []];
   for (const path of [folder, ...files]) {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode;
@@ -73,117 +76,6 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
     }
   }
   return { narrowed, open };
-}
-
-/** What tells a file from another one, or a link, that is put in its place; undefined where there is none. */
-function identityOf(file: string): string | undefined {
-  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
-}
-
-/** What changes whenever a file is written to; undefined where there is none. Reading the file would drop SQLite's locks on it. */
-function writtenOf(file: string): string | undefined {
-  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
-}
-
-/** Whether transactions lie beside the database that it may not have yet. */
-export function hasLog(folder: string): boolean {
-  return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-}
-
-/** The database and what SQLite has beside it. */
-function filesOf(folder: string): string[] {
-  const file = databaseFile(folder);
-  return [file, ...besideDatabase.map((end) => file + end)];
-}
-
-/** How a backup is restored; a log that was left beside it would be replayed onto it. */
-export const restoring =
-  "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
-
-/** What `server.database` says once what the server had open isn't whole any more. */
-const overwritten = "overwritten\n";
-
-/**
- * What it says before: an identity a line, empty where there is no such file. While the database is lost another line
- * says when it was written to: a file system gives the identity of one that is gone to the next.
- */
-function linesOf(identities: Iterable<string | undefined>): string {
-  return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
-}
-
-/**
- * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes,
- * and from one that was overwritten.
- *
- * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
- */
-export function checkServed(folder: string): void {
-  // In this order: what a server left that was killed says nothing of the next one.
-  const hasServer = isServed(folder);
-  const served = checkWhole(folder);
-  if (!hasServer) checkLog(folder, served);
-  // A server that is just starting says nothing yet.
-  if (!hasServer || served === undefined || served.startsWith(linesOf(filesOf(folder).map(identityOf))))
-    return;
-  const found = identityOf(databaseFile(folder));
-  const isThere = found !== undefined && served.startsWith(`${found}\n`);
-  const what = isThere ? "other files beside it" : found === undefined ? "none" : "another file";
-  throw new DataError(
-    `state database ${databaseFile(folder)}`,
-    `${what}, while a server runs on the one that was here`,
-    `that one: put it back, or stop the server, ${restoring}, and start again`,
-  );
-}
-
-/**
- * Keeps the log of a database that was lost from the one in its place: SQLite would replay it.
- *
- * @param served what the last server had open, and left
- */
-function checkLog(folder: string, served: string | undefined): void {
-  if (served === undefined) return;
-  const file = databaseFile(folder);
-  const [database, log, , written = ""] = served.split("\n");
-  const found = identityOf(file);
-  if ((found ?? "") === database && (written === "" || written === writtenOf(file))) return;
-  if (!hasLog(folder) || identityOf(`${file}-wal`) !== log) {
-    // That log is gone, and the next one may get its identity.
-    rmSync(servedFile(folder), { force: true });
-    return;
-  }
-  throw new DataError(
-    `state database ${file}`,
-    `${found === undefined ? "none" : "another one"} beside the write-ahead log of the one that was here`,
-    `that one: put it back, or ${restoring}, and then ${servedFile(folder)}`,
-  );
-}
-
-/**
- * Nobody goes on with what is left of an overwritten database: it may look sound, and what its log has isn't its own.
- *
- * @returns what `server.database` says
- */
-function checkWhole(folder: string): string | undefined {
-  const served = readServed(folder);
-  if (served !== overwritten) return served;
-  throw new DataError(
-    `state database ${databaseFile(folder)}`,
-    "what is left of one that was overwritten while a server ran on it",
-    `a sound one: stop the server, ${restoring}, and then ${servedFile(folder)}`,
-  );
-}
-
-/** Undefined where no server says. */
-function readServed(folder: string): string | undefined {
-  try {
-    return readFileSync(servedFile(folder), "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)))
-      return undefined;
-    throw error;
-  }
 }
 
 /** A server's hold on its state folder: the lock, and an eye on the files of the database that it has open. */
@@ -231,24 +123,27 @@ export class StateGuard {
   }
 
   /**
-   * Empties the write-ahead log into the database, while all files are as they were left. Done once a second, a log that
-   * is lost takes no more with it than a crash may.
+   * Empties the write-ahead log into the database, while all files are as they were left. What was written before is
+   * then lost with no log; done once a second, a lost one takes no more counts with it than a crash may.
+   *
+   * @returns what has happened to the files, as `fault` says
    */
-  checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
-    if (this.fault() !== undefined) return;
-    if (store.loggedFrames() === 0) return;
+  checkpoint(store: Store): string | undefined {
+    const before = this.fault();
+    if (before !== undefined || store.loggedFrames() === 0) return before;
     const file = databaseFile(this.#folder);
     // SQLite copies pages without looking at their checksums.
     const fault = lastingWalFault(`${file}-wal`, () => store.loggedFrames());
     if (fault !== undefined) {
       this.#lose(`${file}-wal was overwritten: ${fault}`);
-      return;
+      return this.#overwritten;
     }
     try {
       store.checkpoint();
     } finally {
       this.#written = writtenOf(file);
     }
+    return this.fault();
   }
 
   /**

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
+import { databaseFile, hasLog, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Plan } from "../shared/plans.ts";
 import { migrations, schema, schemaVersion } from "./schema.ts";
-import { databaseFile, hasLog, makePrivateFile, makeStateFolder, restoring } from "./state-files.ts";
+import { makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 
 /** Reads and writes the state database. */

@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
+import { isServed } from "../../datasets/state.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
-import { isServed, lockFolder } from "../../server/store/lock.ts";
+import { lockFolder } from "../../server/store/lock.ts";
 import { makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
@@ -158,8 +159,8 @@ test("a folder is served from its lock on until that is given back", () => {
 test("commands that look whether a server runs keep none from starting", async (t) => {
   const folder = temporaryFolder();
   lockFolder(folder)();
-  const lock = new URL("../../server/store/lock.ts", import.meta.url);
-  const look = `import { isServed } from "${lock}"; process.send(0); for (;;) isServed(${JSON.stringify(folder)});`;
+  const state = new URL("../../datasets/state.ts", import.meta.url);
+  const look = `import { isServed } from "${state}"; process.send(0); for (;;) isServed(${JSON.stringify(folder)});`;
   const lookers = [0, 1].map(() =>
     spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", look], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -184,7 +185,9 @@ test("a server gives its word on its own changes as on others', and none before 
       change();
       assert.notDeepEqual(other.obeyed(), other.latest());
       accounts.refresh();
-      accounts.giveWord();
+      accounts.giveWord(() => false);
+      assert.notDeepEqual(other.obeyed(), other.latest(), "what may still be lost gets no word");
+      accounts.giveWord(() => true);
       assert.deepEqual(other.obeyed(), other.latest());
     }
   }

@@ -38,12 +38,33 @@ test("a publication that fails leaves no file", () => {
   };
   assert.throws(() => publishSnapshot(out, 2024, [], failing), { message: "no snapshot" });
   assert.deepEqual(readdirSync(out), []);
-  writeFileSync(path.join(out, "2024.9999.parquet"), "");
-  assert.throws(() => publishSnapshot(out, 2024, [], failing), {
-    name: "DataError",
-    message: `${out}: next revision of 2024: found 10000, expected at most 9999`,
-  });
-  assert.deepEqual(readdirSync(out), ["2024.9999.parquet"]);
+});
+
+test("what leaves a year no further number is named, be it a file or a version that was served", () => {
+  const out = path.join(folder, "full");
+  const refused = (known: string[], found: string) =>
+    assert.throws(
+      () =>
+        publishSnapshot(
+          out,
+          2024,
+          known.map((version) => ({ version, sha256: "" })),
+          () => assert.fail(),
+        ),
+      {
+        name: "DataError",
+        message: `${out}: next revision of 2024: found ${found}, expected at most 9999: a file that is no snapshot can be moved away`,
+      },
+    );
+  refused(["2024.9999", "2024.1", "2023.10000"], "10000, after 2024.9999");
+  for (const name of ["2024.9999.parquet", "2024.10000.PARQUET", "2024.123456.parquet"]) {
+    const taken = Number(name.split(".")[1]);
+    writeFileSync(path.join(out, name), "");
+    refused(["2024.1"], `${taken + 1}, after ${name}`);
+  }
+  assert.equal(readdirSync(out).length, 3);
+  const next = publishSnapshot(out, 2023, [], (revision) => encodeSnapshot(snapshotOf(revision)));
+  assert.equal(path.basename(next), "2023.1.parquet", "another year has its numbers");
 });
 
 test("a folder that can't be made is one error", () => {

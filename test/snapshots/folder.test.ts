@@ -21,7 +21,7 @@ import { defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts
 import { attachImage, encodeSnapshot, sealSnapshot, versionName } from "../../engine/index.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
-import { type Registry, SnapshotFolder } from "../../server/snapshots/snapshots.ts";
+import { type Registry, SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
 import { seededRandom, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { temporaryFolder, until } from "../support/server.ts";
@@ -57,7 +57,10 @@ class Trial {
   onPublish = (_versions: string[]) => {};
 
   constructor(
-    options: { store?: Store; registry?: Registry; loads?: Pick<Loads, "load">; isServing?: boolean } = {},
+    options: Partial<Pick<Surroundings, "registry" | "guard" | "loads">> & {
+      store?: Store;
+      isServing?: boolean;
+    } = {},
   ) {
     this.store = options.store ?? Store.open(temporaryFolder());
     const log = pino(
@@ -68,6 +71,7 @@ class Trial {
       log,
       metrics: this.metrics,
       registry: options.registry ?? this.store,
+      guard: options.guard ?? { fault: () => undefined, checkpoint: () => undefined },
       loads: options.loads ?? new Loads(),
       publish: async (images) => {
         const versions = images.map(({ image }) => versionName(attachImage(image).description.provenance));
@@ -204,6 +208,79 @@ test("a version that can't be registered isn't published; it is tried again with
   assert.deepEqual(trial.published, [["2024.1"]]);
   assert.equal(loads, 1);
   assert.equal(await trial.metric("hcqs_snapshots_refused_total"), 0);
+});
+
+test("nothing is published, refused or retired while the registry isn't what was opened, and all of it after", async () => {
+  const store = Store.open(temporaryFolder());
+  let fault: string | undefined;
+  let onLoad = () => {};
+  const real = new Loads();
+  const load = async (wanted: Wanted) => {
+    const image = await real.load(wanted);
+    onLoad();
+    return image;
+  };
+  const trial = new Trial({
+    store,
+    guard: { fault: () => fault, checkpoint: () => fault },
+    loads: { load },
+  });
+  for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  await trial.snapshots.settle();
+  const before = [...trial.published];
+
+  fault = "state.sqlite was deleted";
+  unlinkSync(trial.path("2023.1.parquet"));
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  trial.put("2024.3.parquet", Buffer.from("no snapshot"));
+  for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+  assert.deepEqual(trial.published, before);
+  assert.deepEqual(store.servedVersions().sort(), ["2023.1", "2024.1"]);
+  assert.ok(trial.lines.every(({ reason }) => reason === undefined));
+
+  fault = undefined;
+  onLoad = () => {
+    fault = "state.sqlite was replaced";
+  };
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"], "a load that was under way");
+  assert.equal(store.version("2024.2"), undefined);
+  assert.deepEqual(trial.logged(tried), [
+    ["2024.2.parquet", "the registry of data versions: state.sqlite was replaced"],
+  ]);
+  fault = undefined;
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
+  assert.equal(trial.logged(refused).length, 1);
+  assert.deepEqual(store.servedVersions().sort(), ["2024.1", "2024.2"]);
+});
+
+test("no version is answered from, at the start or later, before the registry has it for good", async () => {
+  const store = Store.open(temporaryFolder());
+  let fault: string | undefined = "state.sqlite-wal was deleted";
+  const entered: string[][] = [];
+  const checkpoint = () => {
+    entered.push(store.servedVersions().sort());
+    return fault;
+  };
+  const trial = new Trial({ store, guard: { fault: () => undefined, checkpoint }, isServing: false });
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.throws(() => trial.snapshots.beginServing(), {
+    message: "the registry of data versions: state.sqlite-wal was deleted",
+  });
+  fault = undefined;
+  trial.snapshots.beginServing();
+  assert.deepEqual(entered, [["2024.1"], ["2024.1"]]);
+  trial.onPublish = ([version]) => assert.deepEqual(entered.at(-1), ["2024.1", version]);
+  fault = "state.sqlite-wal was deleted";
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  fault = undefined;
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
 });
 
 test("versions whose files went while no server ran are retired in the registry", async () => {

@@ -22,10 +22,12 @@ import {
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { checkServed } from "../../datasets/state.ts";
 import { lockFolder } from "../../server/store/lock.ts";
-import { checkServed, narrowAccess, StateGuard } from "../../server/store/state-files.ts";
+import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import {
+  askForKey,
   call,
   createKey,
   currentOnly,
@@ -415,6 +417,8 @@ test("a log beside a damaged database isn't replayed onto a backup that is copie
 });
 
 const datasetsDir = datasetsFolder(currentOnly);
+const saysOf = (version: string, what: string) =>
+  `"version":"${version}","current":"2024.3","msg":"data version ${what}"`;
 const request = `GET ${pricesPath}?procedure=5073`;
 
 test("a server whose database is gone, replaced and back says so, and counts in memory meanwhile", async (t) => {
@@ -423,6 +427,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
   chmodSync(stateDir, 0o755);
   chmodSync(path.join(stateDir, "state.sqlite"), 0o644);
+  const datasetsDir = datasetsFolder(["2024.3", "2023.1"]);
   const server = spawnServer({ datasetsDir, stateDir });
   t.after(() => server.signal("SIGKILL"));
   const { api, ops } = await ready(server);
@@ -441,6 +446,11 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   assert.equal(await left(), 99);
   renameSync(file, `${file}.away`);
   await until("the server not to be ready", async () => !(await isReady()));
+  copyFileSync(
+    path.join(datasetsFolder(["2023.2"]), "2023.2.parquet"),
+    path.join(datasetsDir, "2023.2.parquet"),
+  );
+  rmSync(path.join(datasetsDir, "2023.1.parquet"));
   assert.match(
     server.stderr,
     /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and start again"/,
@@ -452,10 +462,13 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   await until("the log to say that", () => server.stderr.includes(" was replaced"));
   assert.match(await command(), /found another file, while a server runs/);
   assert.equal(await left(), 97);
+  assert.doesNotMatch(server.stderr.slice(server.stderr.indexOf("isn't what was opened")), /"data version /);
 
   renameSync(`${file}.away`, file);
   await until("the server to be ready", isReady);
   assert.match(server.stderr, /the state is back in its place/);
+  for (const said of [saysOf("2023.2", "published"), saysOf("2023.1", "retired")])
+    await until("what lay there to be taken up", () => server.stderr.includes(said));
   server.signal("SIGTERM");
   assert.equal((await server.finished()).code, 0);
   const store = Store.open(stateDir);
@@ -556,14 +569,14 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const)
     const server = spawnServer({ datasetsDir, stateDir });
     t.after(() => server.signal("SIGKILL"));
     const { ops } = await ready(server);
-    await createKey(stateDir, "kept", { burst: 1000, quota: 100 });
+    await askForKey(stateDir, "kept");
     const backup = path.join(temporaryFolder(), "backup");
     const reader = new Database(file);
     await reader.backup(backup);
     // A reader keeps the log from being emptied.
     const read = reader.prepare("SELECT * FROM accounts").iterate();
     read.next();
-    const gone = await createKey(stateDir, "gone", { burst: 1000, quota: 100 });
+    const gone = await askForKey(stateDir, "gone");
     rmSync(file);
     await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
     server.signal(signal);
@@ -590,10 +603,10 @@ test("a server and commands go on after kill -9, with a log and without, moved a
     const server = spawnServer({ datasetsDir, stateDir });
     t.after(() => server.signal("SIGKILL"));
     await ready(server);
-    await createKey(stateDir, `account ${count++}`, { burst: 1000, quota: 100 });
+    await askForKey(stateDir, `account ${count++}`);
     server.signal("SIGKILL");
     await assert.rejects(server.finished());
-    if (between === "a command") await createKey(stateDir, `account ${count++}`, { burst: 1000, quota: 100 });
+    if (between === "a command") await askForKey(stateDir, `account ${count++}`);
     if (between === "a copy") {
       cpSync(stateDir, `${stateDir}.copy`, { recursive: true });
       rmSync(stateDir, { recursive: true });
@@ -628,4 +641,62 @@ test("a start that finds no snapshots makes no state", async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^DATASETS_DIR \S+: found no snapshots, expected at least one/);
   assert.ok(!existsSync(stateDir));
+});
+
+/** What is in a state of which the write-ahead log is lost, in each way in which it looks like none. */
+function leftWithoutLog(stateDir: string): { accounts: string[]; keys: number; versions: string[] } {
+  const [left, ...others] = [undefined, 0, 16, 32].map((bytes) => {
+    const folder = path.join(temporaryFolder(), "state");
+    cpSync(stateDir, folder, { recursive: true });
+    rmSync(path.join(folder, "state.sqlite-shm"), { force: true });
+    const log = path.join(folder, "state.sqlite-wal");
+    if (bytes === undefined) rmSync(log, { force: true });
+    else truncateSync(log, Math.min(bytes, statSync(log).size));
+    const store = Store.open(folder);
+    const left = {
+      accounts: namesIn(store),
+      keys: store.keys().length,
+      versions: store.servedVersions().toSorted(),
+    };
+    store.close();
+    return left;
+  });
+  for (const other of others) assert.deepEqual(other, left);
+  return left;
+}
+
+test("a log that is lost right after a kill -9 takes no version that was answered from, and no key that was shown", async (t) => {
+  const kill = async (server: ReturnType<typeof spawnServer>) => {
+    server.signal("SIGKILL");
+    await assert.rejects(server.finished());
+  };
+  const home = temporaryFolder();
+  const first = spawnServer({ datasetsDir }, home);
+  t.after(() => first.signal("SIGKILL"));
+  await ready(first);
+  await kill(first);
+  const stateDir = path.join(home, "var");
+  const shown = { accounts: ["demo"], keys: 1, versions: ["2024.3"] };
+  assert.deepEqual(leftWithoutLog(stateDir), shown);
+
+  const folder = datasetsFolder(currentOnly);
+  const second = spawnServer({ datasetsDir: folder, stateDir });
+  t.after(() => second.signal("SIGKILL"));
+  await ready(second);
+  copyFileSync(path.join(datasetsFolder(["2023.2"]), "2023.2.parquet"), path.join(folder, "2023.2.parquet"));
+  second.signal("SIGHUP");
+  await until("it to be published", () => second.stderr.includes(saysOf("2023.2", "published")));
+  await kill(second);
+  assert.deepEqual(leftWithoutLog(stateDir), { ...shown, versions: ["2023.2", "2024.3"] });
+
+  const third = spawnServer({ datasetsDir: folder, stateDir });
+  t.after(() => third.signal("SIGKILL"));
+  await ready(third);
+  await askForKey(stateDir, "acme");
+  await kill(third);
+  assert.deepEqual(leftWithoutLog(stateDir), {
+    accounts: ["acme", "demo"],
+    keys: 2,
+    versions: ["2023.2", "2024.3"],
+  });
 });

@@ -26,6 +26,7 @@ const snapshots = new SnapshotFolder(folder, {
   log: pino({ level: "error" }, { write }),
   metrics: new Metrics(),
   registry: Store.open(stateDir),
+  guard: { fault: () => undefined, checkpoint: () => undefined },
   loads: new Loads(Number(ceilingBytes)),
   publish: async () => {},
 });

@@ -168,6 +168,14 @@ export function runKeys(stateDir: string, ...args: string[]): Promise<Finished> 
   return new Running("server/commands/keys.ts", args, { STATE_DIR: stateDir }).finished();
 }
 
+/** Makes a key of an enterprise account by the command, as while a server runs on the state. */
+export async function askForKey(stateDir: string, account: string): Promise<string> {
+  const words = ["--account", account, "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
+  const { code, stdout, stderr } = await runKeys(stateDir, "create", ...words);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
 /** Makes an enterprise account, or another key for one, in a state that no server runs on, and returns the key. */
 export function createKey(
   stateDir: string,
