@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { temporaryFolder } from "../support/server.ts";
+import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
+import { sizeFrom, trialRandom } from "./trial.ts";
+
+/** Single changes of the engine's and the server's code, at random, are noticed by the tests that are nearest to it. */
+
+const tried = sizeFrom("MUTANTS", 200);
+const atOnce = 2;
+const minKilled = 0.85;
+/** A small sample says little: so many may always survive. */
+const alwaysAllowed = 4;
+/** What a change's nearest tests don't notice counts as not noticed. */
+const maxTestFiles = 8;
+/** A test file that takes longer found a loop without an end. Many times what the longest takes by itself. */
+const deadlineMs = 90_000;
+
+/** Survivors that do no harm, and why. */
+const equivalent: Readonly<Record<string, string>> = {};
+
+const root = resolve(import.meta.dirname, "../..");
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
+  .toString()
+  .split("\n")
+  .filter((file) => file !== "");
+const sources = files.filter((file) => file.endsWith(".ts"));
+const imports = importsOf(root, sources);
+const reached = sources
+  .filter((file) => /^test\/(?!long|system)\w+\/.*\.test\.ts$/.test(file))
+  .map((file) => ({ file, distances: distancesFrom(file, imports) }));
+
+/** How long each test file took last. */
+const tookMs = new Map<string, number>();
+
+/** The test files that reach a file, those of its own room and then the nearest only, the quickest first. */
+function testsOf(file: string): string[] {
+  const room = dirname(file).split("/").slice(0, 2).at(-1);
+  const steps = ({ file: testFile, distances }: (typeof reached)[number]) =>
+    (distances.get(file) ?? Number.POSITIVE_INFINITY) + (testFile.startsWith(`test/${room}/`) ? 0 : 1000);
+  return reached
+    .filter(({ distances }) => distances.has(file))
+    .sort((a, b) => steps(a) - steps(b))
+    .slice(0, maxTestFiles)
+    .map((each) => each.file)
+    .sort((a, b) => (tookMs.get(a) ?? 0) - (tookMs.get(b) ?? 0));
+}
+
+/** A copy of the repository, in which one file at a time is changed. */
+class Copy {
+  readonly #folder = temporaryFolder();
+
+  constructor() {
+    for (const file of files) cpSync(join(root, file), join(this.#folder, file));
+    symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
+    mkdirSync(join(this.#folder, "tmp"));
+  }
+
+  /** The first of the test files that fails with a change. */
+  async firstFailing(mutant: Mutant, testFiles: readonly string[]): Promise<string | undefined> {
+    const path = join(this.#folder, mutant.file);
+    const original = readFileSync(path);
+    writeFileSync(path, mutant.source);
+    try {
+      for (const testFile of testFiles) if (!(await this.passes(testFile))) return testFile;
+      return undefined;
+    } finally {
+      writeFileSync(path, original);
+    }
+  }
+
+  async passes(testFile: string): Promise<boolean> {
+    const begun = performance.now();
+    const child = spawn(process.execPath, ["--import", "./server/strip-cache.js", testFile], {
+      cwd: this.#folder,
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: join(this.#folder, "tmp") },
+      stdio: "ignore",
+      // With a group of its own, so that what it starts ends with it.
+      detached: true,
+    });
+    const end = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // It ended by itself.
+      }
+    };
+    const timer = setTimeout(end, deadlineMs);
+    process.once("exit", end);
+    const [code] = await once(child, "exit");
+    clearTimeout(timer);
+    end();
+    process.off("exit", end);
+    tookMs.set(testFile, performance.now() - begun);
+    return code === 0;
+  }
+}
+
+test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, async (t) => {
+  const all = mutantsOf(
+    root,
+    sources.filter((file) => /^(engine|server)\//.test(file)),
+  );
+  const names = new Set(all.map(({ name }) => name));
+  assert.deepEqual(
+    Object.keys(equivalent).filter((name) => !names.has(name)),
+    [],
+    "a survivor is named that isn't there any more",
+  );
+  const candidates = all.filter(({ name }) => !(name in equivalent));
+  const chosen = trialRandom(t).shuffled(candidates).slice(0, tried);
+  const rest = chosen.values();
+  const killers = new Set<string>();
+  const survivors: string[] = [];
+  const lane = async (copy: Copy) => {
+    for (const mutant of rest) {
+      const testFile = await copy.firstFailing(mutant, testsOf(mutant.file));
+      if (testFile === undefined) survivors.push(`${mutant.name} (line ${mutant.line})`);
+      else if (!killers.has(testFile)) {
+        killers.add(testFile);
+        assert.ok(await copy.passes(testFile), `${testFile} fails without any change`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, () => lane(new Copy())));
+  const killed = chosen.length - survivors.length;
+  t.diagnostic(`${killed} of ${chosen.length} killed, of ${all.length} possible; survivors:`);
+  for (const survivor of survivors) t.diagnostic(survivor);
+  const allowed = Math.max(alwaysAllowed, Math.floor(chosen.length * (1 - minKilled)));
+  assert.ok(survivors.length <= allowed, `${survivors.length} survived, expected at most ${allowed}`);
+});
