@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/server.ts";
 import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
@@ -16,7 +16,7 @@ const minKilled = 0.85;
 /** A small sample says little: so many may always survive. */
 const alwaysAllowed = 4;
 /** What a change's nearest tests don't notice counts as not noticed. */
-const maxTestFiles = 8;
+const minTestFiles = 8;
 /** A test file that takes longer found a loop without an end. Many times what the longest takes by itself. */
 const deadlineMs = 90_000;
 
@@ -37,16 +37,24 @@ const reached = sources
 /** How long each test file took last. */
 const tookMs = new Map<string, number>();
 
-/** The test files that reach a file, those of its own room and then the nearest only, the quickest first. */
+/**
+ * The test files that reach a file, the quickest first: those of its own room, and where they are few the nearest
+ * others. What the engine answers is tested in the API's room as well.
+ */
 function testsOf(file: string): string[] {
-  const room = dirname(file).split("/").slice(0, 2).at(-1);
-  const steps = ({ file: testFile, distances }: (typeof reached)[number]) =>
-    (distances.get(file) ?? Number.POSITIVE_INFINITY) + (testFile.startsWith(`test/${room}/`) ? 0 : 1000);
-  return reached
-    .filter(({ distances }) => distances.has(file))
-    .sort((a, b) => steps(a) - steps(b))
-    .slice(0, maxTestFiles)
-    .map((each) => each.file)
+  const [folder, room] = file.split("/");
+  const rooms = folder === "engine" ? ["engine", "api"] : [room];
+  const near = reached.flatMap(({ file: testFile, distances }) => {
+    const distance = distances.get(file);
+    return distance === undefined
+      ? []
+      : { testFile, distance: rooms.includes(testFile.split("/")[1]) ? 0 : distance };
+  });
+  const own = near.filter(({ distance }) => distance === 0).length;
+  return near
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, Math.max(own, minTestFiles))
+    .map(({ testFile }) => testFile)
     .sort((a, b) => (tookMs.get(a) ?? 0) - (tookMs.get(b) ?? 0));
 }
 
