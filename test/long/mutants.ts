@@ -64,7 +64,8 @@ function changesOf(node: ts.Node): Change[] {
     const instead = isText(node) ? undefined : operators.get(operatorToken.kind);
     return instead === undefined ? [] : [replaced(operatorToken, instead)];
   }
-  if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node)) return numbersBeside(node.getText());
+  if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node))
+    return numbersBeside(node.getText()).map((number) => replaced(node, number));
   if (node.kind === SyntaxKind.TrueKeyword) return [replaced(node, "false")];
   if (node.kind === SyntaxKind.FalseKeyword) return [replaced(node, "true")];
   if (ts.isIfStatement(node)) return [negated(node.expression)];
@@ -79,13 +80,15 @@ function changesOf(node: ts.Node): Change[] {
   }
   if (ts.isExpressionStatement(node) && !node.getText().startsWith("super(")) return [replaced(node, ";")];
   return [];
+}
 
-  function numbersBeside(text: string): Change[] {
-    const [values, suffix] = text.endsWith("n")
-      ? [[BigInt(text.slice(0, -1)) - 1n, BigInt(text.slice(0, -1)) + 1n], "n"]
-      : [[Number(text.replaceAll("_", "")) - 1, Number(text.replaceAll("_", "")) + 1], ""];
-    return values.map((value) => replaced(node, value < 0 ? `(${value}${suffix})` : `${value}${suffix}`));
-  }
+/** The numbers one less and one more than a literal. */
+function numbersBeside(literal: string): string[] {
+  const digits = literal.replaceAll("_", "").replace(/n$/, "");
+  const numbers = [-1, 1].map((by) =>
+    literal.endsWith("n") ? `${BigInt(digits) + BigInt(by)}n` : `${Number(digits) + by}`,
+  );
+  return numbers.map((number) => (number.startsWith("-") ? `(${number})` : number));
 }
 
 /** Whether a sum puts texts together. */
