@@ -109,6 +109,17 @@ function nextOf(asked: Asked, first: string): string {
   return next;
 }
 
+test("a cursor of the greatest length is read as it was written, and a longer one isn't written", () => {
+  const cursorOf = (queryLength: number) =>
+    decodeCursor(pathOfPage(other, "search", 7, "q".repeat(queryLength)).toString().slice(pagesPath.length));
+  const others = `2025.1~${other.description.sha256.slice(0, 8)}~search~7~`.length + 4;
+  assert.equal(cursorOf(4096 - others)?.query.length, 4096 - others);
+  assert.throws(
+    () => cursorOf(4097 - others),
+    new RangeError("a cursor has 4097 bytes, expected at most 4096"),
+  );
+});
+
 describe("a page's data version", () => {
   const image = imageOf(snapshotOf(priced(9, 100)));
 

@@ -281,6 +281,8 @@ describe("what an error repeats", () => {
       for (const written of [
         key,
         `Bearer ${key}`,
+        secret,
+        secret.slice(-40),
         `${"a".repeat(30)}${key}`,
         `${key}${key}`,
         `x_${key}!`,

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
+import { codingOf } from "../../server/serving/negotiation.ts";
 import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
 
 /** The answers with data: their bodies, headers, conditions, codings and versions. */
@@ -252,6 +255,20 @@ for (const [accepted, coding] of [
     assert.deepEqual(decoded(answer), plain.body);
     if (coding !== undefined) assert.ok(answer.body.length < plain.body.length / 2);
   });
+
+test("Accept-Encoding headers that are never the same cost no memory", () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const usedAfter = (headers: number) => {
+    for (let i = 0; i < headers; i++) assert.equal(codingOf(`gzip, ${i}${"x".repeat(2000)}`), "gzip");
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = usedAfter(1);
+  // Just before they would be forgotten, 10,000 of them take 20 MB.
+  const grown = usedAfter(39_990) - before;
+  assert.ok(grown < 30 * 2 ** 20, `${grown} bytes more`);
+});
 
 function decoded(answer: Answer): Buffer {
   const coding = answer.header("Content-Encoding");

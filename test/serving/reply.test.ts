@@ -94,6 +94,17 @@ test("the last request leaves none, and the first refused one says when the next
   assert.equal(replies[3].retryAfter, String(february - seconds("2026-01-15T12:00:00Z")));
 });
 
+test("a client that waits for the whole seconds of Retry-After isn't too early", () => {
+  for (const sinceSecond of [0, 1, 500, 999]) {
+    const thread = new Thread();
+    const key = account(100, 1);
+    thread.pass(sinceSecond);
+    thread.ask(key);
+    const { retryAfter } = thread.ask(key);
+    assert.equal(retryAfter, String(february - seconds("2026-01-15T12:00:00Z")), `${sinceSecond} ms later`);
+  }
+});
+
 test("every status that is ours says what is left of the month", () => {
   const thread = new Thread();
   const key = account(100, 10);

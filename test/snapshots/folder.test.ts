@@ -295,6 +295,34 @@ test("versions whose files went while no server ran are retired in the registry"
   assert.equal(store.version("2023.1")?.first_served, new Date(0).toISOString());
 });
 
+test("the registry is asked for what is served when that changed, not with every look", async () => {
+  const store = Store.open(temporaryFolder());
+  let asked = 0;
+  const registry: Registry = {
+    atomically: (work) => store.atomically(work),
+    version: (version) => store.version(version),
+    retireVersion: (version, now) => store.retireVersion(version, now),
+    serveVersion: (...args) => store.serveVersion(...args),
+    servedVersions() {
+      asked++;
+      return store.servedVersions();
+    },
+  };
+  const trial = new Trial({ store, registry });
+  for (const version of ["2024.1", "2024.2"]) {
+    trial.put(`${version}.parquet`, fileOf(version));
+    await trial.snapshots.settle();
+    await trial.snapshots.scan();
+    asked = 0;
+    for (let i = 0; i < 3; i++) await trial.snapshots.scan();
+    assert.equal(asked, 0);
+  }
+  unlinkSync(trial.path("2024.1.parquet"));
+  for (let i = 0; i < 3; i++) await trial.snapshots.scan();
+  assert.equal(asked, 1);
+  assert.deepEqual(store.servedVersions(), ["2024.2"]);
+});
+
 test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async () => {
   const trial = new Trial();
   execFileSync("mkfifo", [trial.path("2020.1.parquet")]);
@@ -369,6 +397,21 @@ test("a snapshot whose name isn't a version is refused with the form of one", as
       (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
     ),
   );
+});
+
+test("a folder that can't be listed is reported once each time, and what was served stays", async () => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  const elsewhere = `${trial.folder}-elsewhere`;
+  for (const times of [1, 2]) {
+    renameSync(trial.folder, elsewhere);
+    for (let i = 0; i < 3; i++) await trial.snapshots.scan();
+    assert.equal(trial.logged("snapshots can't be listed").length, times);
+    renameSync(elsewhere, trial.folder);
+    await trial.snapshots.scan();
+    assert.deepEqual(trial.served, ["2024.1"]);
+  }
 });
 
 test("a file that can't be looked at isn't gone", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
@@ -56,6 +57,14 @@ test("loads wait until there is memory for them", async () => {
   const loads = new Loads(90 * mebibyte);
   const { most, all } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
   assert.deepEqual([most, all], [1, 1]);
+});
+
+test("loads that aren't small leave a quarter of the memory to those that are", async () => {
+  const wanted = await Promise.all(Array.from({ length: 6 }, () => wantedOf(small)));
+  // Of 57 MiB for each, three would fit; a small one takes a quarter of all at most.
+  const loads = new Loads(200 * mebibyte);
+  const { most } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
+  assert.equal(most, Math.min(2, availableParallelism()));
 });
 
 test("damaged snapshots of a few rows take no thread each", async () => {

@@ -59,6 +59,28 @@ for (const umask of ["000", "022", "0777"])
     assert.deepEqual(modesIn(folder), { "state.sqlite": "600" });
   });
 
+test("a store's connection keeps a log that is on the disk when a call returns, and doesn't empty it by itself", (t) => {
+  const connections = new Set<Database.Database>();
+  const { pragma } = Database.prototype;
+  t.mock.method(
+    Database.prototype,
+    "pragma",
+    function (this: Database.Database, ...args: Parameters<typeof pragma>) {
+      connections.add(this);
+      return pragma.apply(this, args);
+    },
+  );
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  const [used] = [...connections].filter(({ open, readonly }) => open && !readonly);
+  const settingOf = (name: string) => used.pragma(name, { simple: true });
+  const names = ["journal_mode", "synchronous", "foreign_keys", "wal_autocheckpoint"];
+  assert.deepEqual(names.map(settingOf), ["wal", 2, 1, 0]);
+  store.close();
+  // What says in a file that it has a log: the versions for writing and reading.
+  assert.deepEqual([...readFileSync(path.join(folder, "state.sqlite")).subarray(18, 20)], [2, 2]);
+});
+
 test("a store, a lock and a guard make files that only their owner can read", () => {
   const before = process.umask(0);
   try {

@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import * as ts from "typescript/unstable/ast";
+import { API } from "typescript/unstable/sync";
+
+/** Single changes of source code, made over the compiler's syntax tree, and the tests that can reach them. */
+
+/** A file with one change. */
+export interface Mutant {
+  file: string;
+  line: number;
+  /** The file and the line with ⟦what stood there → what stands there instead⟧: the same as long as that code is. */
+  name: string;
+  source: string;
+}
+
+const { SyntaxKind } = ts;
+
+/** What stands for each operator. */
+const operators: ReadonlyMap<ts.SyntaxKind, string> = new Map([
+  [SyntaxKind.LessThanToken, "<="],
+  [SyntaxKind.LessThanEqualsToken, "<"],
+  [SyntaxKind.GreaterThanToken, ">="],
+  [SyntaxKind.GreaterThanEqualsToken, ">"],
+  [SyntaxKind.EqualsEqualsEqualsToken, "!=="],
+  [SyntaxKind.ExclamationEqualsEqualsToken, "==="],
+  [SyntaxKind.AmpersandAmpersandToken, "||"],
+  [SyntaxKind.BarBarToken, "&&"],
+  [SyntaxKind.PlusToken, "-"],
+  [SyntaxKind.MinusToken, "+"],
+  [SyntaxKind.AsteriskToken, "/"],
+  [SyntaxKind.SlashToken, "*"],
+  [SyntaxKind.PercentToken, "*"],
+  [SyntaxKind.AmpersandToken, "|"],
+  [SyntaxKind.BarToken, "&"],
+  [SyntaxKind.LessThanLessThanToken, ">>"],
+  [SyntaxKind.GreaterThanGreaterThanToken, "<<"],
+  [SyntaxKind.GreaterThanGreaterThanGreaterThanToken, "<<"],
+  [SyntaxKind.PlusEqualsToken, "-="],
+  [SyntaxKind.MinusEqualsToken, "+="],
+  [SyntaxKind.BarEqualsToken, "&="],
+]);
+
+/** Text from `start` to `end` that becomes `instead`. */
+interface Change {
+  start: number;
+  end: number;
+  instead: string;
+}
+
+const replaced = (node: ts.Node, instead: string): Change => ({
+  start: node.getStart(),
+  end: node.end,
+  instead,
+});
+const removed = (start: number, end: number): Change => ({ start, end, instead: "" });
+const negated = (condition: ts.Node) => replaced(condition, `!(${condition.getText()})`);
+
+/** The changes that concern a node itself. */
+function changesOf(node: ts.Node): Change[] {
+  if (ts.isBinaryExpression(node)) {
+    const { left, operatorToken, right } = node;
+    if (operatorToken.kind === SyntaxKind.QuestionQuestionToken) return [removed(left.end, right.end)];
+    const instead = isText(node) ? undefined : operators.get(operatorToken.kind);
+    return instead === undefined ? [] : [replaced(operatorToken, instead)];
+  }
+  if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node))
+    return numbersBeside(node.getText()).map((number) => replaced(node, number));
+  if (node.kind === SyntaxKind.TrueKeyword) return [replaced(node, "false")];
+  if (node.kind === SyntaxKind.FalseKeyword) return [replaced(node, "true")];
+  if (ts.isIfStatement(node)) return [negated(node.expression)];
+  if (ts.isConditionalExpression(node)) return [negated(node.condition)];
+  if (ts.isArrayLiteralExpression(node)) {
+    const { elements } = node;
+    return elements.map((element, i) =>
+      i > 0
+        ? removed(elements[i - 1].end, element.end)
+        : removed(element.getStart(), elements[1]?.getStart() ?? element.end),
+    );
+  }
+  if (ts.isExpressionStatement(node) && !node.getText().startsWith("super(")) return [replaced(node, ";")];
+  return [];
+}
+
+/** The numbers one less and one more than a literal. */
+function numbersBeside(literal: string): string[] {
+  const digits = literal.replaceAll("_", "").replace(/n$/, "");
+  const numbers = [-1, 1].map((by) =>
+    literal.endsWith("n") ? `${BigInt(digits) + BigInt(by)}n` : `${Number(digits) + by}`,
+  );
+  return numbers.map((number) => (number.startsWith("-") ? `(${number})` : number));
+}
+
+/** Whether a sum puts texts together. */
+function isText(node: ts.Node): boolean {
+  if (ts.isBinaryExpression(node)) return isText(node.left) || isText(node.right);
+  return ts.isStringLiteral(node) || ts.isTemplateExpression(node);
+}
+
+/** Every mutant of the files, which are named by their paths from `root`. */
+export function mutantsOf(root: string, files: readonly string[]): Mutant[] {
+  const api = new API({ cwd: root });
+  try {
+    const [project] = api.updateSnapshot({ openProject: join(root, "tsconfig.json") }).getProjects();
+    return files.flatMap((file) => {
+      const tree = project.program.getSourceFile(join(root, file));
+      if (tree === undefined) throw new Error(`${file} is no part of ${project.configFileName}`);
+      const mutants: Mutant[] = [];
+      const visit = (node: ts.Node): void => {
+        // Types are gone before the code runs.
+        if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+        for (const change of changesOf(node)) mutants.push(mutantOf(file, tree.text, change));
+        node.forEachChild(visit);
+      };
+      visit(tree);
+      return mutants;
+    });
+  } finally {
+    api.close();
+  }
+}
+
+function mutantOf(file: string, text: string, { start, end, instead }: Change): Mutant {
+  const lineStart = text.lastIndexOf("\n", start - 1) + 1;
+  const lineEnd = text.indexOf("\n", end);
+  const marked = `${text.slice(lineStart, start)}⟦${text.slice(start, end)} → ${instead}⟧${text.slice(end, lineEnd)}`;
+  return {
+    file,
+    line: text.slice(0, start).split("\n").length,
+    name: `${file}: ${marked.replace(/\s+/g, " ").trim()}`,
+    source: text.slice(0, start) + instead + text.slice(end),
+  };
+}
+
+/** What each file runs of the others: it imports them, starts them as a thread or process, or names their folder. */
+export function importsOf(root: string, files: readonly string[]): Map<string, string[]> {
+  return new Map(
+    files.map((file) => {
+      const source = readFileSync(join(root, file), "utf8").replace(/^import type [^;]*;/gm, "");
+      const paths = [...source.matchAll(/["'`]([.\w/-]+)["'`]/g)].map(([, path]) =>
+        path.startsWith(".") ? resolve("/", dirname(file), path).slice(1) : path.replace(/\/$/, ""),
+      );
+      const run = files.filter((other) =>
+        paths.some((path) => path === other || (path.includes("/") && other.startsWith(`${path}/`))),
+      );
+      return [file, run];
+    }),
+  );
+}
+
+/** How many steps of `imports` lead from a file to each that it reaches. */
+export function distancesFrom(file: string, imports: ReadonlyMap<string, string[]>): Map<string, number> {
+  const distances = new Map([[file, 0]]);
+  for (const [from, distance] of distances)
+    for (const to of imports.get(from) ?? []) if (!distances.has(to)) distances.set(to, distance + 1);
+  return distances;
+}
