@@ -95,7 +95,7 @@ export function checkServed(folder: string): void {
  *
  * @param served what the last server had open, and left
  */
-function checkLog(folder: string, served: string | undefined): void {
+export function checkLog(folder: string, served: string | undefined): void {
   if (served === undefined) return;
   const file = databaseFile(folder);
   const [database, log, , written = ""] = served.split("\n");

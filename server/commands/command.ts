@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import * as v from "valibot";
 import { parsedArguments } from "../../datasets/arguments.ts";
-import { checkServed, isServed } from "../../datasets/state.ts";
+import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";

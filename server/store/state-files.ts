@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   fchmodSync,
-  lstatSync,
   mkdirSync,
   openSync,
   rmdirSync,
@@ -14,18 +13,20 @@ import {
 import { dirname } from "node:path";
 import { makeFolder } from "../../datasets/folder.ts";
 import {
+  checkLog,
   checkWhole,
   databaseFile,
   filesOf,
+  hasLog,
   identityOf,
   linesOf,
   lockFile,
   overwritten,
   servedFile,
+  writtenOf,
 } from "../../datasets/state.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import { lockFolder } from "./lock.ts";
-import type { Store } from "./store.ts";
 import { lastingWalFault } from "./wal.ts";
 
 /** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted, replaced or overwritten. */
@@ -128,7 +129,7 @@ export class StateGuard {
    *
    * @returns what has happened to the files, as `fault` says
    */
-  checkpoint(store: Store): string | undefined {
+  checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
     const before = this.fault();
     if (before !== undefined || store.loggedFrames() === 0) return before;
     const file = databaseFile(this.#folder);

@@ -74,7 +74,7 @@ test("no number is given out while a server runs whose database isn't the one th
   const refused = (found: string) =>
     assert.throws(read, {
       name: "DataError",
-      message: `state database ${file}: found ${found}, while a server runs on the one that was here, expected that one: put it back, or stop the server`,
+      message: `state database ${file}: found ${found}, while a server runs on the one that was here, expected that one: put it back, or stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and start again`,
     });
   assert.deepEqual(read(), known("2023.1"));
   renameSync(file, `${file}.away`);
