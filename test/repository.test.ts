@@ -63,6 +63,7 @@ test("the engine knows no clock, environment, console or randomness", () => {
 const withTimers = {
   "test/long/flood.test.ts": "resets come at drawn moments",
   "test/long/kill.test.ts": "kills come at drawn moments",
+  "test/long/mutation.test.ts": "a mutant that hangs is ended",
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/notices/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
