@@ -36,7 +36,7 @@ export interface BuildLimits {
 /** On the heap: of a facility or procedure, a character of its texts, a word in them, and a word not seen before. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
-const bytesPerWord = 48;
+const bytesPerWord = 64;
 const bytesPerDistinctWord = 640;
 
 /**

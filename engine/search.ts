@@ -23,9 +23,12 @@ import {
 import { absentProcedures, fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
 /*
- * A search looks up the words of the index that match each of its words, takes the documents of the word that the
- * fewest match, and weighs these by what they have of the others. So it costs what these documents do, and beside that
- * a comparison with the words of about the same length, of which a directory has few.
+ * A search looks up the words of the index that match each of its words, intersects their documents as bits, and weighs
+ * those that are left, one word after the other. So it costs what its matches do, and beside that a comparison with the
+ * words of about the same length, of which a directory has few thousand: too few for tables of n-grams or deletions.
+ *
+ * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, Lucene and
+ * Tantivy are other runtimes; and words written apart or together would come on top of any of them.
  */
 
 /** How a word of the query matches one of the index, from worst to best; 0 is not at all. */
@@ -222,7 +225,7 @@ function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
     matchExactly(index, word, exact, [term]);
     return term;
   });
-  // Words that may be one of the index.
+  // Words typed apart that may be one of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
       if (isFiller(words[end - 1], end - 1) || isFiller(words[start], start)) break;
@@ -245,9 +248,8 @@ function isStateCode(word: string): boolean {
 function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  const typed = Buffer.from(word);
-  matchTypos(index, typed, [...word].length, term);
-  matchPrefix(index, typed, [term]);
+  matchTypos(index, term);
+  matchPrefix(index, Buffer.from(word), [term]);
   matchExactly(index, cityOf(word), exact, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
@@ -278,11 +280,12 @@ function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
-function matchTypos(index: TextIndex, typed: Uint8Array, letters: number, { matches }: Term): void {
+function matchTypos(index: TextIndex, { word, matches }: Term): void {
+  const letters = [...word].length;
   const allowed = allowedTypos(letters);
   if (allowed === 0) return;
-  forEachClose(index, typed, letters, allowed, (word, typos) => {
-    if (typos > 0) matches.push((word << levelBits) | (typos === 1 ? oneTypo : twoTypos));
+  forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
+    if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }
 
