@@ -12,7 +12,19 @@ import { blank, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths } from "./statistics.ts";
-import { type Document, indexText, indexWords, nameField, placeField } from "./text.ts";
+import {
+  cityField,
+  cityPartField,
+  type Document,
+  indexText,
+  indexWords,
+  nameField,
+  placeWordsOf,
+  plainField,
+  stateField,
+  statePartField,
+} from "./text.ts";
+import { plainWordsOf } from "./vocabulary.ts";
 
 /** What building an image may take, in bytes. */
 export interface BuildLimits {
@@ -24,7 +36,7 @@ export interface BuildLimits {
 /** On the heap: of a facility or procedure, a character of its texts, a word in them, and a word not seen before. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
-const bytesPerWord = 48;
+const bytesPerWord = 64;
 const bytesPerDistinctWord = 640;
 
 /**
@@ -94,27 +106,33 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
 
 /** What search finds facilities by: the words of their names and cities, and their states' codes and names. */
 function facilityDocuments({ facilities }: Snapshot) {
-  const documents = facilities.name.map((name, i): Document => {
-    const state = facilities.state[i];
-    const place = [...indexWords(facilities.city[i]), state.toLowerCase(), ...indexWords(stateNames[state])];
-    return [
-      { words: indexWords(name), field: nameField },
-      { words: place, field: placeField },
-    ];
-  });
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return rowUpTo("score", { type: "facility", ccn, facility, city, state });
   });
-  return { ...indexText(documents), ...ranksOf(facilities.name), rows: encodeText(rows) };
+  return documentsOf(facilities.name, rows, (i) => [
+    { words: indexWords(facilities.name[i]), field: nameField },
+    ...placeWordsOf(facilities.city[i], cityField, cityPartField),
+    { words: [facilities.state[i].toLowerCase()], field: stateField },
+    ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),
+  ]);
 }
 
+/** What search finds procedures by: the words of their names, and what patients call them. */
 function procedureDocuments({ procedures }: Snapshot) {
-  const documents = procedures.name.map((name): Document => [{ words: indexWords(name), field: nameField }]);
   const rows = procedures.code.map((code, i) =>
     rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return { ...indexText(documents), ...ranksOf(procedures.name), rows: encodeText(rows) };
+  return documentsOf(procedures.name, rows, (i) => [
+    { words: indexWords(procedures.name[i]), field: nameField },
+    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: plainField },
+  ]);
+}
+
+/** The index has the documents by name, so that equally good ones are found in order. */
+function documentsOf(names: string[], rows: string[], documentOf: (i: number) => Document) {
+  const { rank, byRank } = ranksOf(names);
+  return { ...indexText(Array.from(byRank, documentOf)), rank, byRank, rows: encodeText(rows) };
 }
 
 /** The documents by name, equal names in the order given, and the place of each among them. */

@@ -16,7 +16,7 @@ import { type Counts, type Provenance, stateCodes } from "./schema.ts";
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 5;
+export const imageFormatVersion = 6;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -37,15 +37,22 @@ const float64: ElementType<Float64Array> = Float64Array;
 /** A `TextColumn`. */
 const texts = { offsets: int32, bytes };
 
-/** A `TextIndex`; each document's place by name and then code, and back; and its row as JSON, up to its score. */
+/**
+ * A `TextIndex` of the documents by name and then code; the place of each facility or procedure among them, and back;
+ * and its row as JSON, up to its score.
+ */
 const documents = {
   wordOffsets: int32,
   wordBytes: bytes,
-  wordLetters: int32,
+  byLength: uint32,
+  lengthStart: uint32,
+  letters: int32,
   tokenStart: uint32,
   tokens: uint32,
   postingStart: uint32,
   postings: uint32,
+  postingFields: bytes,
+  nameHalves: uint32,
   rank: uint32,
   byRank: uint32,
   rows: texts,

@@ -24,5 +24,12 @@ export {
 export { encodePrices, groupSize } from "./prices.ts";
 export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
-export { type DocumentKind, documentKinds, encodeMatches, search } from "./search.ts";
+export {
+  absentProcedure,
+  type DocumentKind,
+  documentKinds,
+  encodeMatches,
+  explainNoMatch,
+  search,
+} from "./search.ts";
 export { versionName } from "./snapshot.ts";

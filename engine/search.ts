@@ -1,19 +1,89 @@
 import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 import { findFacility } from "./facilities.ts";
-import { type Image, textOf } from "./image.ts";
-import { fieldBits, lettersOf, nameField, queryWords, type TextIndex } from "./text.ts";
+import { type Image, textAt, textOf } from "./image.ts";
+import { stateNames } from "./schema.ts";
+import {
+  cityField,
+  cityOf,
+  cityPartField,
+  fieldBits,
+  fieldMask,
+  fillerField,
+  lettersOf,
+  meaningOf,
+  nameField,
+  otherMeanings,
+  plainField,
+  repeatField,
+  splitWords,
+  stateField,
+  statePartField,
+  type TextIndex,
+} from "./text.ts";
+import { absentProcedures, fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
 /*
- * A search compares its words with every distinct word of the index, and then reads the documents that match the one
- * of its words that the fewest match.
+ * A search looks up the words of the index that match each of its words, intersects their documents as bits, and weighs
+ * those that are left, one word after the other. So it costs what its matches do, and beside that a comparison with the
+ * words of about the same length, of which a directory has few thousand: too few for tables of n-grams or deletions.
+ *
+ * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, Lucene and
+ * Tantivy are other runtimes; and words written apart or together would come on top of any of them.
  */
 
 /** How a word of the query matches one of the index, from worst to best; 0 is not at all. */
 const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
+const levelBits = 3;
 
 /** Letters from which a word may have one typo, and two. */
 const oneTypoLetters = 5;
 const twoTyposLetters = 9;
+
+/** Into how many words of the index one word of the query is cut, or from how many it is joined, at most. */
+const mostParts = 3;
+/** Letters of words written together from which the start of another is enough. */
+const joinedPrefixLetters = 6;
+
+/** What a match is worth more in several fields than in the best of them. */
+const severalFields = 0.02;
+/** What a match is worth by where it is. A word after "in" is a place. */
+const fieldWorth = worths({
+  [nameField]: 1,
+  [fillerField]: 1,
+  [repeatField]: 1,
+  [cityField]: 0.92,
+  [stateField]: 0.88,
+  [cityPartField]: 0.84,
+  [statePartField]: 0.8,
+  [plainField]: 0.92,
+});
+const placeWorth = worths({
+  [nameField]: 0.7,
+  [fillerField]: 0.7,
+  [repeatField]: 0.7,
+  [cityField]: 1,
+  [stateField]: 0.96,
+  [cityPartField]: 0.84,
+  [statePartField]: 0.8,
+});
+/** The weight of a word that no match needs, where one that is needed has 1. */
+const optionalWeight = 0.25;
+/** Documents that are all looked at, whether they match the other words or not. */
+const fewDocuments = 64;
+/** How a word of the index is asked for: by a word of the query that is needed, or another. */
+const [askedAsOptional, askedAsNeeded] = [1, 2];
+/** The fields of which a name consists. */
+const nameFields = (1 << nameField) | (1 << fillerField);
+/** Postings to a candidate from which each candidate is looked up in them. */
+const manyPostings = 8;
+
+/** The worth of every set of fields, a bit for each. */
+function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
+  return Float64Array.from({ length: 1 << (fieldMask + 1) }, (_, fields) => {
+    const matched = Object.entries(worthOf).filter(([field]) => (fields & (1 << Number(field))) !== 0);
+    return Math.max(0, ...matched.map(([, worth]) => worth)) + (matched.length > 1 ? severalFields : 0);
+  });
+}
 
 /** The best score, in points; and the points of a document whose code is asked for, which comes first. */
 const maxPoints = 1000;
@@ -34,15 +104,25 @@ export interface Matches {
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
-/** The document whose code (CCN or APC) a word is; −1 for none. */
-function withCode(image: Image, kind: DocumentKind, word: string): number {
-  return kind === "facility" ? findFacility(image, word) : (image.procedureOf.get(word) ?? -1);
+/** A word of the query, and what of the index matches it. */
+interface Term {
+  word: string;
+  /** Whether every match has to have it. */
+  isNeeded: boolean;
+  /** Whether it stands after "in" or "near". */
+  isPlace: boolean;
+  /** Words of the index: word << levelBits | level. */
+  matches: number[];
+  /** The documents that have it as several words, one after the other; of each, the field. */
+  phrases: Map<number, number>;
+  /** The document whose code (CCN or APC) it is; −1 for none. */
+  code: number;
 }
 
 /**
- * Finds the documents of which every word of a text matches one: exactly, as a prefix, or with few typos. A document
- * is as good as its worst match; then how well the words match, then how much of its name they are, decide. The
- * facility or procedure whose code is a word comes first.
+ * Finds the documents of which every word of a text that says something matches one: exactly, as a prefix, or with few
+ * typos, written apart or together. A document is as good as its worst match; then how well the words match and where,
+ * then how much of its name they are, decide. The facility or procedure whose code is a word comes first.
  *
  * @param offset how many of the best to leave out
  * @param limit how many to give at most
@@ -54,163 +134,451 @@ export function search(
   offset: number,
   limit: number,
 ): Matches {
+  return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+}
+
+/** Why a search finds nothing. */
+export interface NoMatch {
+  /** The word at fault; undefined where a text has no words at all. */
+  word: string | undefined;
+  /** Whether nothing at all matches it, or only nothing that matches the other words. */
+  isUnknown: boolean;
+  /** Up to three words like it, or what the other words find. */
+  near: string[];
+}
+
+const mostNear = 3;
+/** Words of a query of which one after the other is left out to see what the others find. */
+const mostLeftOut = 8;
+
+/** Says why a search finds nothing. */
+export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
   const index = image.documents[kind];
-  const { rank, byRank } = index;
-  const typed = queryWords(text);
-  if (typed.length === 0) return { total: 0, documents: new Uint32Array(0), scores: [] };
-  const words = typed.map(({ word, meaning }, i) => ({
-    matches: matchWords(index, word, meaning, i),
-    code: withCode(image, kind, word),
-  }));
-  const candidates = candidatesOf(index, words, rank.length);
-  const found = new Float64Array(candidates.length);
-  let total = 0;
-  for (const document of candidates) {
-    const points = pointsOf(index, words, document);
-    // More points first, then the lower rank: one number that holds both orders them, and is sorted without a comparator.
-    if (points > 0) found[total++] = (codedPoints - points) * rank.length + rank[document];
+  const terms = termsOf(image, kind, text);
+  const namesOf = (found: Matches) =>
+    Array.from(found.documents, (document) => nameOf(image, kind, document));
+  const without = (left: Term) =>
+    find(
+      index,
+      terms.filter((term) => term !== left),
+      0,
+      mostNear,
+    );
+  const unknown = terms.find((term) => term.isNeeded && documentsWith(index, term) === 0);
+  if (unknown !== undefined) {
+    const close = closeWords(index, unknown.word);
+    const near = close.length > 0 ? close : namesOf(without(unknown));
+    return { word: unknown.word, isUnknown: true, near };
   }
-  const sorted = found
-    .subarray(0, total)
-    .sort()
-    .subarray(offset, offset + limit);
-  const documents = new Uint32Array(sorted.length);
-  const scores: number[] = [];
-  for (let i = 0; i < sorted.length; i++) {
-    documents[i] = byRank[sorted[i] % rank.length];
-    const points = codedPoints - Math.floor(sorted[i] / rank.length);
-    scores.push(Math.min(maxPoints, points) / maxPoints);
+  let word: string | undefined;
+  let nearest: Matches | undefined;
+  for (const term of terms.filter(({ isNeeded }) => isNeeded).slice(0, mostLeftOut)) {
+    const found = without(term);
+    word ??= term.word;
+    if (found.total === 0 || found.scores[0] <= (nearest?.scores[0] ?? 0)) continue;
+    word = term.word;
+    nearest = found;
   }
-  return { total, documents, scores };
+  return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
 }
 
-/** A word of the query: how each word of the index matches it, and the document whose code it is. */
-interface Word {
-  matches: Uint8Array;
-  code: number;
+/** The first word of a text that names what no procedure group of this data can be. */
+export function absentProcedure(text: string): string | undefined {
+  return splitWords(text).find((word) => absentProcedures.has(word));
 }
 
-/** What one search works on and the next one again: its garbage would cost more than the search. */
-let listedBefore: Uint8Array | undefined;
-/** One for each word of a query. */
-const matchesBefore: Uint8Array[] = [];
-
-/** Zeros: at least that many, in `used` where it has them. */
-function zeros(length: number, used: Uint8Array | undefined): Uint8Array {
-  return used === undefined || used.length < length ? new Uint8Array(length) : used.fill(0, 0, length);
+function nameOf(image: Image, kind: DocumentKind, document: number): string {
+  if (kind === "procedure") return `${textAt(image.code, document)} ${textAt(image.procedureName, document)}`;
+  const [name, city, state] = [image.facilityName, image.city, image.state].map((texts) =>
+    textAt(texts, document),
+  );
+  return `${name} (${city} ${state})`;
 }
 
-/** The documents that match one of the words, the one that the fewest match: all others don't match every word. */
-function candidatesOf(
-  { postingStart, postings }: TextIndex,
-  words: readonly Word[],
-  documents: number,
-): Uint32Array {
-  let [rarest] = words;
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const word of words) {
-    let count = word.code < 0 ? 0 : 1;
-    for (let i = 0; i + 1 < postingStart.length; i++)
-      if (word.matches[i] !== none) count += postingStart[i + 1] - postingStart[i];
-    if (count < fewest) [rarest, fewest] = [word, count];
-  }
-  const candidates = new Uint32Array(fewest);
-  const isListed = zeros(documents, listedBefore);
-  listedBefore = isListed;
-  let listed = 0;
-  const list = (document: number) => {
-    if (isListed[document] === 1) return;
-    isListed[document] = 1;
-    candidates[listed++] = document;
-  };
-  if (rarest.code >= 0) list(rarest.code);
-  for (let i = 0; i + 1 < postingStart.length; i++)
-    if (rarest.matches[i] !== none)
-      for (let at = postingStart[i]; at < postingStart[i + 1]; at++) list(postings[at]);
-  return candidates.subarray(0, listed);
-}
-
-/** How good a document is; 0 where one of the words matches none of it. */
-function pointsOf({ tokenStart, tokens }: TextIndex, words: readonly Word[], document: number): number {
-  let worst = exact;
-  let sum = 0;
-  let isCoded = false;
-  for (const { matches, code } of words) {
-    let best = none;
-    if (code === document) {
-      best = exact;
-      isCoded = true;
-    } else
-      for (let at = tokenStart[document]; at < tokenStart[document + 1] && best < exact; at++) {
-        const match = matches[tokens[at] >>> fieldBits];
-        if (match > best) best = match;
-      }
-    if (best === none) return 0;
-    if (best < worst) worst = best;
-    sum += best;
-  }
-  if (isCoded) return codedPoints;
-  const quality = sum / (words.length * exact);
-  const coverage = nameCoverage(tokenStart, tokens, words, document);
-  return Math.round(maxPoints * ((worst - 1 + (2 * quality + coverage) / almostThree) / exact));
-}
-
-/** The share of a document's name that the query's words match. */
-function nameCoverage(
-  tokenStart: Uint32Array,
-  tokens: Uint32Array,
-  words: readonly Word[],
-  document: number,
-): number {
-  let inName = 0;
-  let matched = 0;
-  for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
-    const token = tokens[at];
-    if ((token & ((1 << fieldBits) - 1)) !== nameField) continue;
-    inName++;
-    for (const { matches } of words)
-      if (matches[token >>> fieldBits] !== none) {
-        matched++;
-        break;
-      }
-  }
-  return inName === 0 ? 0 : matched / inName;
-}
-
-/** How each word of the index matches a word of the query. */
-function matchWords(index: TextIndex, word: string, meaning: string, which: number): Uint8Array {
-  const { wordOffsets, wordLetters } = index;
-  const count = wordLetters.length;
-  const matches = zeros(count, matchesBefore[which]);
-  matchesBefore[which] = matches;
-  const typed = Buffer.from(word);
-
+/** The words of an index with one typo more than a match may have, the closest first. */
+function closeWords(index: TextIndex, word: string): string[] {
   const letters = [...word].length;
-  const allowed = letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
-  if (allowed > 0) {
-    const typedLetters = lettersOf(typed);
-    const typedPoints = codePoints(typed);
-    // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
-    const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
-    for (let i = 0; i < count; i++) {
-      const length = wordOffsets[i + 1] - wordOffsets[i];
-      if (Math.abs(length - typed.length) > allowedBytes) continue;
-      if (hasMoreBits(wordLetters[i] & ~typedLetters, allowedBytes)) continue;
-      if (hasMoreBits(typedLetters & ~wordLetters[i], allowedBytes)) continue;
-      const typos = typosBetween(typedPoints, codePoints(wordAt(index, i)), allowed);
-      if (typos <= allowed) matches[i] = typos === 2 ? twoTypos : oneTypo;
+  const close: { word: number; typos: number }[] = [];
+  forEachClose(index, Buffer.from(word), letters, allowedTypos(letters) + 1, (word, typos) => {
+    if (typos < letters - 1) close.push({ word, typos });
+  });
+  return close
+    .sort((a, b) => a.typos - b.typos || a.word - b.word)
+    .slice(0, mostNear)
+    .map(({ word }) => textOf(wordAt(index, word)));
+}
+
+/** The words of a query in order, each once, and what matches them. */
+function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
+  const index = image.documents[kind];
+  const words = [...new Set(splitWords(text))];
+  const isFiller = (word: string, i: number) => fillerWords.has(word) && !(isStateCode(word) && isLast(i));
+  const isLast = (i: number) => i > 0 && i + 1 === words.length;
+  const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
+  const isAnyNeeded = saySomething.includes(true);
+  const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
+  const terms = words.map((word, i): Term => {
+    const isNeeded = saySomething[i] || !isAnyNeeded;
+    const isPlace = places >= 0 && i > places;
+    const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
+    if (isNeeded) matchNeeded(image, kind, term);
+    matchExactly(index, word, exact, [term]);
+    return term;
+  });
+  // Words typed apart that may be one of the index.
+  for (let start = 0; start < words.length; start++)
+    for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
+      if (isFiller(words[end - 1], end - 1) || isFiller(words[start], start)) break;
+      const span = terms.slice(start, end);
+      const asTyped = words.slice(start, end);
+      const joined = asTyped.join("");
+      const meant = asTyped.map(meaningOf).join("");
+      matchExactly(index, cityOf(joined), exact, span);
+      if (meant !== joined) matchExactly(index, meant, exact, span);
+      if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
+    }
+  return terms;
+}
+
+function isStateCode(word: string): boolean {
+  return word.length === 2 && Object.hasOwn(stateNames, word.toUpperCase());
+}
+
+/** What is looked up for a word that every match has to have. */
+function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
+  const { word } = term;
+  const index = image.documents[kind];
+  matchTypos(index, term);
+  matchPrefix(index, Buffer.from(word), [term]);
+  matchExactly(index, cityOf(word), exact, [term]);
+  for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
+  matchPhrases(index, word, [], term);
+  const coded = kind === "facility" ? facilityWithCode(image, word) : (image.procedureOf.get(word) ?? -1);
+  if (coded >= 0) term.code = index.rank[coded];
+}
+
+/** The facility with a CCN, which may have lost its leading zero; −1 for none. */
+function facilityWithCode(image: Image, word: string): number {
+  return findFacility(image, /^[0-9]{5}$/.test(word) ? `0${word}` : word);
+}
+
+function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
+  for (const same of new Set([word, meaningOf(word)])) {
+    const found = findWord(index, same);
+    if (found >= 0) for (const { matches } of terms) matches.push((found << levelBits) | level);
+  }
+}
+
+/** Words come in order of their bytes: those with a prefix stand together. */
+function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
+  const count = index.wordOffsets.length - 1;
+  for (let i = lowerBound(index, start); i < count && startsWith(index, i, start); i++)
+    for (const { matches } of terms) matches.push((i << levelBits) | prefix);
+}
+
+function allowedTypos(letters: number): number {
+  return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
+}
+
+function matchTypos(index: TextIndex, { word, matches }: Term): void {
+  const letters = [...word].length;
+  const allowed = allowedTypos(letters);
+  if (allowed === 0) return;
+  forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
+    if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
+  });
+}
+
+/** Gives all words within so many typos of what was typed. */
+function forEachClose(
+  index: TextIndex,
+  typed: Uint8Array,
+  letters: number,
+  allowed: number,
+  give: (word: number, typos: number) => void,
+): void {
+  const { byLength, lengthStart } = index;
+  const typedLetters = lettersOf(typed);
+  const typedPoints = codePoints(typed);
+  // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
+  const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
+  const from = Math.max(0, letters - allowed);
+  const to = Math.min(lengthStart.length - 2, letters + allowed);
+  if (from > to) return;
+  for (let at = lengthStart[from]; at < lengthStart[to + 1]; at++) {
+    const has = index.letters[at];
+    if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
+    if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
+    const typos = typosBetween(typedPoints, codePoints(wordAt(index, byLength[at])), allowed);
+    if (typos <= allowed) give(byLength[at], typos);
+  }
+}
+
+/** Finds documents that have a word as several ones. @param before words of the index that stand for its start */
+function matchPhrases(index: TextIndex, rest: string, before: readonly number[], term: Term): void {
+  for (let cut = 1; cut < rest.length; cut++) {
+    const start = findWord(index, meaningOf(rest.slice(0, cut)));
+    if (start < 0) continue;
+    const words = [...before, start];
+    const end = findWord(index, meaningOf(rest.slice(cut)));
+    if (end >= 0) addPhrase(index, [...words, end], term.phrases);
+    if (words.length + 1 < mostParts) matchPhrases(index, rest.slice(cut), words, term);
+  }
+}
+
+/** Adds the documents in which words stand one after the other, as a name or place is written. */
+function addPhrase(index: TextIndex, words: readonly number[], phrases: Map<number, number>): void {
+  const { postingStart, postings, tokenStart, tokens } = index;
+  const postingsOf = (word: number) => postingStart[word + 1] - postingStart[word];
+  const rarest = words.reduce((a, b) => (postingsOf(b) < postingsOf(a) ? b : a));
+  for (let i = postingStart[rarest]; i < postingStart[rarest + 1]; i++) {
+    const document = postings[i];
+    const end = tokenStart[document + 1] - words.length;
+    for (let at = tokenStart[document]; at <= end; at++) {
+      if (words.some((word, part) => tokens[at + part] >>> fieldBits !== word)) continue;
+      const field = tokens[at] & fieldMask;
+      if (field === cityField || field === stateField) continue;
+      if (!phrases.has(document)) phrases.set(document, field);
     }
   }
-  // Words come in order of their bytes: those with a prefix stand together.
-  for (let i = lowerBound(index, typed); i < count && startsWith(index, i, typed); i++) matches[i] = prefix;
-  for (const same of word === meaning ? [word] : [word, meaning]) {
-    const bytes = Buffer.from(same);
-    const at = lowerBound(index, bytes);
-    const isSame =
-      at < count && wordOffsets[at + 1] - wordOffsets[at] === bytes.length && startsWith(index, at, bytes);
-    if (isSame) matches[at] = exact;
+}
+
+/** What one search works on and the next one again: all zeros between searches. */
+const scratch = {
+  /** Of each word of the index, how it is asked for. */
+  asked: new Uint8Array(0),
+  /** Of each document, a bit: whether it is a candidate, and whether it matches another word. */
+  candidates: new Int32Array(0),
+  others: new Int32Array(0),
+  /** Of each document: how it matches a term and in which fields, a bit for each. */
+  level: new Uint8Array(0),
+  fields: new Uint8Array(0),
+  /**
+   * Of each document: the worst of its matches, the sum of what they are worth; the words of its name that are asked for,
+   * those of them that say nothing, and whether one of them is needed.
+   */
+  worst: new Uint8Array(0),
+  sum: new Float64Array(0),
+  nameWords: new Uint16Array(0),
+  nameFillers: new Uint16Array(0),
+  isNamed: new Uint8Array(0),
+  /** What needs no zeros: the candidates and the points of those that match, and postings. */
+  documents: new Uint32Array(0),
+  points: new Uint16Array(0),
+  hits: new Uint32Array(0),
+};
+/** How many documents have so many points, and then the place of the next one of them. */
+const countOfPoints = new Uint32Array(codedPoints + 1);
+
+function makeRoom(words: number, documents: number): void {
+  if (scratch.asked.length < words) scratch.asked = new Uint8Array(words);
+  if (scratch.documents.length >= documents) return;
+  scratch.candidates = new Int32Array((documents >>> 5) + 1);
+  scratch.others = new Int32Array((documents >>> 5) + 1);
+  scratch.level = new Uint8Array(documents);
+  scratch.fields = new Uint8Array(documents);
+  scratch.worst = new Uint8Array(documents);
+  scratch.sum = new Float64Array(documents);
+  scratch.nameWords = new Uint16Array(documents);
+  scratch.nameFillers = new Uint16Array(documents);
+  scratch.isNamed = new Uint8Array(documents);
+  scratch.documents = new Uint32Array(documents);
+  scratch.points = new Uint16Array(documents);
+  scratch.hits = new Uint32Array(documents);
+}
+
+type Index = Image["documents"][DocumentKind];
+
+function find(index: Index, terms: readonly Term[], offset: number, limit: number): Matches {
+  const { byRank } = index;
+  const needed = terms
+    .filter(({ isNeeded }) => isNeeded)
+    .map((term) => ({ term, count: documentsWith(index, term) }))
+    .sort((a, b) => a.count - b.count);
+  if (needed.length === 0 || needed[0].count === 0)
+    return { total: 0, documents: new Uint32Array(0), scores: [] };
+  makeRoom(index.wordOffsets.length, byRank.length);
+  const { candidates, others } = scratch;
+  mark(index, needed[0].term, candidates);
+  const bitWords = (byRank.length >>> 5) + 1;
+  // To look at few documents costs less than to mark those of another word.
+  if (needed[0].count > fewDocuments)
+    for (const { term } of needed.slice(1)) {
+      mark(index, term, others);
+      for (let i = 0; i < bitWords; i++) candidates[i] &= others[i];
+      others.fill(0, 0, bitWords);
+    }
+  const count = listCandidates(bitWords);
+  weigh(index, terms, count);
+  candidates.fill(0, 0, bitWords);
+  return best(index, terms, count, offset, limit);
+}
+
+function listCandidates(bitWords: number): number {
+  const { candidates, documents } = scratch;
+  let count = 0;
+  for (let i = 0; i < bitWords; i++)
+    for (let bits = candidates[i]; bits !== 0; bits &= bits - 1)
+      documents[count++] = (i << 5) + 31 - Math.clz32(bits & -bits);
+  return count;
+}
+
+/** Sums up for each candidate, one term after the other, how well it matches; its worst match is `none` where it lacks one. */
+function weigh(index: Index, terms: readonly Term[], count: number): void {
+  const { asked, documents, level, fields, worst, sum, nameWords, nameFillers, isNamed, hits } = scratch;
+  const { postings, postingFields } = index;
+  for (const { matches, isPlace, isNeeded } of terms)
+    if (!isPlace)
+      for (const match of matches) asked[match >>> levelBits] |= isNeeded ? askedAsNeeded : askedAsOptional;
+  for (let i = 0; i < count; i++) worst[documents[i]] = exact;
+  for (const { matches, phrases, isNeeded, isPlace, code } of terms) {
+    for (const match of matches) {
+      const word = match >>> levelBits;
+      const wordLevel = match & ((1 << levelBits) - 1);
+      const ask = asked[word];
+      // A word that several terms match is counted once.
+      asked[word] = 0;
+      const length = hitsOf(index, word, count);
+      for (let i = 0; i < length; i++) {
+        const document = postings[hits[i]];
+        const inFields = postingFields[hits[i]];
+        if (wordLevel > level[document]) {
+          level[document] = wordLevel;
+          fields[document] = inFields;
+        } else if (wordLevel === level[document]) fields[document] |= inFields;
+        if (ask === 0 || (inFields & nameFields) === 0) continue;
+        nameWords[document]++;
+        if ((inFields & (1 << nameField)) === 0) nameFillers[document]++;
+        if ((ask & askedAsNeeded) !== 0) isNamed[document] = 1;
+      }
+    }
+    for (const [document, field] of phrases) {
+      if ((scratch.candidates[document >>> 5] & (1 << (document & 31))) === 0 || level[document] === exact)
+        continue;
+      level[document] = exact;
+      fields[document] = 1 << field;
+      if (field !== nameField) continue;
+      nameWords[document]++;
+      isNamed[document] = 1;
+    }
+    const worth = isPlace ? placeWorth : fieldWorth;
+    const weight = (isNeeded ? 1 : optionalWeight) / exact;
+    for (let i = 0; i < count; i++) {
+      const document = documents[i];
+      const found = document === code ? exact : level[document];
+      if (isNeeded && found < worst[document]) worst[document] = found;
+      sum[document] += weight * found * worth[fields[document]];
+      level[document] = none;
+      fields[document] = 0;
+    }
   }
-  return matches;
+}
+
+/** The postings of a word whose documents are candidates, into `hits`. */
+function hitsOf({ postingStart, postings }: TextIndex, word: number, count: number): number {
+  const { candidates, documents, hits } = scratch;
+  const start = postingStart[word];
+  const end = postingStart[word + 1];
+  let length = 0;
+  if (end - start > manyPostings * count) {
+    let from = start;
+    for (let i = 0; i < count; i++) {
+      const document = documents[i];
+      let to = end;
+      while (from < to) {
+        const middle = (from + to) >>> 1;
+        if (postings[middle] < document) from = middle + 1;
+        else to = middle;
+      }
+      if (from < end && postings[from] === document) hits[length++] = from;
+    }
+  } else
+    for (let at = start; at < end; at++) {
+      const document = postings[at];
+      if ((candidates[document >>> 5] & (1 << (document & 31))) !== 0) hits[length++] = at;
+    }
+  return length;
+}
+
+/** How many documents match a term, those of several words counted again. */
+function documentsWith({ postingStart }: TextIndex, { matches, phrases, code }: Term): number {
+  let count = phrases.size + (code < 0 ? 0 : 1);
+  for (const match of matches) {
+    const word = match >>> levelBits;
+    count += postingStart[word + 1] - postingStart[word];
+  }
+  return count;
+}
+
+/** Sets the bits of the documents that match a term. */
+function mark(
+  { postingStart, postings }: TextIndex,
+  { matches, phrases, code }: Term,
+  bits: Int32Array,
+): void {
+  const set = (document: number) => {
+    bits[document >>> 5] |= 1 << (document & 31);
+  };
+  for (const match of matches) {
+    const word = match >>> levelBits;
+    for (let at = postingStart[word]; at < postingStart[word + 1]; at++) set(postings[at]);
+  }
+  for (const document of phrases.keys()) set(document);
+  if (code >= 0) set(code);
+}
+
+/** A page of the candidates, which come by name: those with the most points first, equal ones as they come. */
+function best(
+  { byRank, nameHalves }: Index,
+  terms: readonly Term[],
+  count: number,
+  offset: number,
+  limit: number,
+): Matches {
+  const { documents: candidates, points: pointsOf, worst, sum, nameWords, nameFillers, isNamed } = scratch;
+  let weight = 0;
+  for (const { isNeeded } of terms) weight += isNeeded ? 1 : optionalWeight;
+  const codes = new Set(terms.map(({ code }) => code));
+  let total = 0;
+  let most = 0;
+  for (let i = 0; i < count; i++) {
+    const document = candidates[i];
+    const level = worst[document];
+    const quality = sum[document] / weight;
+    // A word that says nothing is half a word of a name, unless it is asked for.
+    const halves = nameHalves[document] + nameFillers[document];
+    const coverage = isNamed[document] === 0 ? 0 : Math.min(1, (2 * nameWords[document]) / halves);
+    sum[document] = 0;
+    nameWords[document] = 0;
+    nameFillers[document] = 0;
+    isNamed[document] = 0;
+    if (level === none) continue;
+    const good = (2 * quality + coverage) / almostThree;
+    const points = codes.has(document)
+      ? codedPoints
+      : Math.round(maxPoints * ((level - 1 + (level < exact ? Math.min(1, good) : good)) / exact));
+    candidates[total] = document;
+    pointsOf[total++] = points;
+    countOfPoints[points]++;
+    if (points > most) most = points;
+  }
+  let place = 0;
+  for (let points = most; place < total; points--) {
+    const withPoints = countOfPoints[points];
+    countOfPoints[points] = place;
+    place += withPoints;
+  }
+  const length = Math.max(0, Math.min(limit, total - offset));
+  const documents = new Uint32Array(length);
+  const scores = new Array<number>(length);
+  for (let i = 0; i < total; i++) {
+    const at = countOfPoints[pointsOf[i]]++ - offset;
+    if (at < 0 || at >= length) continue;
+    documents[at] = byRank[candidates[i]];
+    scores[at] = Math.min(maxPoints, pointsOf[i]) / maxPoints;
+  }
+  countOfPoints.fill(0, 0, most + 1);
+  return { total, documents, scores };
 }
 
 /** A word's letters: its bytes, where they are ASCII. */
@@ -224,10 +592,24 @@ function wordAt({ wordOffsets, wordBytes }: TextIndex, i: number): Uint8Array {
   return wordBytes.subarray(wordOffsets[i], wordOffsets[i + 1]);
 }
 
+/** The words of an index, as each thread reads them once. */
+const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
+
+/** A word of the index; −1 where there is none. */
+function findWord(index: TextIndex, word: string): number {
+  let words = wordsOfIndexes.get(index);
+  if (words === undefined) {
+    words = new Map();
+    for (let i = 0; i + 1 < index.wordOffsets.length; i++) words.set(textOf(wordAt(index, i)), i);
+    wordsOfIndexes.set(index, words);
+  }
+  return words.get(word) ?? -1;
+}
+
 /** The first word that doesn't come before some bytes. */
 function lowerBound(index: TextIndex, bytes: Uint8Array): number {
   let low = 0;
-  let high = index.wordLetters.length;
+  let high = index.wordOffsets.length - 1;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (isBefore(index, middle, bytes)) low = middle + 1;
@@ -261,6 +643,10 @@ function hasMoreBits(bits: number, most: number): boolean {
   return true;
 }
 
+/** Three rows of a table of typos, for words of nearly any length. */
+const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
+const ordinaryRows = rowsOf(64);
+
 /**
  * Typos between two words: letters added, left out, replaced, or two neighbours swapped (optimal string alignment).
  *
@@ -268,9 +654,8 @@ function hasMoreBits(bits: number, most: number): boolean {
  */
 function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
-  let beforeLast = new Uint8Array(width);
-  let last = Uint8Array.from({ length: width }, (_, i) => i);
-  let row = new Uint8Array(width);
+  let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);
+  for (let j = 0; j < width; j++) last[j] = j;
   for (let i = 1; i <= a.length; i++) {
     row[0] = i;
     let least = i;

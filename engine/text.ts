@@ -1,60 +1,117 @@
 import { encodeText } from "./encode.ts";
+import { stateNames } from "./schema.ts";
+import { abbreviations, ambiguousForms, cityNicknames, fillerWords } from "./vocabulary.ts";
 
 /*
- * Words, as search compares them: no case, no accents, no punctuation, abbreviations written out.
+ * Words, as search compares them: no case, no accents, no punctuation, initials in one, abbreviations written out. The
+ * index and queries get theirs here alike.
  */
 
-/** Abbreviations that mean the same word; the index holds the long one. */
-const synonyms: ReadonlyMap<string, string> = new Map([
-  ["st", "saint"],
-  ["mt", "mount"],
-  ["hosp", "hospital"],
-  ["ctr", "center"],
-]);
-
-/** The words of a text, as they stand there. */
-function split(text: string): string[] {
-  return text
+/** The words of a text, as they stand there; initials (`M. D.`) are one word, and a possessive s belongs to its word. */
+export function splitWords(text: string): string[] {
+  const parts = text
     .normalize("NFKD")
     .replace(/[\p{M}'’‘`´]/gu, "")
     .toLowerCase()
     .replaceAll("&", " and ")
+    .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
+  const words: string[] = [];
+  let isInitial = false;
+  for (const [i, part] of parts.entries()) {
+    const wasInitial = isInitial;
+    isInitial = singleLetter.test(part);
+    const joins = wasInitial ? isInitial : part === "s" && i > 0 && !singleLetter.test(parts[i + 1] ?? "");
+    if (joins) words[words.length - 1] += part;
+    else words.push(part);
+  }
+  return words;
 }
 
-/** A query's distinct words; `meaning` is what the index calls it. */
-export function queryWords(text: string): { word: string; meaning: string }[] {
-  return [...new Set(split(text))].map((word) => ({ word, meaning: synonyms.get(word) ?? word }));
+const singleLetter = /^[a-z]$/;
+
+/** What the index calls a word. */
+export function meaningOf(word: string): string {
+  return abbreviations.get(word) ?? word;
 }
 
 export function indexWords(text: string): string[] {
-  return split(text).map((word) => synonyms.get(word) ?? word);
+  return splitWords(text).map(meaningOf);
 }
 
-/** Where in a document a word stands: a token's lowest bit. */
-export const nameField = 0;
-export const placeField = 1;
-export type Field = typeof nameField | typeof placeField;
-export const fieldBits = 1;
+/** A word → those that it may stand for, or that may stand for it: states and their codes, and ambiguous short forms. */
+const others = new Map<string, string[]>();
+const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
+  code.toLowerCase(),
+  splitWords(name).join(""),
+]);
+for (const [short, long] of [...ambiguousForms, ...stateForms]) {
+  others.set(short, [...(others.get(short) ?? []), long]);
+  others.set(long, [...(others.get(long) ?? []), short]);
+}
 
-/** A document's words and where they stand. */
-export type Document = { words: string[]; field: Field }[];
+export function otherMeanings(word: string): readonly string[] {
+  return others.get(word) ?? [];
+}
+
+/** A city as people call it → as it is called; both written in one word. */
+export function cityOf(joined: string): string {
+  return cityNicknames.get(joined) ?? joined;
+}
+
+/**
+ * Where in a document a word stands: in its name, there as a word that says nothing, or once more; as the whole city or
+ * state, whose words are joined, or as one of several words of these; or among the plain words for a procedure.
+ */
+export const [
+  nameField,
+  fillerField,
+  repeatField,
+  cityField,
+  stateField,
+  cityPartField,
+  statePartField,
+  plainField,
+] = [0, 1, 2, 3, 4, 5, 6, 7];
+export const fieldBits = 3;
+export const fieldMask = (1 << fieldBits) - 1;
+
+/** A document's words, one text after the other, and the field of each text. */
+export type Document = { words: string[]; field: number }[];
+
+/** The words of a place: each of them, and where they are several, all of them joined. */
+export function placeWordsOf(text: string, whole: number, part: number): Document {
+  const words = indexWords(text);
+  if (words.length === 1) return [{ words, field: whole }];
+  return [
+    { words, field: part },
+    { words: [words.join("")], field: whole },
+  ];
+}
 
 /** Distinct words in order of their bytes, which of them each document has, and which documents have each. */
 export interface TextIndex {
   wordOffsets: Int32Array;
   wordBytes: Uint8Array;
-  /** Which letters a word has, see `lettersOf`. */
-  wordLetters: Int32Array;
+  /** The words by how many letters they have, and then in order. */
+  byLength: Uint32Array;
+  /** Where the words of a length start in that; one longer than the longest word. */
+  lengthStart: Uint32Array;
+  /** Which letters each of those has, see `lettersOf`. */
+  letters: Int32Array;
   /** Where a document's tokens start; one longer than the documents. */
   tokenStart: Uint32Array;
-  /** Words and their fields: word << fieldBits | field. */
+  /** Words and their fields, as they stand in the document: word << fieldBits | field. */
   tokens: Uint32Array;
   /** Where a word's documents start; one longer than the words. */
   postingStart: Uint32Array;
   /** The documents of each word, ascending. */
   postings: Uint32Array;
+  /** In which fields the document of a posting has the word, a bit for each. */
+  postingFields: Uint8Array;
+  /** How much each document's name is, in halves: a word has two, one that says nothing one. */
+  nameHalves: Uint32Array;
 }
 
 /** A bit for each letter or digit of a word, several sharing one: words within n typos differ in at most 2n bits. */
@@ -62,6 +119,10 @@ export function lettersOf(word: Uint8Array): number {
   let letters = 0;
   for (const byte of word) letters |= 1 << (byte & 31);
   return letters;
+}
+
+function nameFieldOf(word: string, isRepeated: boolean): number {
+  return isRepeated ? repeatField : fillerWords.has(word) ? fillerField : nameField;
 }
 
 /** Builds the index of documents. O(words · log words), runs at load only. */
@@ -77,25 +138,40 @@ export function indexText(documents: Document[]): TextIndex {
   const tokenStart = new Uint32Array(documents.length + 1);
   const tokens: number[] = [];
   const documentsOf: number[][] = sorted.map(() => []);
+  const fieldsOf: number[][] = sorted.map(() => []);
+  const nameHalves = new Uint32Array(documents.length);
   for (const [i, document] of documents.entries()) {
     for (const { words, field } of document)
-      for (const word of new Set(words)) {
+      for (const word of words) {
         const at = position.get(word) ?? 0;
-        tokens.push((at << fieldBits) | field);
-        // A word may stand in both fields.
-        if (documentsOf[at].at(-1) !== i) documentsOf[at].push(i);
+        const isRepeated = documentsOf[at].at(-1) === i;
+        const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
+        tokens.push((at << fieldBits) | here);
+        if (here === nameField || here === fillerField) nameHalves[i] += here === nameField ? 2 : 1;
+        if (!isRepeated) fieldsOf[at][documentsOf[at].push(i) - 1] = 0;
+        fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
       }
     tokenStart[i + 1] = tokens.length;
   }
   const postingStart = new Uint32Array(sorted.length + 1);
   for (const [i, { length }] of documentsOf.entries()) postingStart[i + 1] = postingStart[i] + length;
+
+  const lengths = sorted.map(([word]) => [...word].length);
+  const byLength = Uint32Array.from(sorted.keys()).sort((a, b) => lengths[a] - lengths[b] || a - b);
+  const lengthStart = new Uint32Array(Math.max(0, ...lengths) + 2);
+  for (const length of lengths) lengthStart[length + 1]++;
+  for (let i = 1; i < lengthStart.length; i++) lengthStart[i] += lengthStart[i - 1];
   return {
     wordOffsets: offsets,
     wordBytes: bytes,
-    wordLetters: Int32Array.from(sorted, ([, word]) => lettersOf(word)),
+    byLength,
+    lengthStart,
+    letters: Int32Array.from(byLength, (word) => lettersOf(sorted[word][1])),
     tokenStart,
     tokens: Uint32Array.from(tokens),
     postingStart,
     postings: Uint32Array.from(documentsOf.flat()),
+    postingFields: Uint8Array.from(fieldsOf.flat()),
+    nameHalves,
   };
 }

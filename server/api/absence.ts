@@ -1,12 +1,16 @@
 import {
+  absentProcedure,
   type Coverage,
   coverageOf,
+  type DocumentKind,
   describeFacility,
+  explainNoMatch,
   type Image,
   type RowCounts,
   rowsOfFacility,
   rowsOfProcedure,
   rowsOfScope,
+  search,
   versionName,
 } from "../../engine/query.ts";
 import { ApiError, echo } from "./errors.ts";
@@ -50,6 +54,27 @@ export function noFacility(image: Image, ccn: string, facility: number): ApiErro
   const { ccn: known, facility: name } = describeFacility(image, facility);
   const reason = unpriced(rowsOfFacility(image, facility));
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
+}
+
+/** Why a search finds nothing: the word at fault and what is near it. */
+export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
+  const what = `no ${kind} matches ${echo(text)}`;
+  const absent = kind === "procedure" ? absentProcedure(text) : undefined;
+  if (absent !== undefined)
+    return notFound(
+      image,
+      what,
+      `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
+        "one with all that belongs to them; imaging, tests, visits and drugs are paid by other APCs or fee schedules",
+    );
+  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
+  if (word === undefined) return notFound(image, what, "it has no word in it");
+  const fault = isUnknown
+    ? `nothing matches ${echo(word)}`
+    : `nothing that matches the other words matches ${echo(word)}`;
+  const isProcedure = kind === "facility" && search(image, "procedure", text, 0, 1).total > 0;
+  const hint = isProcedure ? "; procedures match with type=procedure" : "";
+  return notFound(image, what, `${fault}${near.length === 0 ? "" : `; near: ${near.join(", ")}`}${hint}`);
 }
 
 /** @param what there isn't, in which data version is added */

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { blank, coverageOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { placed } from "../support/relevance.ts";
 
 /** A 404 says why there is no data. */
 
@@ -138,6 +139,66 @@ describe("a facility", () => {
       told("CA1500"),
       'no prices at facility "CA1500" (Hospital CA1500): the only row is suppressed',
     );
+  });
+});
+
+describe("a search", () => {
+  const hospitals = versionsOf(
+    placed(
+      ["Georgetown Hospital", "Tampa", "FL"],
+      ["Grace Clinic", "Boise", "ID"],
+      ["Grace Memorial", "Tampa", "FL"],
+      ["Level Hospital", "Boise", "ID"],
+    ),
+  );
+  const told = (query: string) => refusal(hospitals, `/search?${query}`).message;
+
+  test("names the word that nothing matches, and words near it", () => {
+    assert.equal(
+      told("q=gorgetwn+hospital"),
+      'no facility matches "gorgetwn hospital" in data version 2024.3: nothing matches "gorgetwn"; near: georgetown',
+    );
+  });
+
+  test("names what the other words find where nothing is near", () => {
+    assert.match(
+      told("q=grace+xqxq"),
+      /: nothing matches "xqxq"; near: Grace Clinic \(Boise ID\), Grace Memorial \(/,
+    );
+    assert.match(told("q=xqxq"), /: nothing matches "xqxq"$/);
+  });
+
+  test("names the word that doesn't go with the others, and what these find", () => {
+    assert.match(
+      told("q=grace+clinic+tampa"),
+      /: nothing that matches the other words matches "tampa"; near: Grace Clinic \(Boise ID\)$/,
+    );
+  });
+
+  test("of a text without a word says so", () => {
+    assert.match(told("q=!!!"), /: it has no word in it$/);
+  });
+
+  test("says where procedures match", () => {
+    for (const q of ["5072", "APC+5072", "apc5072"])
+      assert.match(told(`q=${q}`), /: nothing matches "5072"; procedures match with type=procedure$/);
+  });
+
+  test("says what the data set does not hold", () => {
+    for (const [q, word] of [
+      ["MRI", "mri"],
+      ["ct+scan", "ct"],
+      ["emergency+visit", "emergency"],
+    ])
+      assert.match(
+        told(`q=${q}&type=procedure`),
+        new RegExp(`: "${word}" is not in this data set, which holds comprehensive APCs only`),
+      );
+  });
+
+  test("repeats no API key, whole or in part", () => {
+    const key = `hcq_${"a1B2c3D4e5".repeat(5)}`;
+    for (const q of [key, `grace+${key}`]) assert.doesNotMatch(told(`q=${q}`), /a1b2c3/i);
   });
 });
 

@@ -1,14 +1,21 @@
 import * as v from "valibot";
 import { documentKinds, encodeMatches, search as findMatches } from "../../../engine/query.ts";
-import { notFound } from "../absence.ts";
+import { noMatches } from "../absence.ts";
 import { type Endpoint, endpoint } from "../endpoint.ts";
-import { echo } from "../errors.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { required, rowLimit } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
 
 /** Answers with what matches some words. */
 
+const howItMatches =
+  "Case, accents and punctuation do not matter, and abbreviations, states and their codes, initials, and words written " +
+  "apart or together are the same. Every word that says something has to match a facility's name, city, state or CCN, " +
+  "or a procedure group's name, APC code or what patients call it; words such as the, of, in, or hospital beside others " +
+  "need not. The start of a word matches it, and so does a word with one typo from 5 letters or two from 9. A match is " +
+  "as good as its worst word: exact before prefix before typo; then a name counts more than a city and a city more than " +
+  "a state, and last how much of the name is asked for. Where a word matches nothing, the answer is 404 and names it, " +
+  "with what is near it.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 export const search: Endpoint = endpoint({
@@ -21,7 +28,7 @@ export const search: Endpoint = endpoint({
       required,
       v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
       v.metadata({ maxLength: maxQueryCharacters }),
-      v.description(`What to look for, ${expectedQuery}. Every word has to match.`),
+      v.description(`What to look for, ${expectedQuery}. ${howItMatches}`),
       v.examples(["springfield il"]),
     ),
     type: v.optional(
@@ -39,7 +46,7 @@ export const search: Endpoint = endpoint({
     const { image, offset } = context;
     const { q, type, limit } = values;
     const matches = findMatches(image, type, q, offset, limit);
-    if (matches.total === 0) throw notFound(image, `no ${type} matches ${echo(q)}`);
+    if (matches.total === 0) throw noMatches(image, type, q);
     const head = JSON.stringify({ query: { q, type }, summary: { matches: matches.total } });
     const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
     return encodeMatches(image, type, matches, `${head.slice(0, -1)},"data":[`, next, context.scratch);

@@ -1,0 +1,169 @@
+/*
+ * What words mean, as data: search compares words by it, those of the index and those of queries alike.
+ */
+
+/** Abbreviations, cut words, misspellings and plurals of names in CMS's directory; the index holds the long form. */
+const shortFormsOf: Readonly<Record<string, string>> = {
+  association: "assoc assn",
+  authority: "auth",
+  baptist: "bapt",
+  behavioral: "behav behavioural",
+  cambridge: "camb",
+  catholic: "cath",
+  center: "ctr cntr cent cente centers centre",
+  childrens: "childs children child",
+  clinic: "clinics",
+  colorado: "colo",
+  community: "comm",
+  comprehensive: "compr",
+  county: "cnty",
+  diagnostic: "diagnostics diag",
+  district: "dist",
+  fort: "ft",
+  foundation: "fdn fndtn",
+  general: "gen genl",
+  health: "hlth healh",
+  healthcare: "hlthcr hlthcare",
+  heart: "hrt",
+  hospital: "hosp hospi hospit hospitals hosps",
+  institute: "inst",
+  lutheran: "luth",
+  medical: "med medi",
+  memorial: "mem meml",
+  methodist: "meth",
+  mount: "mt",
+  mountain: "mtn",
+  national: "natl",
+  network: "ntwk",
+  orthopedic: "orthopaedic orthopedics orthopaedics",
+  presbyterian: "presb",
+  providence: "prov",
+  regional: "reg regl region",
+  rehabilitation: "rehab",
+  research: "rsch",
+  saint: "st saints",
+  science: "sci sciences",
+  service: "svc svcs services",
+  surgical: "surg",
+  system: "sys systems",
+  university: "univ",
+  valley: "vly",
+  womens: "women woman womans",
+};
+
+/** Short form → the long one. */
+export const abbreviations: ReadonlyMap<string, string> = new Map(
+  Object.entries(shortFormsOf).flatMap(([long, short]) => short.split(" ").map((form) => [form, long])),
+);
+
+/** Short forms that may mean something else, so that either matches the other a little less than itself. */
+export const ambiguousForms: readonly (readonly [short: string, long: string])[] = [
+  ["co", "company"],
+  ["co", "county"],
+  ["dr", "doctors"],
+  ["ne", "northeast"],
+  ["nw", "northwest"],
+  ["se", "southeast"],
+  ["so", "south"],
+  ["sw", "southwest"],
+];
+
+/** What people call a city, several words written together, and its name, likewise. */
+export const cityNicknames: ReadonlyMap<string, string> = new Map([
+  ["nyc", "newyork"],
+  ["newyorkcity", "newyork"],
+  ["philly", "philadelphia"],
+]);
+
+const setOf = (words: string) => new Set(words.split(" "));
+
+/** Words before a place. */
+export const placeWords: ReadonlySet<string> = setOf("in near");
+
+/** Words that say nothing: no match needs them. */
+export const fillerWords: ReadonlySet<string> = setOf(
+  "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc corp",
+);
+
+/** Words that say nothing beside others, by what is looked for: a hospital, or an operation. */
+export const genericWords = {
+  facility: setOf("hospital"),
+  procedure: setOf(
+    "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair",
+  ),
+} as const;
+
+/**
+ * What patients call the procedures of an APC. An APC is a mix of procedures of like cost: these are the frequent ones.
+ * Source: CMS, Hospital Outpatient PPS Addendum B (January 2023), which assigns each HCPCS code to its APC; the code
+ * looked up is named beside the words.
+ */
+export const plainWordsOf: Readonly<Record<string, string>> = {
+  "5072": "skin lesion removal abscess drainage breast", // 10061, 11042
+  "5073": "tumor cyst removal breast", // 21555
+  "5091": "lumpectomy breast cancer tumor removal", // 19301
+  "5092": "mastectomy breast removal", // 19303
+  "5093": "breast reconstruction implant", // 19357
+  "5113": "knee arthroscopy meniscus bunion hammertoe broken bone fracture", // 29881, 28285
+  "5114": "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture", // 29827, 28297, 29888
+  "5115": "total knee hip shoulder joint replacement arthroplasty spine fusion", // 27447, 27130, 23472
+  "5116": "spine spinal fusion ankle replacement", // 22551, 27702
+  "5153": "bronchoscopy sinus lung biopsy", // 31624
+  "5154": "bronchoscopy lung biopsy", // 31628
+  "5155": "sinus surgery sinuses", // 31267
+  "5164": "tonsils tonsillectomy", // 42826
+  "5165": "nose septum septoplasty ear drum", // 30520
+  "5166": "hearing", // 69930
+  "5183": "port catheter insertion varicose veins", // 36561
+  "5184": "dialysis fistula access", // 36821
+  "5191": "cardiac heart catheterization cath angiogram angiography", // 93458
+  "5192": "angioplasty leg artery balloon coronary heart stent dialysis access", // 37224, 36903
+  "5193": "coronary heart stent angioplasty drug eluting leg artery", // 92928, 37226
+  "5194": "coronary heart leg artery stent atherectomy", // 92933, 37227
+  "5200": "cardiomems heart failure", // 33289
+  "5212": "heart node ablation", // 93650
+  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia", // 93656
+  "5222": "loop recorder battery generator replacement", // 33285
+  "5223": "battery generator replacement leadless", // 33208
+  "5224": "biventricular", // 33225
+  "5231": "implantable defibrillator generator battery replacement", // 33262
+  "5232": "implantable defibrillator", // 33249
+  "5244": "stem cell bone marrow transplant", // 38240
+  "5302": "endoscopy egd ercp stomach esophagus", // 43259
+  "5303": "endoscopy ercp bile duct", // 43274
+  "5313": "colonoscopy endoscopy hemorrhoids colon rectal", // 45389, 46260
+  "5331": "endoscopy bile duct esophagus", // 43276
+  "5341": "hernia inguinal umbilical", // 49505
+  "5361": "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole", // 47562, 49650, 44970
+  "5362": "hysterectomy laparoscopic uterus keyhole", // 58571
+  "5372": "bladder cystoscopy", // 52000
+  "5373": "bladder cystoscopy prostate biopsy", // 55700
+  "5374": "kidney stones stone lithotripsy bladder tumor", // 50590, 52235
+  "5375": "kidney stones stone laser prostate surgery turp bladder tumor", // 52356, 52601
+  "5376": "prostate brachytherapy incontinence sling", // 55875
+  "5377": "penile prosthesis", // 54401
+  "5378": "artificial urinary sphincter penile prosthesis", // 53445
+  "5414": "hysteroscopy uterus", // 58558
+  "5415": "hysterectomy vaginal prolapse uterus", // 58260
+  "5431": "carpal tunnel nerve ablation", // 64721
+  "5432": "nerve repair", // 64910
+  "5462": "spinal cord stimulator trial lead", // 63650
+  "5463": "spinal cord stimulator generator", // 63663
+  "5464": "spinal cord sacral nerve vagus stimulator bladder", // 64590
+  "5465": "spinal cord stimulator deep brain", // 63685
+  "5471": "pain pump", // 62362
+  "5491": "cataract lens eye glaucoma", // 66984
+  "5492": "glaucoma shunt cornea transplant retina vitrectomy eye cataract", // 66183, 65756, 67036
+  "5493": "artificial iris eye", // 0616T
+  "5503": "eyelid lift drooping", // 67904
+  "5504": "eyelid reconstruction eye socket", // 67414
+  "5627": "radiotherapy radiosurgery gamma knife stereotactic cancer", // 77371
+  "8011": "observation stay overnight", // G0378
+};
+
+/** What patients look for that no comprehensive APC holds. */
+export const absentProcedures: ReadonlySet<string> = setOf(
+  "mri ct cat scan scans xray x ray imaging ultrasound sonogram mammogram mammography pet emergency er ed visit visits " +
+    "consultation checkup lab laboratory blood test tests ekg ecg echocardiogram vaccine vaccination shot chemo " +
+    "chemotherapy infusion physiotherapy physical therapy childbirth delivery birth ambulance",
+);
