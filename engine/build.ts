@@ -1,4 +1,12 @@
-import { encodeText, hundredthsLength, type TextColumn, utf8, validity, writeHundredths } from "./encode.ts";
+import {
+  encodeText,
+  hundredthsLength,
+  type TextColumn,
+  utf8,
+  validityOf,
+  validityOfTexts,
+  writeHundredths,
+} from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import {
   type Contents,
@@ -8,10 +16,10 @@ import {
   stateIndex,
   summaryFields,
 } from "./image.ts";
-import { blank, stateCodes, stateNames } from "./schema.ts";
+import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
-import { percentile, ratioInHundredths } from "./statistics.ts";
+import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import { type Document, indexText, indexWords, nameField, placeField } from "./text.ts";
 
 /** What building an image may take, in bytes. */
@@ -20,6 +28,9 @@ export interface BuildLimits {
   /** Of texts on the JavaScript heap. Past its end the whole process would go, so they are counted before. */
   heap: number;
 }
+
+/** Texts of a facility that may be absent. */
+const optionalTexts = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
 /** On the heap: of a facility or procedure, a character of its texts, a word in them, and a word not seen before. */
 const bytesPerDocument = 512;
@@ -34,7 +45,7 @@ const bytesPerDistinctWord = 640;
  */
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
   if (limits !== undefined) checkTexts(snapshot, limits.heap);
-  const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
+  const { schema, provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const source = {
     data_year: provenance.dataYear,
     data_version: versionName(provenance),
@@ -46,17 +57,22 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
   const heads = encodeText(encodeHeads(snapshot, summaries, groups.groupStart));
   const { answerBytes, ...extents } = measureAnswers(snapshot, groups, heads, prefixes);
   const contents: Contents = {
-    description: utf8(JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description)),
+    description: utf8(
+      JSON.stringify({ schema, provenance, counts, sha256, contentSha256 } satisfies Description),
+    ),
     tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ccn: encodeText(facilities.ccn),
     facilityName: encodeText(facilities.name),
     city: encodeText(facilities.city),
     state: encodeText(facilities.state),
+    ...byField(optionalTexts, (field) => encodeText(facilities[field])),
     code: encodeText(procedures.code),
     procedureName: encodeText(procedures.name),
     ...rows,
-    chargeValidity: validity(rows.charge).nullBitmap,
-    allowedValidity: validity(rows.allowed).nullBitmap,
+    validity: {
+      ...byField(measureFields, (field) => validityOf(rows[field]).nullBitmap),
+      ...byField(optionalTexts, (field) => validityOfTexts(rows.facility, facilities[field]).nullBitmap),
+    },
     ...groups,
     summaries,
     ...extents,
@@ -71,7 +87,10 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
   const words = new Set<string>();
-  let bytes = 0;
+  // These aren't searched.
+  let bytes = optionalTexts
+    .flatMap((field) => facilities[field])
+    .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
   const count = (texts: string[], extra: number) => {
     for (const text of texts) {
       bytes += extra + text.length * bytesPerCharacter;
@@ -196,11 +215,33 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
       p75_charge: percentile(charge, count, 75),
       p90_charge: percentile(charge, count, 90),
       median_allowed: percentile((rank) => allowed[rank], count, 50),
+      ...weighSummary(charge, (rank) => rows.services[order[start + rank]], count),
     };
     for (const [i, field] of summaryFields.entries())
       summaries[group * summaryFields.length + i] = summary[field];
   }
   return summaries;
+}
+
+/**
+ * The part of a group's summary in which a charge counts as often as it was made.
+ *
+ * @param services of the row at a rank; a row without them takes no part
+ */
+function weighSummary(charge: (rank: number) => number, services: (rank: number) => number, count: number) {
+  let isKnown = false;
+  let total = 0;
+  for (let rank = 0; rank < count; rank++) {
+    if (services(rank) === blank) continue;
+    isKnown = true;
+    total += services(rank);
+  }
+  const weight = (rank: number) => Math.max(0, services(rank));
+  return {
+    services: isKnown ? total : Number.NaN,
+    weighted_median_charge: total > 0 ? weightedMedian(charge, weight, total) : Number.NaN,
+    weighted_mean_charge: total > 0 ? weightedMean(charge, weight, count, total) : Number.NaN,
+  };
 }
 
 /** The JSON of an answer up to its first row, for each group; empty for a group without rows. */
@@ -212,7 +253,8 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
     const summary = summaryFields.map((field, i) => {
       const value = summaries[group * summaryFields.length + i];
-      return [field, field === "facilities" ? value : value / 100];
+      // JSON writes NaN as null.
+      return [field, field === "facilities" || field === "services" ? value : value / 100];
     });
     const head = JSON.stringify({
       procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },

@@ -38,8 +38,10 @@ const priceFields = {
   submitted_charge: dollars("Average charge that the facility submitted"),
   medicare_allowed: dollars("Average amount that Medicare allowed"),
 };
+/** What may not be known: null then, never 0. */
+const orNull = <Schema extends v.GenericSchema>(schema: Schema) => v.nullable(schema);
 const chargeFields = {
-  median_charge: dollars("Median charge"),
+  median_charge: dollars("Median charge per facility, each counted once"),
   min_charge: dollars("Lowest charge"),
   max_charge: dollars("Highest charge"),
   spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
@@ -76,8 +78,16 @@ export const pricesShape = v.object({
       p75_charge: dollars("75th percentile of the charges"),
       p90_charge: dollars("90th percentile of the charges"),
       median_allowed: dollars("Median allowed amount"),
+      services: orNull(count("Services of these facilities, as far as they are known")),
+      weighted_median_charge: orNull(
+        dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
+      ),
+      weighted_mean_charge: orNull(dollars("Mean charge per service: each charge weighs as its services do")),
     }),
-    v.description("Over all facilities that match, not only those of this page"),
+    v.description(
+      "Over all facilities that match, not only those of this page. Charges are summed up per facility, each counted " +
+        "once, except for the weighted ones, which are per service and null where the snapshot has no services",
+    ),
   ),
   data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
   source,
@@ -98,11 +108,39 @@ export const proceduresShape = v.object({
 });
 
 export const facilityShape = v.object({
-  facility: v.object(facilityFields),
+  facility: v.object({
+    ...facilityFields,
+    street: orNull(text("Street", "8700 Beverly Blvd")),
+    zip: orNull(text("ZIP code", "90048")),
+    rural_urban: v.pipe(
+      orNull(
+        v.object({
+          code: orNull(text("RUCA code", "1")),
+          description: orNull(
+            text(
+              "What the code stands for",
+              "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
+            ),
+          ),
+        }),
+      ),
+      v.description("Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown"),
+    ),
+  }),
   summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
   data: v.array(
     v.pipe(
-      v.object({ ...procedureFields, ...priceFields, national: standing, state: standing }),
+      v.object({
+        ...procedureFields,
+        ...priceFields,
+        services: orNull(count("Services of the year")),
+        beneficiaries: orNull(count("Beneficiaries who had them")),
+        medicare_payment: orNull(dollars("Average amount that Medicare paid itself")),
+        outlier_services: orNull(count("Services with an outlier payment")),
+        outlier_amount: orNull(dollars("Average outlier payment of these")),
+        national: standing,
+        state: standing,
+      }),
       v.title("ProcedurePrice"),
     ),
   ),
