@@ -347,7 +347,8 @@ export class CmsTable {
     }
     if (column === "ruralUrbanCode" && !ruralUrbanCodePattern.test(trimmed))
       this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
-    return this.#name(text, column, line);
+    // An address may be written in several lines.
+    return this.#name(trimmed.replace(/\s+/g, " "), column, line);
   }
 
   #count(record: string[], column: Column, line: number): number {
