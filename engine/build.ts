@@ -194,16 +194,22 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
   let largest = 0;
   for (let group = 0; group + 1 < groupStart.length; group++)
     largest = Math.max(largest, groupStart[group + 1] - groupStart[group]);
-  const scratch = new Int32Array(largest);
+  const scratch = [rows.charge, rows.allowed, rows.services].map(() => new Int32Array(largest));
   for (let group = 0; group + 1 < groupStart.length; group++) {
     const start = groupStart[group];
     const count = groupStart[group + 1] - start;
     if (count === 0) continue;
-    const charge = (rank: number) => rows.charge[order[start + rank]];
-    for (let i = 0; i < count; i++) scratch[i] = rows.allowed[order[start + i]];
-    const allowed = scratch.subarray(0, count).sort();
-    const min = charge(0);
-    const max = charge(count - 1);
+    const [charges, allowed, services] = scratch.map((column) => column.subarray(0, count));
+    for (let i = 0; i < count; i++) {
+      const row = order[start + i];
+      charges[i] = rows.charge[row];
+      allowed[i] = rows.allowed[row];
+      services[i] = rows.services[row];
+    }
+    allowed.sort();
+    const charge = (rank: number) => charges[rank];
+    const min = charges[0];
+    const max = charges[count - 1];
     const summary: Record<(typeof summaryFields)[number], number> = {
       facilities: count,
       median_charge: percentile(charge, count, 50),
@@ -215,7 +221,7 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
       p75_charge: percentile(charge, count, 75),
       p90_charge: percentile(charge, count, 90),
       median_allowed: percentile((rank) => allowed[rank], count, 50),
-      ...weighSummary(charge, (rank) => rows.services[order[start + rank]], count),
+      ...weighted(charges, services),
     };
     for (const [i, field] of summaryFields.entries())
       summaries[group * summaryFields.length + i] = summary[field];
@@ -224,23 +230,23 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
 }
 
 /**
- * The part of a group's summary in which a charge counts as often as it was made.
+ * The part of a summary in which a charge weighs as its services do.
  *
- * @param services of the row at a rank; a row without them takes no part
+ * @param charges ascending
+ * @param services of each; a charge without them takes no part: they become 0
  */
-function weighSummary(charge: (rank: number) => number, services: (rank: number) => number, count: number) {
+function weighted(charges: Int32Array, services: Int32Array) {
   let isKnown = false;
   let total = 0;
-  for (let rank = 0; rank < count; rank++) {
-    if (services(rank) === blank) continue;
-    isKnown = true;
-    total += services(rank);
+  for (let i = 0; i < services.length; i++) {
+    if (services[i] === blank) services[i] = 0;
+    else isKnown = true;
+    total += services[i];
   }
-  const weight = (rank: number) => Math.max(0, services(rank));
   return {
     services: isKnown ? total : Number.NaN,
-    weighted_median_charge: total > 0 ? weightedMedian(charge, weight, total) : Number.NaN,
-    weighted_mean_charge: total > 0 ? weightedMean(charge, weight, count, total) : Number.NaN,
+    weighted_median_charge: total > 0 ? weightedMedian(charges, services, total) : Number.NaN,
+    weighted_mean_charge: total > 0 ? weightedMean(charges, services, total) : Number.NaN,
   };
 }
 

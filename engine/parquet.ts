@@ -142,8 +142,7 @@ function readColumns(
     const known: number[] = [];
     let facility = facilities.ccn.length - 1;
     for (let i = 0; i < group.rows; i++) {
-      const sameFacility = i > 0 && described.every(({ codes }) => codes[i] === codes[i - 1]);
-      if (!sameFacility) {
+      if (i === 0 || differs(described, i)) {
         const next = byField(facilityFields, () => "");
         for (const { field, codes, values } of described) next[field] = codes[i] < 0 ? "" : values[codes[i]];
         facility = enterFacility(facilities, next, subject);
@@ -179,6 +178,12 @@ function readColumns(
     },
     rows: { ...rows, procedure: ranked(rows.procedure, order) },
   };
+}
+
+/** Whether a row has another value than the one before in any of the columns. */
+function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
+  for (const { codes } of columns) if (codes[row] !== codes[row - 1]) return true;
+  return false;
 }
 
 /** Codes into the distinct values of a text column, each decoded once. */

@@ -21,44 +21,35 @@ export function ratioInHundredths(max: number, min: number): number {
 }
 
 /**
- * Lower weighted median of ascending whole numbers: the least value at which the weights of all values up to it reach
- * half of their sum. It is one of the values, so nothing is rounded.
+ * Lower weighted median of whole numbers: the least value at which the weights of all values up to it reach half of
+ * their sum. It is one of the values, so nothing is rounded.
  *
- * @param at the value at a rank; ascending
- * @param weightAt its weight, a whole number of 0 or more
+ * @param values ascending
+ * @param weights one for each value, 0 or more
  * @param total the sum of all weights: above 0, below 2^52
  */
-export function weightedMedian(
-  at: (rank: number) => number,
-  weightAt: (rank: number) => number,
-  total: number,
-): number {
-  let rank = 0;
-  for (let reached = weightAt(0); 2 * reached < total; reached += weightAt(rank)) rank++;
-  return at(rank);
+export function weightedMedian(values: Int32Array, weights: Int32Array, total: number): number {
+  let at = 0;
+  for (let reached = weights[0]; 2 * reached < total; reached += weights[at]) at++;
+  return values[at];
 }
 
 /**
  * Weighted mean of whole numbers, rounded half up. Exact: what a number doesn't hold is summed up beside it.
  *
- * @param at the value at rank i, 0 ≤ i < count; below 2^31
- * @param weightAt its weight, a whole number from 0 to below 2^31
+ * @param values 0 or more
+ * @param weights one for each value, 0 or more
  * @param total the sum of all weights: above 0
  */
-export function weightedMean(
-  at: (rank: number) => number,
-  weightAt: (rank: number) => number,
-  count: number,
-  total: number,
-): number {
+export function weightedMean(values: Int32Array, weights: Int32Array, total: number): number {
   let large = 0n;
   let small = 0;
-  for (let rank = 0; rank < count; rank++) {
-    const product = at(rank) * weightAt(rank);
+  for (let i = 0; i < values.length; i++) {
+    const product = values[i] * weights[i];
     if (small + product <= Number.MAX_SAFE_INTEGER) {
       small += product;
     } else {
-      large += BigInt(small) + BigInt(at(rank)) * BigInt(weightAt(rank));
+      large += BigInt(small) + BigInt(values[i]) * BigInt(weights[i]);
       small = 0;
     }
   }
