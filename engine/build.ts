@@ -87,9 +87,9 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
   const words = new Set<string>();
-  // These aren't searched.
+  // These aren't searched, and equal ones are one text.
   let bytes = optionalTexts
-    .flatMap((field) => facilities[field])
+    .flatMap((field) => [...new Set(facilities[field])])
     .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
   const count = (texts: string[], extra: number) => {
     for (const text of texts) {
