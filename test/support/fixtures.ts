@@ -249,6 +249,17 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   });
 }
 
+/** The same without what schema 1 has no column for. */
+export function ofSchema1(snapshot: Snapshot): Snapshot {
+  const { facilities, rows } = snapshot;
+  return sealSnapshot({
+    ...snapshot,
+    schema: 1,
+    facilities: { ...facilities, ...byField(addresses, () => facilities.ccn.map(() => "")) },
+    rows: { ...rows, ...byField(measures, () => absent(rows.facility)) },
+  });
+}
+
 /** The path of a file of real data beside the repository, or undefined where there is none. */
 export function sharedData(name: string): string | undefined {
   const file = path.resolve(import.meta.dirname, "../../../shared/data", name);
