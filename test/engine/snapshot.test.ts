@@ -563,7 +563,7 @@ test("what a load needs is reckoned from its largest row group and column, and f
     metadata: { ...honest.metadata, ...metadata },
   };
   assert.deepEqual(loadNeed(head), {
-    buffers: 10 * 88 + 7 * 64 + (500 + 2 * 30_000) + 3 * 8192,
+    buffers: 10 * 96 + 7 * 64 + (500 + 2 * 30_000) + 3 * 8192,
     heap: 6 * 30_000 + 2 * 32_000,
   });
 });
