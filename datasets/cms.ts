@@ -348,7 +348,7 @@ export class CmsTable {
     if (column === "ruralUrbanCode" && !ruralUrbanCodePattern.test(trimmed))
       this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
     // An address may be written in several lines.
-    return this.#name(trimmed.replace(/\s+/g, " "), column, line);
+    return this.#name(trimmed.replace(/[\t\r\n ]+/g, " "), column, line);
   }
 
   #count(record: string[], column: Column, line: number): number {

@@ -58,7 +58,7 @@ export interface SampleOptions {
  * An invented snapshot with exactly `rows` rows. The same options give the same content on any machine; another year
  * with the same rows and seed has the same facilities, nearly the same procedures at each, and grown amounts.
  *
- * O(rows), about 52 bytes a row.
+ * O(rows), about 56 bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -272,13 +272,9 @@ function rowsFor(
       row++;
     }
   }
-  const priced = busiest.filter((busiestRow) => busiestRow >= 0);
-  const pricedVolume = Array.from(priced, (busiestRow) => volume[busiestRow]);
-  for (const busiestRow of priced) volume[busiestRow] = Infinity;
-  const least = suppress(rows, volume);
-  priced.forEach((busiestRow, i) => {
-    volume[busiestRow] = pricedVolume[i];
-  });
+  const preferred = volume.slice();
+  for (const busiestRow of busiest) if (busiestRow >= 0) preferred[busiestRow] = Infinity;
+  const least = suppress(rows, preferred);
   measureUse(rows, volume, least, allowedGrowth, use);
   return { procedures: usedProcedures(rows), rows };
 }

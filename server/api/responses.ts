@@ -38,8 +38,6 @@ const priceFields = {
   submitted_charge: dollars("Average charge that the facility submitted"),
   medicare_allowed: dollars("Average amount that Medicare allowed"),
 };
-/** What may not be known: null then, never 0. */
-const orNull = <Schema extends v.GenericSchema>(schema: Schema) => v.nullable(schema);
 const chargeFields = {
   median_charge: dollars("Median charge per facility, each counted once"),
   min_charge: dollars("Lowest charge"),
@@ -78,11 +76,13 @@ export const pricesShape = v.object({
       p75_charge: dollars("75th percentile of the charges"),
       p90_charge: dollars("90th percentile of the charges"),
       median_allowed: dollars("Median allowed amount"),
-      services: orNull(count("Services of these facilities, as far as they are known")),
-      weighted_median_charge: orNull(
+      services: v.nullable(count("Services of these facilities, as far as they are known")),
+      weighted_median_charge: v.nullable(
         dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
       ),
-      weighted_mean_charge: orNull(dollars("Mean charge per service: each charge weighs as its services do")),
+      weighted_mean_charge: v.nullable(
+        dollars("Mean charge per service: each charge weighs as its services do"),
+      ),
     }),
     v.description(
       "Over all facilities that match, not only those of this page. Charges are summed up per facility, each counted " +
@@ -110,13 +110,13 @@ export const proceduresShape = v.object({
 export const facilityShape = v.object({
   facility: v.object({
     ...facilityFields,
-    street: orNull(text("Street", "8700 Beverly Blvd")),
-    zip: orNull(text("ZIP code", "90048")),
+    street: v.nullable(text("Street", "8700 Beverly Blvd")),
+    zip: v.nullable(text("ZIP code", "90048")),
     rural_urban: v.pipe(
-      orNull(
+      v.nullable(
         v.object({
-          code: orNull(text("RUCA code", "1")),
-          description: orNull(
+          code: v.nullable(text("RUCA code", "1")),
+          description: v.nullable(
             text(
               "What the code stands for",
               "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
@@ -133,11 +133,11 @@ export const facilityShape = v.object({
       v.object({
         ...procedureFields,
         ...priceFields,
-        services: orNull(count("Services of the year")),
-        beneficiaries: orNull(count("Beneficiaries who had them")),
-        medicare_payment: orNull(dollars("Average amount that Medicare paid itself")),
-        outlier_services: orNull(count("Services with an outlier payment")),
-        outlier_amount: orNull(dollars("Average outlier payment of these")),
+        services: v.nullable(count("Services of the year")),
+        beneficiaries: v.nullable(count("Beneficiaries who had them")),
+        medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+        outlier_services: v.nullable(count("Services with an outlier payment")),
+        outlier_amount: v.nullable(dollars("Average outlier payment of these")),
         national: standing,
         state: standing,
       }),

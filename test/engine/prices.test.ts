@@ -28,6 +28,7 @@ import {
 } from "../support/compared-prices.ts";
 import {
   oddTexts,
+  ofSchema1,
   randomSnapshot,
   type ShortRow,
   seededRandom,
@@ -193,6 +194,19 @@ test("a row without services takes no part in what is weighted", () => {
   assert.deepEqual(weightedOf([10, 0], [20, 3], [30, 0]), [3, 20, 20]);
   assert.deepEqual(weightedOf([10, blank], [20, 0]), [0, null, null], "known to be none");
   assert.deepEqual(weightedOf([10, blank], [20, blank]), [null, null, null]);
+});
+
+test("a list without the columns that came with schema 2 is the same but for what is weighted", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const [full, plain] = [snapshot, ofSchema1(snapshot)].map(imageOf);
+    const unknown = { services: null, weighted_median_charge: null, weighted_mean_charge: null };
+    for (const code of snapshot.procedures.code) {
+      const list = answer(full, code, null);
+      const expected = list && { ...list, summary: { ...list.summary, ...unknown } };
+      assert.deepEqual(answer(plain, code, null), expected, `seed ${seed}, ${code}`);
+    }
+  }
 });
 
 test("a weighted mean is exact, half a cent rounded up, however large its sum", () => {
