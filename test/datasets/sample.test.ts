@@ -15,6 +15,7 @@ import {
 } from "../../datasets/synthetic.ts";
 import {
   blank,
+  buildImage,
   ccnPattern,
   decodeSnapshot,
   encodeSnapshot,
@@ -81,6 +82,11 @@ test("the full sample has the counts of the real file, whatever the seed", () =>
     assert.equal(states.size, 50, `seed ${seed}`);
     assert.ok(states.has("DC") && !states.has("MD") && !states.has("PR"), `seed ${seed}`);
   }
+});
+
+test("the image of the full sample takes 40 MB at most", () => {
+  const { byteLength } = buildImage(full);
+  assert.ok(byteLength <= 40_000_000, `${byteLength} bytes`);
 });
 
 test("facilities are spread over the states like real hospitals", () => {
