@@ -1,18 +1,24 @@
 import {
   arrange,
   blank,
+  byField,
   ccnPattern,
   countRows,
   DataError,
   type Facilities,
   maxCents,
+  maxCount,
   maxSnapshotRows,
+  measureFields,
+  newestSchema,
   type Procedures,
   type Provenance,
   procedureCodePattern,
+  ruralUrbanCodePattern,
   type SnapshotContent,
   shown,
   stateNames,
+  zipPattern,
 } from "../engine/index.ts";
 import { cleanName, Spellings } from "./names.ts";
 
@@ -26,8 +32,31 @@ const columnNames = {
   procedure: "APC_Desc",
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
+  street: "Rndrng_Prvdr_St",
+  zip: "Rndrng_Prvdr_Zip5",
+  ruralUrbanCode: "Rndrng_Prvdr_RUCA",
+  ruralUrbanDescription: "Rndrng_Prvdr_RUCA_Desc",
+  services: "CAPC_Srvcs",
+  beneficiaries: "Bene_Cnt",
+  payment: "Avg_Mdcr_Pymt_Amt",
+  outlierServices: "Outlier_Srvcs",
+  outlierAmount: "Avg_Mdcr_Outlier_Amt",
 } as const;
 type Column = keyof typeof columnNames;
+/** Those that a file has to have. Others that it lacks are absent in every row. */
+const requiredColumns: readonly Column[] = [
+  "ccn",
+  "facility",
+  "city",
+  "state",
+  "code",
+  "procedure",
+  "charge",
+  "allowed",
+];
+const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const;
+const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
+const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
 /** Any of these, letters and digits only, marks the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
@@ -77,6 +106,9 @@ export function parseCents(text: string): number {
   return Number(padded.slice(0, centDigits)) + (padded[centDigits] >= "5" ? 1 : 0);
 }
 
+/** Zeros after the point are what a spreadsheet makes of a column with blanks. */
+const countPattern = /^([0-9]+)(?:\.0*)?$/;
+
 /** Integers of a column as they come in. The buffer doubles, so a row costs at most 8 bytes of it. */
 class GrowingColumn {
   #values = new Int32Array(1024);
@@ -106,6 +138,7 @@ export class CmsTable {
   readonly #ccns: string[] = [];
   readonly #names = new Spellings();
   readonly #cities = new Spellings();
+  readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: Procedures = { code: [], name: [] };
   /** By the CCN and by each way in which it is written. */
@@ -116,8 +149,7 @@ export class CmsTable {
 
   readonly #facility = new GrowingColumn();
   readonly #procedure = new GrowingColumn();
-  readonly #charge = new GrowingColumn();
-  readonly #allowed = new GrowingColumn();
+  readonly #measures = byField(measureFields, () => new GrowingColumn());
   readonly #line = new GrowingColumn();
 
   /**
@@ -147,13 +179,13 @@ export class CmsTable {
       throw new DataError(`${this.#file} line ${line}`, "one row more", `at most ${maxSnapshotRows} rows`);
     this.#facility.push(this.#enterFacility(record, line));
     this.#procedure.push(this.#enterProcedure(record, line));
-    this.#charge.push(this.#amount(record, "charge", line));
-    this.#allowed.push(this.#amount(record, "allowed", line));
+    for (const column of amountColumns) this.#measures[column].push(this.#amount(record, column, line));
+    for (const column of countColumns) this.#measures[column].push(this.#count(record, column, line));
     this.#line.push(line);
   }
 
   /**
-   * @returns the rows in snapshot order, and how many facilities are written with several names or cities
+   * @returns the rows in snapshot order, and how many facilities are written with several names or addresses
    * @throws DataError if there is no priced row, or there are two rows for one facility and procedure
    */
   finish(provenance: Provenance): { content: SnapshotContent; severalNames: number } {
@@ -166,16 +198,17 @@ export class CmsTable {
       name: this.#names.commonest(rowsOf),
       city: this.#cities.commonest(rowsOf),
       state: this.#states.map(({ state }) => state),
+      ...byField(addressColumns, (column) => this.#addresses[column].commonest(rowsOf)),
     };
     const { content, order } = arrange({
+      schema: newestSchema,
       provenance,
       facilities,
       procedures: this.#procedures,
       rows: {
         facility,
         procedure: this.#procedure.values(),
-        charge: this.#charge.values(),
-        allowed: this.#allowed.values(),
+        ...byField(measureFields, (field) => this.#measures[field].values()),
       },
     });
     this.#refuseDuplicates(content, order);
@@ -186,7 +219,14 @@ export class CmsTable {
         `no priced row among ${rows}`,
         `at least one with both ${columnNames.charge} and ${columnNames.allowed} above 0`,
       );
-    return { content, severalNames: new Set([...this.#names.several, ...this.#cities.several]).size };
+    const spellings = [this.#names, this.#cities, ...Object.values(this.#addresses)];
+    return { content, severalNames: new Set(spellings.flatMap(({ several }) => several)).size };
+  }
+
+  /** Columns that the file lacks, in CMS's spelling. */
+  get absentColumns(): string[] {
+    const columns = Object.keys(columnNames) as Column[];
+    return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
   }
 
   /** Columns without a name may be at the end, if they are empty; a row of another width has lost its place. */
@@ -230,6 +270,10 @@ export class CmsTable {
     const facility = this.#facilityOf(record, line);
     this.#names.enter(facility, record[this.#at.facility], (text) => this.#name(text, "facility", line));
     this.#cities.enter(facility, record[this.#at.city], (text) => this.#name(text, "city", line));
+    for (const column of addressColumns)
+      this.#addresses[column].enter(facility, this.#cell(record, column), (text) =>
+        this.#addressPart(text, column, line),
+      );
     const text = record[this.#at.state];
     const known = this.#states[facility];
     if (text === known?.state) return facility;
@@ -288,8 +332,37 @@ export class CmsTable {
     return name;
   }
 
+  /** What a row has in a column; nothing where the file lacks it. */
+  #cell(record: string[], column: Column): string {
+    return this.#at[column] < 0 ? "" : record[this.#at[column]];
+  }
+
+  #addressPart(text: string, column: (typeof addressColumns)[number], line: number): string {
+    const trimmed = text.trim();
+    if (trimmed === "") return "";
+    if (column === "zip") {
+      if (!zipPattern.test(trimmed))
+        this.#refuse(line, column, shown(text), `${orLostZero("five digits", trimmed, 5)}, or nothing`);
+      return trimmed;
+    }
+    if (column === "ruralUrbanCode" && !ruralUrbanCodePattern.test(trimmed))
+      this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
+    // An address may be written in several lines.
+    return this.#name(trimmed.replace(/[\t\r\n ]+/g, " "), column, line);
+  }
+
+  #count(record: string[], column: Column, line: number): number {
+    const text = this.#cell(record, column);
+    const trimmed = text.trim();
+    if (trimmed === "") return blank;
+    const count = Number(countPattern.exec(trimmed)?.[1] ?? Number.NaN);
+    if (Number.isNaN(count)) this.#refuse(line, column, shown(text), "a whole number such as 41, or nothing");
+    if (count > maxCount) this.#refuse(line, column, shown(text), `at most ${maxCount}`);
+    return count;
+  }
+
   #amount(record: string[], column: Column, line: number): number {
-    const text = record[this.#at[column]];
+    const text = this.#cell(record, column);
     const cents = parseCents(text);
     if (Number.isNaN(cents))
       this.#refuse(line, column, shown(text), "an amount in dollars such as 1234.56, or nothing");
@@ -308,6 +381,7 @@ function orLostZero(expected: string, text: string, digits: number): string {
   return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
 }
 
+/** Where the columns are; −1 for one that may be lacking and is. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);
@@ -321,22 +395,15 @@ function findColumns(header: string[], subject: string): Record<Column, number> 
   if (twice !== -1)
     throw new DataError(subject, `column ${shown(header[twice].trim())} twice`, "each column once");
 
-  const missing = Object.values(columnNames).filter((name) => !names.includes(plain(name)));
+  const missing = requiredColumns
+    .map((column) => columnNames[column])
+    .filter((name) => !names.includes(plain(name)));
   if (missing.length > 0)
     throw new DataError(
       subject,
       `a header without ${missing.join(", ")}`,
       "the columns of the CMS file by Provider and Service",
     );
-  const at = (column: Column) => names.indexOf(plain(columnNames[column]));
-  return {
-    ccn: at("ccn"),
-    facility: at("facility"),
-    city: at("city"),
-    state: at("state"),
-    code: at("code"),
-    procedure: at("procedure"),
-    charge: at("charge"),
-    allowed: at("allowed"),
-  };
+  const columns = Object.keys(columnNames) as Column[];
+  return byField(columns, (column) => names.indexOf(plain(columnNames[column])));
 }

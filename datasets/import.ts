@@ -59,6 +59,7 @@ export interface Imported {
   states: number;
   stray: StrayByte | undefined;
   severalNames: number;
+  absentColumns: string[];
 }
 
 /**
@@ -73,7 +74,7 @@ export async function importFile(
   onProgress?: Progress,
 ): Promise<Imported> {
   const { file, year, out } = options;
-  const { content, stray, severalNames } = await readRelease(options, onProgress);
+  const { content, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
   const sealed = sealSnapshot(content);
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
   const written =
@@ -89,6 +90,7 @@ export async function importFile(
     states: new Set(content.facilities.state).size,
     stray,
     severalNames,
+    absentColumns,
   };
 }
 
@@ -188,7 +190,7 @@ async function run(args: string[]): Promise<void> {
   const { known, notice } = registryOf(process.env);
   const progress = process.stderr.isTTY ? terminalProgress() : undefined;
   const imported = await importFile(options, known, progress?.update).finally(() => progress?.clear());
-  const { counts, stray, severalNames } = imported;
+  const { counts, stray, severalNames, absentColumns } = imported;
   process.stdout.write(`${imported.path}\n`);
   if (notice !== undefined) say(notice);
   const gone = known.filter(
@@ -201,8 +203,9 @@ async function run(args: string[]): Promise<void> {
     say(
       `read as Windows-1252, as it is not UTF-8: ${hexadecimal(stray)} in line ${stray.line}, byte ${stray.byte}`,
     );
+  if (absentColumns.length > 0) say(`not in the file, so not known of any row: ${absentColumns.join(", ")}`);
   if (severalNames > 0)
-    say(`facilities with several names or cities: ${severalNames}; the commonest of each is taken`);
+    say(`facilities with several names or addresses: ${severalNames}; the commonest of each is taken`);
   say(
     `${counts.rows} rows: ${counts.pricedRows} priced, ${counts.suppressedRows} suppressed, ` +
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +

@@ -33,7 +33,8 @@ export function cleanName(text: string): string | Flaw {
 
 /**
  * The spellings of a name by facility, of which the commonest is served, and the first in the file of several that
- * are equally common. Nearly every facility has one, so only further ones are counted.
+ * are equally common. Nearly every facility has one, so only further ones are counted. An empty one, where a text may
+ * be absent, is served only if there is no other.
  */
 export class Spellings {
   /** The first ones, as read and as served. */
@@ -55,8 +56,10 @@ export class Spellings {
   }
 
   /** Facilities with more than one. */
-  get several(): Iterable<number> {
-    return this.#others.keys();
+  get several(): number[] {
+    const named = (facility: number, others: ReadonlyMap<string, number>) =>
+      [this.#first[facility], ...others.keys()].filter((text) => text !== "").length;
+    return [...this.#others].flatMap(([facility, others]) => (named(facility, others) > 1 ? [facility] : []));
   }
 
   /** @param rows how many each facility has */
@@ -64,8 +67,8 @@ export class Spellings {
     return this.#first.map((first, facility) => {
       const others = [...(this.#others.get(facility) ?? [])];
       let name = first;
-      let most = others.reduce((left, [, count]) => left - count, rows[facility]);
-      for (const [other, count] of others) if (count > most) [name, most] = [other, count];
+      let most = first === "" ? 0 : others.reduce((left, [, count]) => left - count, rows[facility]);
+      for (const [other, count] of others) if (other !== "" && count > most) [name, most] = [other, count];
       return name;
     });
   }

@@ -29,8 +29,10 @@ export interface Release {
   content: SnapshotContent;
   /** The first byte that isn't UTF-8 in a file that was read as Windows-1252 for that. */
   stray: StrayByte | undefined;
-  /** Facilities with several names or cities, of which the commonest is taken. */
+  /** Facilities with several names or addresses, of which the commonest is taken. */
   severalNames: number;
+  /** Columns that the file lacks, in CMS's spelling. */
+  absentColumns: string[];
 }
 
 /**
@@ -54,7 +56,7 @@ export async function readRelease(options: ReleaseOptions, onProgress?: Progress
     if (bytes !== scan.bytes)
       throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
     const provenance = { ...cmsProvenance(year, released, sourceUrl, sha256), revision: 1 };
-    return { ...table.finish(provenance), stray: scan.stray };
+    return { ...table.finish(provenance), stray: scan.stray, absentColumns: table.absentColumns };
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;

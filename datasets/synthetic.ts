@@ -1,14 +1,18 @@
 import {
   blank,
+  byField,
   DataError,
   type Facilities,
+  facilityFields,
   maxCents,
   maxSnapshotRows,
+  measureFields,
+  newestSchema,
   type Procedures,
   type Rows,
   type SnapshotContent,
 } from "../engine/index.ts";
-import { procedureFigures, stateFigures } from "./calibration.ts";
+import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 
 /** One row more than CMS's file of 2023 has. */
 export const defaultSampleRows = 116_800;
@@ -18,6 +22,8 @@ export const maxSampleSeed = 2 ** 32 - 1;
 /** 3,100 facilities at the default size. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
+/** Fewer services or beneficiaries than this are suppressed, each by itself. */
+const fewestShown = 11;
 /** Procedures rarer than this in the nation are suppressed everywhere: nobody provides more than ten. */
 const fewestPricedServices = 100;
 
@@ -28,6 +34,11 @@ const wageSpread = 0.08;
 const allowedSpread = 0.09;
 const demandSpread = 1.3;
 const sizeSpread = 1.2;
+const paymentSpread = 0.01;
+/** Of their number, as few hospitals have most of them; and of their amounts. */
+const outlierSpread = { services: 1.5, amount: 0.3 };
+/** How far a hospital's services per beneficiary stray from the nation's. */
+const repeatSpread = 0.3;
 /** What a year adds to these, anew each year. */
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
 /** Growth a year as a share of the level of 2023, whose figures these are; straight, to stay in range up to 2099. */
@@ -47,7 +58,7 @@ export interface SampleOptions {
  * An invented snapshot with exactly `rows` rows. The same options give the same content on any machine; another year
  * with the same rows and seed has the same facilities, nearly the same procedures at each, and grown amounts.
  *
- * O(rows), about 32 bytes a row.
+ * O(rows), about 56 bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -55,8 +66,9 @@ export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptio
   if (!Number.isInteger(rows) || rows < 1 || rows > maxSnapshotRows)
     throw new DataError("rows", String(rows), `a whole number from 1 to ${maxSnapshotRows}`);
   const lasting = randomSource(seed, 0);
-  const hospitals = hospitalsFor(rows, lasting);
+  const hospitals = hospitalsFor(rows, lasting, randomSource(seed, addressStream));
   return {
+    schema: newestSchema,
     provenance: {
       dataYear,
       revision,
@@ -70,9 +82,16 @@ export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptio
         "CMS 2023. It says nothing about any real hospital and is not for decisions.",
     },
     facilities: hospitals.facilities,
-    ...rowsFor(rows, hospitals, dataYear, lasting, randomSource(seed, dataYear)),
+    ...rowsFor(rows, hospitals, dataYear, lasting, {
+      amounts: randomSource(seed, dataYear),
+      use: randomSource(seed, useStream + dataYear),
+    }),
   };
 }
+
+/** Streams of their own, so that one can draw more and no other number changes. */
+const addressStream = 1;
+const useStream = 10_000;
 
 /** Draws; what lasts from year to year comes from one source, and what a year adds from another. */
 interface RandomSource {
@@ -119,9 +138,10 @@ interface Hospitals {
   offered: Uint8Array;
 }
 
-function hospitalsFor(rows: number, random: RandomSource): Hospitals {
+function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSource): Hospitals {
   const count = Math.max(1, Math.round(rows / rowsPerFacility));
-  const facilities: Facilities = { ccn: [], name: [], city: [], state: [] };
+  const facilities: Facilities = byField(facilityFields, () => []);
+  const zips = new Map<string, string>();
   const state = statesOf(count);
   const size = new Float64Array(count);
   const offered = new Uint8Array(count);
@@ -130,7 +150,18 @@ function hospitalsFor(rows: number, random: RandomSource): Hospitals {
     facilities.ccn.push(sampleCcn(i, count));
     facilities.name.push(`${facilityName(city, random)} (sample)`);
     facilities.city.push(city);
-    facilities.state.push(stateFigures[state[i]].state);
+    const figures = stateFigures[state[i]];
+    facilities.state.push(figures.state);
+    facilities.street.push(
+      `${1 + addresses.below(9999)} ${one(cityHeads, addresses)} ${one(ways, addresses)}`,
+    );
+    const place = `${city}, ${figures.state}`;
+    const zip = zips.get(place) ?? `${figures.zip}${String(addresses.below(1000)).padStart(3, "0")}`;
+    zips.set(place, zip);
+    facilities.zip.push(zip);
+    const { code, description } = ruralUrbanOf(addresses.below(100) / 100);
+    facilities.ruralUrbanCode.push(code);
+    facilities.ruralUrbanDescription.push(description);
     size[i] = random.bell();
     // Saturating: the smallest offer a handful of procedures, the largest nearly all.
     const share = 1 / (1 + Math.exp(-0.1 - sizeSpread * size[i]));
@@ -138,6 +169,16 @@ function hospitalsFor(rows: number, random: RandomSource): Hospitals {
   }
   settle(offered, rows);
   return { facilities, state, size, offered };
+}
+
+/** The kind of place at a share of all hospitals, from 0 to below 1. */
+function ruralUrbanOf(share: number) {
+  let reached = 0;
+  for (const figures of ruralUrbanFigures) {
+    reached += figures.share;
+    if (share < reached) return figures;
+  }
+  return ruralUrbanFigures[0];
 }
 
 /** Each facility's state, in order and in proportion to the real hospitals of each. */
@@ -177,13 +218,12 @@ function rowsFor(
   { facilities, state, size, offered }: Hospitals,
   dataYear: number,
   lasting: RandomSource,
-  yearly: RandomSource,
+  { amounts: yearly, use }: { amounts: RandomSource; use: RandomSource },
 ): { procedures: Procedures; rows: Rows } {
   const rows: Rows = {
     facility: new Int32Array(count),
     procedure: new Int32Array(count),
-    charge: new Int32Array(count),
-    allowed: new Int32Array(count),
+    ...byField(measureFields, () => new Int32Array(count).fill(blank)),
   };
   const kinds = procedureFigures.length;
   const services = procedureFigures.map((figures) => Math.log(figures.services));
@@ -232,8 +272,10 @@ function rowsFor(
       row++;
     }
   }
-  for (const busiestRow of busiest) if (busiestRow >= 0) volume[busiestRow] = Infinity;
-  suppress(rows, volume);
+  const preferred = volume.slice();
+  for (const busiestRow of busiest) if (busiestRow >= 0) preferred[busiestRow] = Infinity;
+  const least = suppress(rows, preferred);
+  measureUse(rows, volume, least, allowedGrowth, use);
   return { procedures: usedProcedures(rows), rows };
 }
 
@@ -246,13 +288,60 @@ function cents(dollars: number): number {
   return Math.min(maxCents, Math.max(1, Math.round(dollars * 100)));
 }
 
-/** Blanks both amounts of the rows with the least volume, as CMS does where there were ten services or fewer. */
-function suppress(rows: Rows, volume: Float32Array): void {
+/**
+ * Blanks both amounts of the rows with the least volume, as CMS does where there were ten services or fewer.
+ *
+ * @returns the least volume of the others
+ */
+function suppress(rows: Rows, volume: Float32Array): number {
   const least = volume.slice().sort()[Math.round(volume.length * suppressedShare)];
   for (let row = 0; row < volume.length; row++) {
     if (volume[row] >= least) continue;
     rows.charge[row] = blank;
     rows.allowed[row] = blank;
+  }
+  return least;
+}
+
+/**
+ * Fills in the services of priced rows, and what comes with them. Services grow with the volume from the fewest that
+ * are shown, at the least volume, so that a procedure's add up to its share of the nation's.
+ */
+function measureUse(
+  rows: Rows,
+  volume: Float32Array,
+  least: number,
+  growth: number,
+  random: RandomSource,
+): void {
+  const excessOf = (row: number) => Math.max(0, Math.exp(volume[row] - least) - 1);
+  const excess = new Float64Array(procedureFigures.length);
+  const missing = procedureFigures.map(({ services }) => (services * volume.length) / defaultSampleRows);
+  for (let row = 0; row < volume.length; row++) {
+    if (rows.charge[row] === blank) continue;
+    excess[rows.procedure[row]] += excessOf(row);
+    missing[rows.procedure[row]] -= fewestShown;
+  }
+  for (let row = 0; row < volume.length; row++) {
+    if (rows.charge[row] === blank) continue;
+    const p = rows.procedure[row];
+    const figures = procedureFigures[p];
+    const more = excess[p] > 0 ? (Math.max(0, missing[p]) * excessOf(row)) / excess[p] : 0;
+    const services = fewestShown + Math.round(more);
+    const repeats = (1 - figures.beneficiaryShare) * logNormal(random.bell(), repeatSpread);
+    const beneficiaries = Math.round(services * Math.max(0, 1 - repeats));
+    const outliers = Math.round(
+      services * figures.outlierShare * logNormal(random.bell(), outlierSpread.services),
+    );
+    const outlierAmount = figures.outlierAmount * growth * logNormal(random.bell(), outlierSpread.amount);
+    rows.services[row] = services;
+    if (beneficiaries >= fewestShown) rows.beneficiaries[row] = beneficiaries;
+    rows.payment[row] = Math.round(
+      rows.allowed[row] * figures.paymentShare * (1 + random.bell() * paymentSpread),
+    );
+    if (outliers > 0 && outliers < fewestShown) continue;
+    rows.outlierServices[row] = outliers;
+    rows.outlierAmount[row] = outliers === 0 ? 0 : cents(outlierAmount);
   }
 }
 
@@ -277,6 +366,7 @@ const cityHeads = words(
 const cityTails = words(
   "Falls Springs Grove Ridge Hollow Crossing Landing Mills Valley Heights Bluffs Point Creek Terrace Bend Junction",
 );
+const ways = words("Street Avenue Boulevard Drive Lane Parkway Road Way");
 const saints = words(
   "Aldric Brannoc Cuthwin Dympna Emeric Frideswide Gwinear Hélène Ismelda Kentigern Ludmila Médard Noyala Odile " +
     "Piran Roísín Senán Thérésia Ursmar Vedast Wendreda Zoë",

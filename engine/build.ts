@@ -1,4 +1,12 @@
-import { encodeText, hundredthsLength, type TextColumn, utf8, validity, writeHundredths } from "./encode.ts";
+import {
+  encodeText,
+  hundredthsLength,
+  type TextColumn,
+  utf8,
+  validityOf,
+  validityOfTexts,
+  writeHundredths,
+} from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import {
   type Contents,
@@ -8,10 +16,10 @@ import {
   stateIndex,
   summaryFields,
 } from "./image.ts";
-import { blank, stateCodes, stateNames } from "./schema.ts";
+import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
-import { percentile, ratioInHundredths } from "./statistics.ts";
+import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import {
   cityField,
   cityPartField,
@@ -33,6 +41,9 @@ export interface BuildLimits {
   heap: number;
 }
 
+/** Texts of a facility that may be absent. */
+const optionalTexts = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
+
 /** On the heap: of a facility or procedure, a character of its texts, a word in them, and a word not seen before. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
@@ -46,7 +57,7 @@ const bytesPerDistinctWord = 640;
  */
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
   if (limits !== undefined) checkTexts(snapshot, limits.heap);
-  const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
+  const { schema, provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const source = {
     data_year: provenance.dataYear,
     data_version: versionName(provenance),
@@ -58,17 +69,22 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
   const heads = encodeText(encodeHeads(snapshot, summaries, groups.groupStart));
   const { answerBytes, ...extents } = measureAnswers(snapshot, groups, heads, prefixes);
   const contents: Contents = {
-    description: utf8(JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description)),
+    description: utf8(
+      JSON.stringify({ schema, provenance, counts, sha256, contentSha256 } satisfies Description),
+    ),
     tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ccn: encodeText(facilities.ccn),
     facilityName: encodeText(facilities.name),
     city: encodeText(facilities.city),
     state: encodeText(facilities.state),
+    ...byField(optionalTexts, (field) => encodeText(facilities[field])),
     code: encodeText(procedures.code),
     procedureName: encodeText(procedures.name),
     ...rows,
-    chargeValidity: validity(rows.charge).nullBitmap,
-    allowedValidity: validity(rows.allowed).nullBitmap,
+    validity: {
+      ...byField(measureFields, (field) => validityOf(rows[field]).nullBitmap),
+      ...byField(optionalTexts, (field) => validityOfTexts(rows.facility, facilities[field]).nullBitmap),
+    },
     ...groups,
     summaries,
     ...extents,
@@ -83,7 +99,10 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
   const words = new Set<string>();
-  let bytes = 0;
+  // These aren't searched, and equal ones are one text.
+  let bytes = optionalTexts
+    .flatMap((field) => [...new Set(facilities[field])])
+    .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
   const count = (texts: string[], extra: number) => {
     for (const text of texts) {
       bytes += extra + text.length * bytesPerCharacter;
@@ -193,16 +212,22 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
   let largest = 0;
   for (let group = 0; group + 1 < groupStart.length; group++)
     largest = Math.max(largest, groupStart[group + 1] - groupStart[group]);
-  const scratch = new Int32Array(largest);
+  const scratch = [rows.charge, rows.allowed, rows.services].map(() => new Int32Array(largest));
   for (let group = 0; group + 1 < groupStart.length; group++) {
     const start = groupStart[group];
     const count = groupStart[group + 1] - start;
     if (count === 0) continue;
-    const charge = (rank: number) => rows.charge[order[start + rank]];
-    for (let i = 0; i < count; i++) scratch[i] = rows.allowed[order[start + i]];
-    const allowed = scratch.subarray(0, count).sort();
-    const min = charge(0);
-    const max = charge(count - 1);
+    const [charges, allowed, services] = scratch.map((column) => column.subarray(0, count));
+    for (let i = 0; i < count; i++) {
+      const row = order[start + i];
+      charges[i] = rows.charge[row];
+      allowed[i] = rows.allowed[row];
+      services[i] = rows.services[row];
+    }
+    allowed.sort();
+    const charge = (rank: number) => charges[rank];
+    const min = charges[0];
+    const max = charges[count - 1];
     const summary: Record<(typeof summaryFields)[number], number> = {
       facilities: count,
       median_charge: percentile(charge, count, 50),
@@ -214,11 +239,33 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
       p75_charge: percentile(charge, count, 75),
       p90_charge: percentile(charge, count, 90),
       median_allowed: percentile((rank) => allowed[rank], count, 50),
+      ...weighted(charges, services),
     };
     for (const [i, field] of summaryFields.entries())
       summaries[group * summaryFields.length + i] = summary[field];
   }
   return summaries;
+}
+
+/**
+ * The part of a summary in which a charge weighs as its services do.
+ *
+ * @param charges ascending
+ * @param services of each; a charge without them takes no part: they become 0
+ */
+function weighted(charges: Int32Array, services: Int32Array) {
+  let isKnown = false;
+  let total = 0;
+  for (let i = 0; i < services.length; i++) {
+    if (services[i] === blank) services[i] = 0;
+    else isKnown = true;
+    total += services[i];
+  }
+  return {
+    services: isKnown ? total : Number.NaN,
+    weighted_median_charge: total > 0 ? weightedMedian(charges, services, total) : Number.NaN,
+    weighted_mean_charge: total > 0 ? weightedMean(charges, services, total) : Number.NaN,
+  };
 }
 
 /** The JSON of an answer up to its first row, for each group; empty for a group without rows. */
@@ -230,7 +277,8 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
     const summary = summaryFields.map((field, i) => {
       const value = summaries[group * summaryFields.length + i];
-      return [field, field === "facilities" ? value : value / 100];
+      // JSON writes NaN as null.
+      return [field, field === "facilities" || field === "services" ? value : value / 100];
     });
     const head = JSON.stringify({
       procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },

@@ -60,13 +60,27 @@ export function encodeText(values: string[]): TextColumn {
   return { offsets, bytes };
 }
 
-/** Arrow's validity bitmap of a column of amounts: bit i is 0 where amount i is blank. */
-export function validity(amounts: Int32Array): { nullBitmap: Uint8Array; nullCount: number } {
-  const nullBitmap = new Uint8Array(Math.ceil(amounts.length / 8));
+/** What Arrow says of a column's absent values: bit i of the bitmap is 0 where value i is absent. */
+interface Validity {
+  nullBitmap: Uint8Array;
+  nullCount: number;
+}
+
+export function validityOf(numbers: Int32Array): Validity {
+  return validity(numbers.length, (i) => numbers[i] !== blank);
+}
+
+/** @param codes the position of each row's text in `texts` */
+export function validityOfTexts(codes: Int32Array, texts: string[]): Validity {
+  return validity(codes.length, (i) => texts[codes[i]] !== "");
+}
+
+function validity(length: number, isPresent: (i: number) => boolean): Validity {
+  const nullBitmap = new Uint8Array(Math.ceil(length / 8));
   let nullCount = 0;
-  for (let i = 0; i < amounts.length; i++) {
-    if (amounts[i] === blank) nullCount++;
-    else nullBitmap[i >> 3] |= 1 << (i & 7);
+  for (let i = 0; i < length; i++) {
+    if (isPresent(i)) nullBitmap[i >> 3] |= 1 << (i & 7);
+    else nullCount++;
   }
   return { nullBitmap, nullCount };
 }

@@ -1,6 +1,6 @@
 import { firstRow } from "./counts.ts";
 import { groupOf, type Image, summaryOf, textAt } from "./image.ts";
-import { ccnPattern } from "./schema.ts";
+import { blank, ccnPattern } from "./schema.ts";
 
 /**
  * The facility with a CCN; −1 where there is none. O(log facilities). A CCN's letters are capitals; older snapshots may
@@ -29,11 +29,16 @@ function findSpelling({ ccn: { offsets, bytes } }: Image, ccn: string): number {
 
 /** A facility's own fields, as an answer shows them. */
 export function describeFacility(image: Image, facility: number) {
+  const code = textAt(image.ruralUrbanCode, facility) || null;
+  const description = textAt(image.ruralUrbanDescription, facility) || null;
   return {
     ccn: textAt(image.ccn, facility),
     facility: textAt(image.facilityName, facility),
     city: textAt(image.city, facility),
     state: textAt(image.state, facility),
+    street: textAt(image.street, facility) || null,
+    zip: textAt(image.zip, facility) || null,
+    rural_urban: code === null && description === null ? null : { code, description },
   };
 }
 
@@ -53,6 +58,13 @@ export interface FacilityPrice {
   charge: number;
   /** Cents. */
   allowed: number;
+  services: number | null;
+  beneficiaries: number | null;
+  /** Cents. */
+  payment: number | null;
+  outlierServices: number | null;
+  /** Cents. */
+  outlierAmount: number | null;
   national: Standing;
   state: Standing;
 }
@@ -70,12 +82,19 @@ export function facilityPrices(image: Image, facility: number): FacilityPrice[] 
       procedure,
       charge,
       allowed,
+      services: known(image.services[row]),
+      beneficiaries: known(image.beneficiaries[row]),
+      payment: known(image.payment[row]),
+      outlierServices: known(image.outlierServices[row]),
+      outlierAmount: known(image.outlierAmount[row]),
       national: standing(image, groupOf(image, procedure, null), charge),
       state: standing(image, groupOf(image, procedure, state), charge),
     });
   }
   return prices;
 }
+
+const known = (value: number) => (value === blank ? null : value);
 
 function standing(image: Image, group: number, charge: number): Standing {
   const start = image.groupStart[group];

@@ -2,20 +2,20 @@ import * as v from "valibot";
 import { DataError, reasonOf, shown } from "./errors.ts";
 import { footerRange, type ParquetFooter, parseFooter, readableCodecs } from "./footer.ts";
 import {
-  amountColumns,
   columnBytesAllowance,
+  columnsOfSchema,
   maxColumnBytesPerRow,
   maxImageRows,
   maxSnapshotFileBytes,
   maxSnapshotRows,
   metadataSchema,
-  stringColumns,
+  type SchemaVersion,
 } from "./schema.ts";
 
-/** Of a row beside the heap: its four columns, and what sorting and encoding them takes. */
-const bytesPerRow = 64;
-/** Of a row in the row group that is being read: its eight columns' codes, and levels. */
-const bytesPerGroupRow = 48;
+/** Of a row beside the heap: its nine columns, and what sorting and encoding them takes. */
+const bytesPerRow = 96;
+/** Of a row in the row group that is being read: the codes of the columns with texts and of one more, and levels. */
+const bytesPerGroupRow = 64;
 /** Of a procedure: its summaries over the nation and every state, and where its groups lie. */
 const bytesPerProcedure = 8192;
 
@@ -48,7 +48,7 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
   const footer = guarded(subject, "footer", () => parseFooter(bytes, start));
   const metadata = checkedMetadata(footer, subject);
-  checkColumns(footer, subject);
+  checkColumns(footer, metadata.schema_version, subject);
   checkSizes(footer, metadata.rows, metadata.priced_rows, subject);
   return { footer, metadata };
 }
@@ -103,12 +103,11 @@ function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
   );
 }
 
-function checkColumns({ columns, groups }: ParquetFooter, subject: string): void {
+function checkColumns({ columns, groups }: ParquetFooter, schema: SchemaVersion, subject: string): void {
   const found = columns.map(({ name, type }) => `${name}: ${type}`).join(", ");
-  const expected = [
-    ...stringColumns.map((name) => `${name}: BYTE_ARRAY`),
-    ...amountColumns.map((name) => `${name}: INT32`),
-  ].join(", ");
+  const expected = columnsOfSchema(schema)
+    .map(({ name, part }) => `${name}: ${part === "rows" ? "INT32" : "BYTE_ARRAY"}`)
+    .join(", ");
   if (found !== expected) throw new DataError(`${subject}: columns`, found, expected);
   const other = groups.flatMap(({ chunks }) => chunks).find(({ codec }) => !readableCodecs.includes(codec));
   if (other !== undefined)

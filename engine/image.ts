@@ -1,6 +1,6 @@
 import type { TextColumn } from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
-import { type Counts, type Provenance, stateCodes } from "./schema.ts";
+import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./schema.ts";
 
 /*
  * The image is what a data version is at run time: one buffer that any thread attaches to by reference. It holds
@@ -16,7 +16,7 @@ import { type Counts, type Provenance, stateCodes } from "./schema.ts";
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 6;
+export const imageFormatVersion = 7;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -34,7 +34,7 @@ const int32: ElementType<Int32Array> = Int32Array;
 const uint32: ElementType<Uint32Array> = Uint32Array;
 const float64: ElementType<Float64Array> = Float64Array;
 
-/** A `TextColumn`. */
+/** A `TextColumn`; a text that is absent is empty. */
 const texts = { offsets: int32, bytes };
 
 /**
@@ -66,14 +66,34 @@ const layout = {
   facilityName: texts,
   city: texts,
   state: texts,
+  street: texts,
+  zip: texts,
+  ruralUrbanCode: texts,
+  ruralUrbanDescription: texts,
   code: texts,
   procedureName: texts,
   facility: int32,
   procedure: int32,
   charge: int32,
-  chargeValidity: bytes,
   allowed: int32,
-  allowedValidity: bytes,
+  services: int32,
+  beneficiaries: int32,
+  payment: int32,
+  outlierServices: int32,
+  outlierAmount: int32,
+  validity: {
+    charge: bytes,
+    allowed: bytes,
+    services: bytes,
+    beneficiaries: bytes,
+    payment: bytes,
+    outlierServices: bytes,
+    outlierAmount: bytes,
+    street: bytes,
+    zip: bytes,
+    ruralUrbanCode: bytes,
+    ruralUrbanDescription: bytes,
+  },
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,
@@ -105,7 +125,10 @@ export type Contents = Omit<Sections, "answers"> & { readonly answers: Written }
 const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 4 + 2 * elementTypes.length;
 
-/** Statistics of a group, in this order in `summaries`: amounts in cents, spread in hundredths. */
+/**
+ * Statistics of a group, in this order in `summaries`: amounts in cents, spread in hundredths. The last three are NaN
+ * where there are none, as no row of the group says how many services it is about.
+ */
 export const summaryFields = [
   "facilities",
   "median_charge",
@@ -117,10 +140,14 @@ export const summaryFields = [
   "p75_charge",
   "p90_charge",
   "median_allowed",
+  "services",
+  "weighted_median_charge",
+  "weighted_mean_charge",
 ] as const;
 
 /** What an image says of its snapshot. */
 export interface Description {
+  schema: SchemaVersion;
   provenance: Provenance;
   counts: Counts;
   /** Of the snapshot's content and provenance, and of its rows alone. */

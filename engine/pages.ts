@@ -144,7 +144,8 @@ export function readColumn<Value>(
       at = 4 + lengthAt(bytes);
       if (at > bytes.length) throw new Error("levels beyond their page");
       readHybrid(bytes.subarray(4, at), 1, into, into.length);
-      present = into.reduce((sum, level) => sum + level, 0);
+      present = 0;
+      for (let i = 0; i < into.length; i++) present += into[i];
     }
     // Present values first, side by side; then each to its row.
     const dense = present === into.length ? into : new Int32Array(present);

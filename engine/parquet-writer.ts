@@ -1,25 +1,17 @@
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import type * as v from "valibot";
-import { validity } from "./encode.ts";
-import { type metadataSchema, schemaVersion } from "./schema.ts";
+import { validityOf, validityOfTexts } from "./encode.ts";
+import { columnsOfSchema, type metadataSchema, type SnapshotColumn } from "./schema.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A snapshot as a Parquet file: zstd, dictionary-coded strings, `null` for blank amounts, metadata in the footer. */
+/** A snapshot as a Parquet file: zstd, dictionary-coded texts, `null` for what is absent, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
-  const { provenance, counts, facilities, procedures, rows } = snapshot;
-  const table = new arrow.Table({
-    ccn: dictionaryVector(rows.facility, facilities.ccn),
-    facility: dictionaryVector(rows.facility, facilities.name),
-    city: dictionaryVector(rows.facility, facilities.city),
-    state: dictionaryVector(rows.facility, facilities.state),
-    procedure_code: dictionaryVector(rows.procedure, procedures.code),
-    procedure_name: dictionaryVector(rows.procedure, procedures.name),
-    submitted_charge_cents: amountVector(rows.charge),
-    medicare_allowed_cents: amountVector(rows.allowed),
-  });
+  const { schema, provenance, counts } = snapshot;
+  const vectors = columnsOfSchema(schema).map((column) => [column.name, vectorOf(snapshot, column)]);
+  const table = new arrow.Table(Object.fromEntries(vectors));
   const metadata: Record<string, string> = {
-    schema_version: String(schemaVersion),
+    schema_version: String(schema),
     data_year: String(provenance.dataYear),
     revision: String(provenance.revision),
     title: provenance.title,
@@ -46,28 +38,37 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
   return parquet.writeParquet(parquet.Table.fromIPCStream(arrow.tableToIPC(table, "stream")), properties);
 }
 
+function vectorOf({ facilities, procedures, rows }: Snapshot, column: SnapshotColumn): arrow.Vector {
+  switch (column.part) {
+    case "facilities":
+      return textVector(rows.facility, facilities[column.field]);
+    case "procedures":
+      return textVector(rows.procedure, procedures[column.field]);
+    case "rows":
+      return numberVector(rows[column.field]);
+  }
+}
+
 /** Arrow's IPC writer drops a buffer that two columns share, so every column gets a copy of its own. */
-function dictionaryVector(codes: Int32Array, values: string[]) {
+function textVector(codes: Int32Array, values: string[]) {
   return arrow.makeVector(
     arrow.makeData({
       type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
       length: codes.length,
-      nullCount: 0,
+      ...validityOfTexts(codes, values),
       data: codes.slice(),
       dictionary: arrow.vectorFromArray(values, new arrow.Utf8()),
     }),
   );
 }
 
-function amountVector(amounts: Int32Array) {
-  const { nullBitmap, nullCount } = validity(amounts);
+function numberVector(numbers: Int32Array) {
   return arrow.makeVector(
     arrow.makeData({
       type: new arrow.Int32(),
-      length: amounts.length,
-      nullCount,
-      nullBitmap,
-      data: amounts.slice(),
+      length: numbers.length,
+      ...validityOf(numbers),
+      data: numbers.slice(),
     }),
   );
 }

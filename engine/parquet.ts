@@ -11,12 +11,20 @@ import { guarded, readSnapshotHead, type SnapshotHead, snapshotFooterRange } fro
 import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } from "./pages.ts";
 import {
   blank,
+  byField,
   type Counts,
   ccnPattern,
+  columnsOfSchema,
+  type FacilityField,
+  facilityFields,
   maxNameCharacters,
+  measureFields,
   procedureCodePattern,
+  ruralUrbanCodePattern,
+  type SchemaVersion,
+  snapshotColumns,
   stateNames,
-  stringColumns,
+  zipPattern,
 } from "./schema.ts";
 import {
   ascending,
@@ -47,7 +55,9 @@ export function decodeSnapshot(
 ): Snapshot {
   const source = file instanceof Uint8Array ? bytesSource(file) : file;
   const { footer, metadata } = headOf(source, subject);
+  const schema = metadata.schema_version;
   const content: SnapshotContent = {
+    schema,
     provenance: {
       dataYear: metadata.data_year,
       revision: metadata.revision,
@@ -58,7 +68,7 @@ export function decodeSnapshot(
       caveat: metadata.caveat,
       sourceSha256: metadata.source_sha256 ?? null,
     },
-    ...readColumns(source, footer, metadata.rows, subject, onRows),
+    ...readColumns(source, footer, schema, metadata.rows, subject, onRows),
   };
   checkKeys(content, subject);
   const counts = countRows(content);
@@ -101,6 +111,7 @@ function headOf(file: ByteSource, subject: string): SnapshotHead {
 function readColumns(
   file: ByteSource,
   footer: ParquetFooter,
+  schema: SchemaVersion,
   length: number,
   subject: string,
   onRows?: (rows: number) => void,
@@ -108,34 +119,34 @@ function readColumns(
   const rows: Rows = {
     facility: new Int32Array(length),
     procedure: new Int32Array(length),
-    charge: new Int32Array(length),
-    allowed: new Int32Array(length),
+    ...byField(measureFields, () => new Int32Array(length).fill(blank)),
   };
-  const facilities: Facilities = { ccn: [], name: [], city: [], state: [] };
+  const facilities: Facilities = byField(facilityFields, () => []);
   const procedures: Procedures = { code: [], name: [] };
   const procedureIndex = new Map<string, number>();
   let filled = 0;
   for (const group of footer.groups) {
-    const texts = (name: (typeof stringColumns)[number]) => readTexts(file, footer, group, name, subject);
-    const [ccn, name, city, state, code, label] = stringColumns.map(texts);
-    readAmounts(file, footer, group, "submitted_charge_cents", rows.charge.subarray(filled), subject);
-    readAmounts(file, footer, group, "medicare_allowed_cents", rows.allowed.subarray(filled), subject);
+    const columns = columnsOfSchema(schema);
+    const described = columns.flatMap((column) => {
+      if (column.part !== "facilities") return [];
+      return [
+        { field: column.field, ...readTexts(file, footer, group, column.name, column.since > 1, subject) },
+      ];
+    });
+    const code = readTexts(file, footer, group, "procedure_code", false, subject);
+    const label = readTexts(file, footer, group, "procedure_name", false, subject);
+    for (const column of columns)
+      if (column.part === "rows")
+        readNumbers(file, footer, group, column.name, rows[column.field].subarray(filled), subject);
 
     const known: number[] = [];
     let facility = facilities.ccn.length - 1;
-    let previous = -1;
     for (let i = 0; i < group.rows; i++) {
-      const sameFacility =
-        previous >= 0 &&
-        ccn.codes[i] === ccn.codes[previous] &&
-        name.codes[i] === name.codes[previous] &&
-        city.codes[i] === city.codes[previous] &&
-        state.codes[i] === state.codes[previous];
-      if (!sameFacility) {
-        const next = [ccn, name, city, state].map((column) => column.values[column.codes[i]]);
+      if (i === 0 || differs(described, i)) {
+        const next = byField(facilityFields, () => "");
+        for (const { field, codes, values } of described) next[field] = codes[i] < 0 ? "" : values[codes[i]];
         facility = enterFacility(facilities, next, subject);
       }
-      previous = i;
       rows.facility[filled + i] = facility;
 
       const coded = code.codes[i];
@@ -146,11 +157,11 @@ function readColumns(
         label.values[label.codes[i]],
       );
       const procedure = known[coded];
-      const described = label.values[label.codes[i]];
-      if (described !== procedures.name[procedure])
+      const name = label.values[label.codes[i]];
+      if (name !== procedures.name[procedure])
         throw new DataError(
           `${subject}: name of procedure ${shown(code.values[coded])}`,
-          shown(described),
+          shown(name),
           shown(procedures.name[procedure]),
         );
       rows.procedure[filled + i] = procedure;
@@ -169,16 +180,24 @@ function readColumns(
   };
 }
 
-/** Codes into the distinct values of a string column, each decoded once. */
+/** Whether a row has another value than the one before in any of the columns. */
+function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
+  for (const { codes } of columns) if (codes[row] !== codes[row - 1]) return true;
+  return false;
+}
+
+/** Codes into the distinct values of a text column, each decoded once. */
 function readTexts(
   file: ByteSource,
   footer: ParquetFooter,
   group: RowGroup,
   name: string,
+  mayBeAbsent: boolean,
   subject: string,
 ): ColumnValues<string> {
   const column = readValues(file, footer, group, name, plainText, subject);
-  if (column.codes.includes(-1)) throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
+  if (!mayBeAbsent && column.codes.includes(-1))
+    throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
   const long = column.values.find((value) => value.length > maxNameCharacters);
   if (long !== undefined)
     throw new DataError(
@@ -189,7 +208,7 @@ function readTexts(
   return column;
 }
 
-function readAmounts(
+function readNumbers(
   file: ByteSource,
   footer: ParquetFooter,
   group: RowGroup,
@@ -200,7 +219,7 @@ function readAmounts(
   const { codes, values } = readValues(file, footer, group, name, plainInt32, subject);
   const negative = values.find((value) => value < 0);
   if (negative !== undefined)
-    throw new DataError(`${subject}: ${name}`, String(negative), "no negative amount");
+    throw new DataError(`${subject}: ${name}`, String(negative), "no negative number");
   for (let i = 0; i < codes.length; i++) into[i] = codes[i] < 0 ? blank : values[codes[i]];
 }
 
@@ -219,16 +238,23 @@ function readValues<Value>(
   );
 }
 
-function enterFacility(facilities: Facilities, [ccn, name, city, state]: string[], subject: string): number {
+/** What a column of facilities holds where it isn't empty. */
+const facilityPatterns: [field: FacilityField, what: string, pattern: RegExp, expected: string][] = [
+  ["zip", "ZIP code", zipPattern, "five digits"],
+  ["ruralUrbanCode", "RUCA code", ruralUrbanCodePattern, "a code such as 1 or 4.1"],
+];
+
+function enterFacility(facilities: Facilities, next: Record<FacilityField, string>, subject: string): number {
+  const { ccn, state } = next;
   const last = facilities.ccn.length - 1;
   if (last >= 0 && facilities.ccn[last] === ccn) {
-    const known = [facilities.name[last], facilities.city[last], facilities.state[last]];
-    if (known[0] !== name || known[1] !== city || known[2] !== state)
-      throw new DataError(
-        `${subject}: facility ${ccn}`,
-        shown([name, city, state].join(", ")),
-        shown(known.join(", ")),
-      );
+    for (const { name, part, field } of snapshotColumns)
+      if (part === "facilities" && next[field] !== facilities[field][last])
+        throw new DataError(
+          `${subject}: ${name} of ${ccn}`,
+          shown(next[field]),
+          shown(facilities[field][last]),
+        );
     return last;
   }
   if (last >= 0 && ccn < facilities.ccn[last])
@@ -236,10 +262,10 @@ function enterFacility(facilities: Facilities, [ccn, name, city, state]: string[
   if (!ccnPattern.test(ccn)) throw new DataError(`${subject}: CCN`, shown(ccn), "six letters or digits");
   if (!Object.hasOwn(stateNames, state))
     throw new DataError(`${subject}: state of ${ccn}`, shown(state), "a known state code");
-  facilities.ccn.push(ccn);
-  facilities.name.push(name);
-  facilities.city.push(city);
-  facilities.state.push(state);
+  for (const [field, what, pattern, expected] of facilityPatterns)
+    if (next[field] !== "" && !pattern.test(next[field]))
+      throw new DataError(`${subject}: ${what} of ${ccn}`, shown(next[field]), expected);
+  for (const field of facilityFields) facilities[field].push(next[field]);
   return last + 1;
 }
 

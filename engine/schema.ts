@@ -1,21 +1,69 @@
 import * as v from "valibot";
 
-/** The version of the Parquet layout below: columns, metadata keys and the definition of the checksum. */
-export const schemaVersion = 1;
+/** The versions of the Parquet layout: its columns and the checksum over them. Files of each are read for ever. */
+export const schemaVersions = [1, 2] as const;
+export type SchemaVersion = (typeof schemaVersions)[number];
+/** The one of new snapshots. */
+export const newestSchema = 2;
 
-/** The snapshot's columns in file order. Strings are dictionary-coded; amounts are US cents, null where blank. */
-export const stringColumns = [
-  "ccn",
-  "facility",
-  "city",
-  "state",
-  "procedure_code",
-  "procedure_name",
+/**
+ * A snapshot's columns in file order: where their values stand in memory, and the schema that they came with. Texts are
+ * dictionary-coded and never absent in schema 1; the others may be null in any row, each by itself. Amounts are US
+ * cents.
+ */
+export const snapshotColumns = [
+  { name: "ccn", part: "facilities", field: "ccn", since: 1 },
+  { name: "facility", part: "facilities", field: "name", since: 1 },
+  { name: "city", part: "facilities", field: "city", since: 1 },
+  { name: "state", part: "facilities", field: "state", since: 1 },
+  { name: "procedure_code", part: "procedures", field: "code", since: 1 },
+  { name: "procedure_name", part: "procedures", field: "name", since: 1 },
+  { name: "submitted_charge_cents", part: "rows", field: "charge", since: 1 },
+  { name: "medicare_allowed_cents", part: "rows", field: "allowed", since: 1 },
+  { name: "street", part: "facilities", field: "street", since: 2 },
+  { name: "zip", part: "facilities", field: "zip", since: 2 },
+  { name: "rural_urban_code", part: "facilities", field: "ruralUrbanCode", since: 2 },
+  { name: "rural_urban_description", part: "facilities", field: "ruralUrbanDescription", since: 2 },
+  { name: "services", part: "rows", field: "services", since: 2 },
+  { name: "beneficiaries", part: "rows", field: "beneficiaries", since: 2 },
+  { name: "medicare_payment_cents", part: "rows", field: "payment", since: 2 },
+  { name: "outlier_services", part: "rows", field: "outlierServices", since: 2 },
+  { name: "outlier_amount_cents", part: "rows", field: "outlierAmount", since: 2 },
 ] as const;
-export const amountColumns = ["submitted_charge_cents", "medicare_allowed_cents"] as const;
+export type SnapshotColumn = (typeof snapshotColumns)[number];
 
-/** How a blank amount stands in an `Int32Array` of cents. */
+/** The columns of a schema, in file order. */
+export function columnsOfSchema(schema: SchemaVersion): SnapshotColumn[] {
+  return snapshotColumns.filter(({ since }) => since <= schema);
+}
+
+type FieldOf<Part> = Extract<SnapshotColumn, { part: Part }>["field"];
+export type FacilityField = FieldOf<"facilities">;
+export type ProcedureField = FieldOf<"procedures">;
+/** What a row says in numbers. */
+export type MeasureField = FieldOf<"rows">;
+export const facilityFields = snapshotColumns
+  .filter((column) => column.part === "facilities")
+  .map(({ field }) => field);
+export const procedureFields = snapshotColumns
+  .filter((column) => column.part === "procedures")
+  .map(({ field }) => field);
+export const measureFields = snapshotColumns
+  .filter((column) => column.part === "rows")
+  .map(({ field }) => field);
+
+/** A value for each field. */
+export function byField<Field extends string, Value>(
+  fields: readonly Field[],
+  value: (field: Field) => Value,
+): Record<Field, Value> {
+  return Object.fromEntries(fields.map((field) => [field, value(field)])) as Record<Field, Value>;
+}
+
+/** How an absent number stands in an `Int32Array`; an absent text is an empty one. */
 export const blank = -1;
+/** The largest number of services or beneficiaries that a snapshot holds. */
+export const maxCount = 2 ** 31 - 1;
 /** The largest amount that a snapshot holds, in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
@@ -96,8 +144,12 @@ export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateName
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 /** An APC code is four digits, kept as text. */
 export const procedureCodePattern = /^[0-9]{4}$/;
+/** A ZIP code is five digits, kept as text. */
+export const zipPattern = /^[0-9]{5}$/;
+/** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 and perhaps a digit more, or 99 where none is coded. */
+export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
-/** The longest name of a facility, a city or a procedure. */
+/** The longest name of a facility, a city or a procedure, and the longest of their other texts. */
 export const maxNameCharacters = 500;
 
 /** Data years that the file layout exists for. */
@@ -143,7 +195,7 @@ const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
 /** Parquet key-value metadata of a snapshot; every value is a string there, an absent optional one the empty string. */
 export const metadataSchema = v.object({
-  schema_version: v.pipe(decimal, v.literal(schemaVersion)),
+  schema_version: v.pipe(decimal, v.picklist(schemaVersions)),
   data_year: dataYear,
   revision,
   title: text,

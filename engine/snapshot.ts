@@ -1,30 +1,35 @@
 import { createHash } from "node:crypto";
-import { blank, type Counts, type Provenance, schemaVersion } from "./schema.ts";
+import {
+  blank,
+  byField,
+  type Counts,
+  columnsOfSchema,
+  type FacilityField,
+  facilityFields,
+  type MeasureField,
+  measureFields,
+  type ProcedureField,
+  type Provenance,
+  procedureFields,
+  type SchemaVersion,
+} from "./schema.ts";
 import { identityOrder, stableOrder } from "./sort.ts";
 
-/** Hospitals, one position each, ascending by CCN. */
-export interface Facilities {
-  ccn: string[];
-  name: string[];
-  city: string[];
-  state: string[];
-}
+/** Hospitals, one position each, ascending by CCN. Texts are empty where absent. */
+export type Facilities = Record<FacilityField, string[]>;
 
 /** Procedure groups, one position each, ascending by APC code. */
-export interface Procedures {
-  code: string[];
-  name: string[];
-}
+export type Procedures = Record<ProcedureField, string[]>;
 
-/** One row per facility and procedure that has one, ascending by both. Amounts in cents, `blank` (−1) where absent. */
-export interface Rows {
-  facility: Int32Array;
-  procedure: Int32Array;
-  charge: Int32Array;
-  allowed: Int32Array;
-}
+/**
+ * One row per facility and procedure that has one, ascending by both. Amounts are averages per service, in cents;
+ * numbers are `blank` (−1) where absent.
+ */
+export type Rows = Record<"facility" | "procedure" | MeasureField, Int32Array>;
 
 export interface SnapshotContent {
+  /** What it has no column for is absent in every row. */
+  schema: SchemaVersion;
   provenance: Provenance;
   facilities: Facilities;
   procedures: Procedures;
@@ -51,32 +56,23 @@ export function versionName(provenance: Provenance): string {
  * @returns the content and, for each row in its new place, its position in the content given
  */
 export function arrange(content: SnapshotContent): { content: SnapshotContent; order: Uint32Array } {
-  const { facilities, procedures, rows } = content;
+  const { schema, provenance, facilities, procedures, rows } = content;
   const facilityOrder = ascending(facilities.ccn);
   const procedureOrder = ascending(procedures.code);
   const facility = ranked(rows.facility, facilityOrder);
   const procedure = ranked(rows.procedure, procedureOrder);
   const byProcedure = stableOrder(procedure, identityOrder(procedure.length));
   const order = stableOrder(facility, byProcedure);
-  const take = (column: Int32Array) => taken(column, order);
   return {
     content: {
-      provenance: content.provenance,
-      facilities: {
-        ccn: facilityOrder.map((i) => facilities.ccn[i]),
-        name: facilityOrder.map((i) => facilities.name[i]),
-        city: facilityOrder.map((i) => facilities.city[i]),
-        state: facilityOrder.map((i) => facilities.state[i]),
-      },
-      procedures: {
-        code: procedureOrder.map((i) => procedures.code[i]),
-        name: procedureOrder.map((i) => procedures.name[i]),
-      },
+      schema,
+      provenance,
+      facilities: byField(facilityFields, (field) => facilityOrder.map((i) => facilities[field][i])),
+      procedures: byField(procedureFields, (field) => procedureOrder.map((i) => procedures[field][i])),
       rows: {
-        facility: take(facility),
-        procedure: take(procedure),
-        charge: take(rows.charge),
-        allowed: take(rows.allowed),
+        facility: taken(facility, order),
+        procedure: taken(procedure, order),
+        ...byField(measureFields, (field) => taken(rows[field], order)),
       },
     },
     order,
@@ -124,8 +120,9 @@ export function countRows({ facilities, procedures, rows }: SnapshotContent): Co
 }
 
 /**
- * SHA-256 over the canonical content, whatever the Parquet encoding: one line of JSON for the counts, one for the
- * provenance, one each for every facility and procedure, then the four row columns as little-endian 32-bit integers.
+ * SHA-256 over the canonical content, whatever the Parquet encoding: one line of JSON for schema and counts, one for the
+ * provenance, one each for every facility and procedure, then the rows' columns as little-endian 32-bit integers, first
+ * the positions of facilities and procedures. It covers what the schema has columns for, in their order.
  */
 export function checksum(content: SnapshotContent, counts: Counts): string {
   const p = content.provenance;
@@ -142,18 +139,20 @@ export function contentChecksum(content: SnapshotContent, counts: Counts): strin
 
 function sumUp(
   what: string,
-  { facilities, procedures, rows }: SnapshotContent,
+  { schema, facilities, procedures, rows }: SnapshotContent,
   counts: Counts,
   provenance: unknown[],
 ): string {
   const hash = createHash("sha256");
   const line = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
-  line([what, schemaVersion, counts.rows, counts.facilities, counts.procedures]);
+  line([what, schema, counts.rows, counts.facilities, counts.procedures]);
   if (provenance.length > 0) line(provenance);
-  const { ccn, name, city, state } = facilities;
-  for (let i = 0; i < ccn.length; i++) line([ccn[i], name[i], city[i], state[i]]);
-  for (let i = 0; i < procedures.code.length; i++) line([procedures.code[i], procedures.name[i]]);
-  for (const column of [rows.facility, rows.procedure, rows.charge, rows.allowed]) hash.update(column);
+  const columns = columnsOfSchema(schema);
+  const texts = columns.flatMap((column) => (column.part === "facilities" ? [facilities[column.field]] : []));
+  const measures = columns.flatMap((column) => (column.part === "rows" ? [rows[column.field]] : []));
+  for (let i = 0; i < counts.facilities; i++) line(texts.map((values) => values[i]));
+  for (let i = 0; i < counts.procedures; i++) line([procedures.code[i], procedures.name[i]]);
+  for (const column of [rows.facility, rows.procedure, ...measures]) hash.update(column);
   return hash.digest("hex");
 }
 

@@ -19,3 +19,40 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 export function ratioInHundredths(max: number, min: number): number {
   return Math.floor((200 * max + min) / (2 * min));
 }
+
+/**
+ * Lower weighted median of whole numbers: the least value at which the weights of all values up to it reach half of
+ * their sum. It is one of the values, so nothing is rounded.
+ *
+ * @param values ascending
+ * @param weights one for each value, 0 or more
+ * @param total the sum of all weights: above 0, below 2^52
+ */
+export function weightedMedian(values: Int32Array, weights: Int32Array, total: number): number {
+  let at = 0;
+  for (let reached = weights[0]; 2 * reached < total; reached += weights[at]) at++;
+  return values[at];
+}
+
+/**
+ * Weighted mean of whole numbers, rounded half up. Exact: what a number doesn't hold is summed up beside it.
+ *
+ * @param values 0 or more
+ * @param weights one for each value, 0 or more
+ * @param total the sum of all weights: above 0
+ */
+export function weightedMean(values: Int32Array, weights: Int32Array, total: number): number {
+  let large = 0n;
+  let small = 0;
+  for (let i = 0; i < values.length; i++) {
+    const product = values[i] * weights[i];
+    if (small + product <= Number.MAX_SAFE_INTEGER) {
+      small += product;
+    } else {
+      large += BigInt(small) + BigInt(values[i]) * BigInt(weights[i]);
+      small = 0;
+    }
+  }
+  const sum = large + BigInt(small);
+  return Number((2n * sum + BigInt(total)) / (2n * BigInt(total)));
+}

@@ -10,7 +10,7 @@ const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
 const connection = await instance.connect();
 await connection.run(`CREATE TABLE prices AS
   SELECT procedure_code AS code, procedure_name AS name, state, submitted_charge_cents AS charge, ccn, facility, city,
-    medicare_allowed_cents AS allowed
+    medicare_allowed_cents AS allowed, services
   FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
 /** Statements take the code as $1, the state as $2 and the limit as the last. No index: they made both slower here. */
@@ -22,10 +22,15 @@ async function statementsFor(database: DuckDBConnection, where: string, paramete
   return {
     summary: await database.prepare(
       `SELECT name, facilities::INTEGER AS facilities, low / 100 AS min_charge, high / 100 AS max_charge,
-         ((200 * high::BIGINT + low) // (2 * low)) / 100 AS spread, ${charges}, ${halfUp("allowed", "median_allowed")}
+         ((200 * high::BIGINT + low) // (2 * low)) / 100 AS spread, ${charges}, ${halfUp("allowed", "median_allowed")},
+         total::INTEGER AS services, least / 100 AS weighted_median_charge,
+         ((2 * weighted + total) // (2 * total))::BIGINT / 100 AS weighted_mean_charge
        FROM (SELECT any_value(name) AS name, count(*) AS facilities, min(charge) AS low, max(charge) AS high,
-               quantile_cont(charge::DOUBLE, [${shares}]) AS charges, quantile_cont(allowed::DOUBLE, 0.5) AS allowed
-             FROM prices WHERE ${where})
+               quantile_cont(charge::DOUBLE, [${shares}]) AS charges, quantile_cont(allowed::DOUBLE, 0.5) AS allowed,
+               sum(services) AS total, sum(charge::BIGINT * services) AS weighted,
+               min(charge) FILTER (2 * reached >= every) AS least
+             FROM (SELECT *, sum(services) OVER (ORDER BY charge) AS reached, sum(services) OVER () AS every
+                   FROM prices WHERE ${where}))
        WHERE facilities > 0`,
     ),
     rows: await database.prepare(

@@ -11,6 +11,7 @@ const response = object({
   summary: object({
     ...all("number", "facilities", "min_charge", "max_charge", "spread", "median_allowed"),
     ...all("number", ...Object.keys(percentiles)),
+    ...all("number", "services", "weighted_median_charge", "weighted_mean_charge"),
   }),
   data: {
     type: "array",

@@ -9,22 +9,30 @@ const settings = readSettings();
 const { snapshot, image } = loadSnapshot(settings.snapshotFile);
 const db = new Database(":memory:");
 db.exec(`CREATE TABLE rows (
-  code TEXT, name TEXT, state TEXT, charge INTEGER, ccn TEXT, facility TEXT, city TEXT, allowed INTEGER)`);
-const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  code TEXT, name TEXT, state TEXT, charge INTEGER, ccn TEXT, facility TEXT, city TEXT, allowed INTEGER,
+  services INTEGER)`);
+const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 db.transaction(({ facilities, procedures, rows }: Snapshot) => {
   for (const [row, facility] of rows.facility.entries()) {
     const procedure = [procedures.code, procedures.name].map((column) => column[rows.procedure[row]]);
     const { ccn, name, city, state } = facilities;
     const place = [ccn, name, city].map((column) => column[facility]);
-    insert.run(...procedure, state[facility], rows.charge[row], ...place, rows.allowed[row]);
+    insert.run(
+      ...procedure,
+      state[facility],
+      rows.charge[row],
+      ...place,
+      rows.allowed[row],
+      rows.services[row],
+    );
   }
 })(snapshot);
 db.exec(`
   CREATE TABLE prices AS SELECT * FROM rows WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn;
   DROP TABLE rows;
-  CREATE INDEX national_charge ON prices (code, charge, ccn);
+  CREATE INDEX national_charge ON prices (code, charge, ccn, services);
   CREATE INDEX national_allowed ON prices (code, allowed);
-  CREATE INDEX state_charge ON prices (code, state, charge, ccn);
+  CREATE INDEX state_charge ON prices (code, state, charge, ccn, services);
   CREATE INDEX state_allowed ON prices (code, state, allowed);
   ANALYZE`);
 
@@ -46,6 +54,14 @@ function statementsFor(where: string) {
          (200 * high + low) / (2 * low) / 100.0 AS spread, (SELECT name FROM prices WHERE ${where} LIMIT 1) AS name
        FROM (SELECT count(*) AS facilities, min(charge) AS low, max(charge) AS high FROM prices WHERE ${where})`,
     ),
+    // Every priced row of the sample has services.
+    weighted: db.prepare<object, object>(
+      `SELECT total AS services, weighted / 100.0 AS weighted_mean_charge,
+         (SELECT charge FROM (SELECT charge, sum(services) OVER (ORDER BY charge, ccn) AS reached FROM prices WHERE ${where})
+          WHERE 2 * reached >= total LIMIT 1) / 100.0 AS weighted_median_charge
+       FROM (SELECT sum(services) AS total, (2 * sum(charge * services) + sum(services)) / (2 * sum(services)) AS weighted
+             FROM prices WHERE ${where})`,
+    ),
     charge: percentile("charge"),
     allowed: percentile("allowed"),
     rows: db.prepare<object, object>(
@@ -58,7 +74,7 @@ const national = statementsFor("code = @procedure");
 const ofState = statementsFor("code = @procedure AND state = @state");
 
 function answer(query: Query): object | undefined {
-  const { summary, charge, allowed, rows } = query.state === null ? national : ofState;
+  const { summary, weighted, charge, allowed, rows } = query.state === null ? national : ofState;
   const found = summary.get(query);
   if (found === undefined || found.facilities === 0) return undefined;
   const { name, ...totals } = found;
@@ -67,7 +83,12 @@ function answer(query: Query): object | undefined {
     return statement.get({ ...query, rank: Math.floor(hundredths / 100), rest: hundredths % 100 });
   };
   const charges = Object.entries(percentiles).map(([name, percent]) => [name, at(charge, percent)]);
-  const summed = { ...totals, ...Object.fromEntries(charges), median_allowed: at(allowed, 50) };
+  const summed = {
+    ...totals,
+    ...Object.fromEntries(charges),
+    median_allowed: at(allowed, 50),
+    ...weighted.get(query),
+  };
   return pricesAnswer(image, query, name, summed, rows.all(query));
 }
 

@@ -39,7 +39,7 @@ const priceFields = {
   medicare_allowed: dollars("Average amount that Medicare allowed"),
 };
 const chargeFields = {
-  median_charge: dollars("Median charge"),
+  median_charge: dollars("Median charge per facility, each counted once"),
   min_charge: dollars("Lowest charge"),
   max_charge: dollars("Highest charge"),
   spread: v.pipe(v.number(), v.minValue(1), v.description("max_charge / min_charge, two decimals")),
@@ -76,8 +76,18 @@ export const pricesResponse = v.object({
       p75_charge: dollars("75th percentile of the charges"),
       p90_charge: dollars("90th percentile of the charges"),
       median_allowed: dollars("Median allowed amount"),
+      services: v.nullable(count("Services of these facilities, as far as they are known")),
+      weighted_median_charge: v.nullable(
+        dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
+      ),
+      weighted_mean_charge: v.nullable(
+        dollars("Mean charge per service: each charge weighs as its services do"),
+      ),
     }),
-    v.description("Over all facilities that match, not only those of this page"),
+    v.description(
+      "Over all facilities that match, not only those of this page. Charges are summed up per facility, each counted " +
+        "once, except for the weighted ones, which are per service and null where the snapshot has no services",
+    ),
   ),
   data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
   source,
@@ -98,11 +108,39 @@ export const proceduresResponse = v.object({
 });
 
 export const facilityResponse = v.object({
-  facility: v.object(facilityFields),
+  facility: v.object({
+    ...facilityFields,
+    street: v.nullable(text("Street", "8700 Beverly Blvd")),
+    zip: v.nullable(text("ZIP code", "90048")),
+    rural_urban: v.pipe(
+      v.nullable(
+        v.object({
+          code: v.nullable(text("RUCA code", "1")),
+          description: v.nullable(
+            text(
+              "What the code stands for",
+              "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
+            ),
+          ),
+        }),
+      ),
+      v.description("Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown"),
+    ),
+  }),
   summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
   data: v.array(
     v.pipe(
-      v.object({ ...procedureFields, ...priceFields, national: standing, state: standing }),
+      v.object({
+        ...procedureFields,
+        ...priceFields,
+        services: v.nullable(count("Services of the year")),
+        beneficiaries: v.nullable(count("Beneficiaries who had them")),
+        medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+        outlier_services: v.nullable(count("Services with an outlier payment")),
+        outlier_amount: v.nullable(dollars("Average outlier payment of these")),
+        national: standing,
+        state: standing,
+      }),
       v.title("ProcedurePrice"),
     ),
   ),

@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { parseOptions } from "../../datasets/import.ts";
 import { decodeSnapshot } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
-import { csv, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
+import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
 import { type Finished, keepingStripped, Running, temporaryFolder } from "../support/server.ts";
 
 /** The import command, as it is typed. */
@@ -25,7 +25,7 @@ function command(args: string[], env: Record<string, string> = { STATE_DIR: stat
 }
 
 test("the command prints the path alone, a summary beside it, and leaves nothing but the snapshot", async () => {
-  const { file, out } = optionsFor(csv(row, otherRow));
+  const { file, out } = optionsFor(fullCsv(`${row},${more}`, `${otherRow},,,,,,,,`));
   const written = path.join(out, "2023.1.parquet");
   const summary = "2 rows: 1 priced, 1 suppressed, 0 incomplete; 2 facilities, 2 procedures, 2 states\n";
   assert.deepEqual(await command([file, "--year", "2023", "--out", out]), {
@@ -70,7 +70,9 @@ test("the command says what it had to decide: the encoding, the names, and the n
   assert.deepEqual(stderr.split("\n"), [
     `no registry of data versions in STATE_DIR ${none}: numbers are taken by the snapshots in the folder alone`,
     "read as Windows-1252, as it is not UTF-8: 0xF6 in line 3, byte 36",
-    "facilities with several names or cities: 1; the commonest of each is taken",
+    "not in the file, so not known of any row: Rndrng_Prvdr_Zip5, Rndrng_Prvdr_RUCA, Rndrng_Prvdr_RUCA_Desc, " +
+      "CAPC_Srvcs, Bene_Cnt, Avg_Mdcr_Pymt_Amt, Outlier_Srvcs, Avg_Mdcr_Outlier_Amt",
+    "facilities with several names or addresses: 1; the commonest of each is taken",
     "2 rows: 2 priced, 0 suppressed, 0 incomplete; 1 facilities, 2 procedures, 1 states",
     "",
   ]);

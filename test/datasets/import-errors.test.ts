@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { TextScan } from "../../datasets/encoding.ts";
 import { type ImportOptions, importFile } from "../../datasets/import.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { csv, folder, header, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { csv, folder, fullCsv, header, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { randomSnapshot, seededRandom } from "../support/fixtures.ts";
 
 const oldHeader =
@@ -84,6 +84,55 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "an amount past the largest": [
     csv(row.replace("9652.79", "21474836.475")),
     ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "21474836.475", expected at most 21474836.47',
+  ],
+  "services that are no whole number": [
+    fullCsv(`${row},${more.replace("41", "41.5")}`),
+    ' line 2, column CAPC_Srvcs: found "41.5", expected a whole number such as 41, or nothing',
+  ],
+  "a negative number of beneficiaries": [
+    fullCsv(`${row},${more.replace("38", "-38")}`),
+    ' line 2, column Bene_Cnt: found "-38", expected a whole number such as 41, or nothing',
+  ],
+  "a word for suppressed outliers": [
+    fullCsv(`${row},${more}`, `${otherRow},${more.replace(",12,", ",*,")}`),
+    ' line 3, column Outlier_Srvcs: found "*", expected a whole number such as 41, or nothing',
+  ],
+  "services past the most": [
+    fullCsv(`${row},${more.replace("41", "2147483648")}`),
+    ' line 2, column CAPC_Srvcs: found "2147483648", expected at most 2147483647',
+  ],
+  "a payment that is no number": [
+    fullCsv(`${row},${more.replace("1466.51", "-1")}`),
+    ' line 2, column Avg_Mdcr_Pymt_Amt: found "-1", expected an amount in dollars such as 1234.56, or nothing',
+  ],
+  "an outlier amount past the largest": [
+    fullCsv(`${row},${more.replace("2003.125", "21474836.475")}`),
+    ' line 2, column Avg_Mdcr_Outlier_Amt: found "21474836.475", expected at most 21474836.47',
+  ],
+  "a ZIP code that lost its zero": [
+    fullCsv(`${row},${more.replace("36301", "2124")}`),
+    ' line 2, column Rndrng_Prvdr_Zip5: found "2124", expected five digits; a spreadsheet may have dropped the zeros ' +
+      "before it, or nothing",
+  ],
+  "a ZIP code that is none": [
+    fullCsv(`${row},${more.replace("36301", "36301-12")}`),
+    ' line 2, column Rndrng_Prvdr_Zip5: found "36301-12", expected five digits, or nothing',
+  ],
+  "a RUCA code that there isn't": [
+    fullCsv(`${row},${more.replace("4.1", "11")}`),
+    ' line 2, column Rndrng_Prvdr_RUCA: found "11", expected a RUCA code such as 1 or 4.1, or nothing',
+  ],
+  "an endless description of a RUCA code": [
+    fullCsv(`${row},${more.replace("Micropolitan area core", long)}`),
+    " line 2, column Rndrng_Prvdr_RUCA_Desc: found 501 characters, expected at most 500",
+  ],
+  "an invisible character in a street": [
+    csv(row.replace("1 Main", "1\u200bMain")),
+    " line 2, column Rndrng_Prvdr_St: found the invisible character U+200B, expected printable text",
+  ],
+  "a column that may be lacking twice": [
+    fullCsv(`${row},${more}`).replace("Bene_Cnt", "CAPC_Srvcs"),
+    ' line 1: found column "CAPC_Srvcs" twice, expected each column once',
   ],
   "a pair of CCN and APC twice": [
     csv(row, otherRow, otherRow, row),

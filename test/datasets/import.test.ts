@@ -5,8 +5,15 @@ import path from "node:path";
 import { test } from "node:test";
 import { parseCents } from "../../datasets/cms.ts";
 import { importFile } from "../../datasets/import.ts";
-import { blank, decodeSnapshot, maxCents, type Snapshot } from "../../engine/index.ts";
-import { csv, header, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import {
+  blank,
+  decodeSnapshot,
+  encodeSnapshot,
+  maxCents,
+  type Snapshot,
+  sealSnapshot,
+} from "../../engine/index.ts";
+import { csv, fullCsv, header, more, moreHeader, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { seededRandom } from "../support/fixtures.ts";
 
 async function imported(content: string | Buffer): Promise<Snapshot> {
@@ -84,9 +91,9 @@ test("UTF-8, UTF-8 with a byte-order mark and Windows-1252 give the same names",
 test("a character that is split between two chunks of a large file is read whole", async () => {
   const rows = Array.from({ length: 40 }, (_, i) => {
     const ccn = String(i).padStart(6, "0");
-    return `${ccn},Hôpital ${i},${"–".repeat(10_000)},Dothan,AL,5072,Level 2 Excision,1,1`;
+    return `${ccn},Hôpital ${i},,Dothan,AL,5072,Level 2 Excision,1,1,${"–".repeat(10_000)}`;
   });
-  const content = Buffer.from(csv(...rows));
+  const content = Buffer.from([`${header},Notes`, ...rows, ""].join("\n"));
   assert.equal(content[2 ** 20] & 0xc0, 0x80, "the chunk's end is within a character");
   assert.deepEqual(
     (await imported(content)).facilities.name,
@@ -180,6 +187,68 @@ test("blank amounts are suppressed, zeros and single amounts incomplete, odditie
   assert.deepEqual([counts.pricedRows, counts.suppressedRows, counts.incompleteRows], [1, 2, 2]);
 });
 
+test("services, payments, outliers and addresses arrive, each absent by itself", async () => {
+  const rows = [
+    `010001,A,1 Main St,Dothan,AL,5072,Level 2,9652.79,1854.35,${more}`,
+    "010001,A,1 Main St,Dothan,AL,5073,Level 3,100,50,36301,4.1,Micropolitan area core,,11.,,0,0.0",
+    "010002,B,,Dothan,AL,5072,Level 2,100,50,,99,, 12 ,,150.129999999999,,",
+    "010003,C, ,Dothan,AL,5072,Level 2,100,50,02124,,Rural areas,0,1440.0,101,, 99.995",
+    "010004,D,,Dothan,AL,5072,Level 2,,,01002,10,,,,,,",
+  ];
+  const { facilities, rows: read } = await imported(fullCsv(...rows));
+  assert.deepEqual(facilities.street, ["1 Main St", "", "", ""]);
+  assert.deepEqual(facilities.zip, ["36301", "", "02124", "01002"]);
+  assert.deepEqual(facilities.ruralUrbanCode, ["4.1", "99", "", "10"]);
+  assert.deepEqual(facilities.ruralUrbanDescription, ["Micropolitan area core", "", "Rural areas", ""]);
+  assert.deepEqual([...read.services], [41, 11, blank, 1440, blank]);
+  assert.deepEqual([...read.beneficiaries], [38, blank, 12, 0, blank]);
+  assert.deepEqual([...read.payment], [146_651, blank, 15_013, 10_100, blank], "above the charge, too");
+  assert.deepEqual([...read.outlierServices], [12, 0, blank, blank, blank]);
+  assert.deepEqual([...read.outlierAmount], [200_313, 0, blank, 10_000, blank]);
+});
+
+test("a file may lack the columns of services, payments, outliers and addresses, which is said", async () => {
+  const options = optionsFor(csv(row));
+  const { path: written, absentColumns } = await importFile(options, []);
+  assert.deepEqual(absentColumns.toSorted(), moreHeader.split(",").toSorted());
+  const { facilities, rows } = decodeSnapshot(readFileSync(written), written);
+  assert.deepEqual([facilities.street, facilities.zip], [["1 Main St"], [""]]);
+  assert.deepEqual([...rows.services, ...rows.payment], [blank, blank]);
+  assert.deepEqual((await importFile(optionsFor(fullCsv(`${row},${more}`)), [])).absentColumns, []);
+});
+
+test("of several addresses of a facility the commonest is taken, and a blank one only where there is no other", async () => {
+  const at = (ccn: string, code: number, street: string, zip: string, ruca: string) =>
+    `${ccn},A,${street},Dothan,AL,${code},Level ${code},1,1,${zip},${ruca},,,,,,`;
+  const rows = [
+    ...[at("010001", 1001, "", "36301", "1"), at("010001", 1002, "", "36302", "1")],
+    ...[at("010001", 1003, "1 Main  St", "36302", "2"), at("010002", 1001, "2 Main St", "", "")],
+    ...[at("010002", 1002, '" 2 Main\nSt "', "36303", ""), at("010002", 1003, "", "", "")],
+  ];
+  const options = optionsFor(fullCsv(...rows));
+  const { path: written, severalNames } = await importFile(options, []);
+  const { facilities } = decodeSnapshot(readFileSync(written), written);
+  assert.deepEqual(facilities.street, ["1 Main St", "2 Main St"]);
+  assert.deepEqual(facilities.zip, ["36302", "36303"]);
+  assert.deepEqual(facilities.ruralUrbanCode, ["1", ""]);
+  assert.equal(severalNames, 1, "a blank is no other address");
+});
+
+test("rows that a snapshot of schema 1 has already are written with what is new in them, and then no more", async () => {
+  const options = optionsFor(fullCsv(`${row},${more}`));
+  const { path: first } = await importFile(options, []);
+  const old = decodeSnapshot(readFileSync(first), first);
+  writeFileSync(first, encodeSnapshot(sealSnapshot({ ...old, schema: 1 })));
+  const again = [await importFile(options, []), await importFile(options, [])];
+  assert.deepEqual(
+    again.map(({ isNew, path: written }) => [isNew, path.basename(written)]),
+    [
+      [true, "2023.2.parquet"],
+      [false, "2023.2.parquet"],
+    ],
+  );
+});
+
 test("dollars are rounded to cents once, half up, on their decimal digits", () => {
   const cases: [string, number][] = [
     ["5209.03999999999", 520904],
@@ -253,11 +322,19 @@ test("every row of the real excerpt of 2023 arrives as it is there", async (t) =
     const fields = [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(
       ([, quoted, plain]) => quoted ?? plain,
     );
-    const [ccn, name, city, state, code, procedure, charge, allowed] = [0, 1, 3, 4, 9, 10, 13, 14].map(
+    const [ccn, name, city, state, zip, code, procedure, services] = [0, 1, 3, 4, 6, 9, 10, 12].map(
       (i) => fields[i],
     );
-    const cents = [charge, allowed].map((dollars) => Math.round(Number(dollars) * 100));
-    return [ccn, name.replace(/ +/g, " "), city, state, code, procedure, ...cents].join("|");
+    const cents = fields.slice(13, 16).map((dollars) => Math.round(Number(dollars) * 100));
+    return [ccn, name.replace(/ +/g, " "), city, state, code, procedure, ...cents, services, zip].join("|");
   });
-  assert.deepEqual(listed(snapshot), expected.sort());
+  const { facilities, rows } = snapshot;
+  const found = listed(snapshot).map((text, i) =>
+    [text, rows.payment[i], rows.services[i], facilities.zip[rows.facility[i]]].join("|"),
+  );
+  assert.deepEqual(found, expected.sort());
+  for (const column of [rows.beneficiaries, rows.outlierServices, rows.outlierAmount])
+    assert.ok(column.every((value) => value === blank));
+  for (const texts of [facilities.street, facilities.ruralUrbanCode, facilities.ruralUrbanDescription])
+    assert.ok(texts.every((text) => text === ""));
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
-import { procedureFigures, stateFigures } from "../../datasets/calibration.ts";
+import { procedureFigures, ruralUrbanFigures, stateFigures } from "../../datasets/calibration.ts";
 import { parseOptions } from "../../datasets/sample.ts";
 import {
   defaultSampleRows,
@@ -15,6 +15,7 @@ import {
 } from "../../datasets/synthetic.ts";
 import {
   blank,
+  buildImage,
   ccnPattern,
   decodeSnapshot,
   encodeSnapshot,
@@ -22,7 +23,9 @@ import {
   maxDataYear,
   minDataYear,
   type Snapshot,
+  schemaVersions,
   sealSnapshot,
+  zipPattern,
 } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
 import { sharedData } from "../support/fixtures.ts";
@@ -93,6 +96,11 @@ test("the full sample has the counts of the real file, whatever the seed", () =>
   }
 });
 
+test("the image of the full sample takes 40 MB at most", () => {
+  const { byteLength } = buildImage(full);
+  assert.ok(byteLength <= 40_000_000, `${byteLength} bytes`);
+});
+
 test("facilities are spread over the states like real hospitals", () => {
   const hospitals = stateFigures.reduce((sum, figures) => sum + figures.hospitals, 0);
   for (const figures of stateFigures) {
@@ -121,10 +129,13 @@ test("the same options give the same content, other ones don't", () => {
 });
 
 test("the content of a seed is the same on every machine", () => {
-  assert.equal(
-    sample({ rows: 1000, seed: 7 }).sha256,
+  const content = syntheticContent({ ...defaults, rows: 1000, seed: 7 });
+  const checksums = schemaVersions.map((schema) => sealSnapshot({ ...content, schema }).sha256);
+  assert.deepEqual(checksums, [
+    // What schema 1 has columns for is as it was before there was another.
     "4df44c306bfa7e35a5abc21268a87ae212ac4d0fb371342c8888bbfdcbaff222",
-  );
+    "9ee60018cdbff0292efac8c5d64cd3d2a7799d679add1b6f880a400a5f1db791",
+  ]);
 });
 
 test("another year has the same facilities, most of their procedures, and grown amounts", () => {
@@ -132,7 +143,11 @@ test("another year has the same facilities, most of their procedures, and grown 
   assert.deepEqual(next.facilities, full.facilities);
   assert.deepEqual(next.procedures, full.procedures);
   assert.deepEqual(next.counts, full.counts);
-  for (const [column, growth] of [["charge", 1.05] as const, ["allowed", 1.03] as const]) {
+  for (const [column, growth] of [
+    ["charge", 1.05],
+    ["allowed", 1.03],
+    ["payment", 1.03],
+  ] as const) {
     const later = byKey(next, next.rows[column]);
     let common = 0;
     const ratios: number[] = [];
@@ -265,6 +280,77 @@ test("a state's averages follow its factors", () => {
   }
 });
 
+/** The sum of what is known of a column, of rows. */
+const sumOf = (column: Int32Array, rows: number[]) =>
+  rows.reduce((sum, row) => sum + Math.max(0, column[row]), 0);
+
+test("services, beneficiaries and payments add up to the published ones, and outliers to fewer", () => {
+  const { services, beneficiaries, payment, allowed, outlierServices, outlierAmount } = full.rows;
+  const outliers = { found: 0, published: 0 };
+  pricedRows(full).forEach((rows, p) => {
+    if (rows.length < 100) return;
+    const figures = procedureFigures[p];
+    const near = (found: number, published: number, what: string, by = 0.01) =>
+      assert.ok(Math.abs(found / published - 1) < by, `${figures.code}: ${what} ${found}, not ${published}`);
+    near(sumOf(services, rows), figures.services, "services");
+    const counted = rows.filter((row) => beneficiaries[row] !== blank);
+    near(sumOf(beneficiaries, counted) / sumOf(services, counted), figures.beneficiaryShare, "share", 0.03);
+    near(sumOf(payment, rows) / sumOf(allowed, rows), figures.paymentShare, "payment");
+    outliers.found += sumOf(outlierServices, rows);
+    outliers.published += figures.services * figures.outlierShare;
+    const paid = rows.filter((row) => outlierAmount[row] > 0);
+    if (paid.length >= 50) near(meanOf(outlierAmount, paid) / 100, figures.outlierAmount, "outlier", 0.2);
+  });
+  // Where there were one to ten, they are left out.
+  const share = outliers.found / outliers.published;
+  assert.ok(share > 0.4 && share < 1, `${share} of the outliers`);
+});
+
+test("what is shown of few services is left out by itself, and nothing is said of suppressed rows", () => {
+  const { charge, allowed, services, beneficiaries, payment, outlierServices, outlierAmount } = full.rows;
+  let unknown = { beneficiaries: 0, outliers: 0 };
+  charge.forEach((cents, row) => {
+    if (cents === blank) {
+      for (const column of [services, beneficiaries, payment, outlierServices, outlierAmount])
+        assert.equal(column[row], blank);
+      return;
+    }
+    assert.ok(services[row] >= 11 && services[row] < 40_000, `${services[row]} services`);
+    assert.ok(payment[row] > 0 && payment[row] <= 1.1 * allowed[row]);
+    assert.ok(
+      beneficiaries[row] === blank || (beneficiaries[row] >= 11 && beneficiaries[row] <= services[row]),
+    );
+    const count = outlierServices[row];
+    assert.ok(count === blank || count === 0 || count >= 11, `${count} outliers`);
+    assert.equal(outlierAmount[row] === blank, count === blank);
+    assert.equal(outlierAmount[row] > 0, count > 0);
+    unknown = {
+      beneficiaries: unknown.beneficiaries + (beneficiaries[row] === blank ? 1 : 0),
+      outliers: unknown.outliers + (count === blank ? 1 : 0),
+    };
+  });
+  assert.ok(unknown.beneficiaries > 500 && unknown.beneficiaries < 10_000, `${unknown.beneficiaries}`);
+  assert.ok(unknown.outliers > 5000 && unknown.outliers < 40_000, `${unknown.outliers}`);
+});
+
+test("every facility has an address, whose ZIP code is its city's and one of its state", () => {
+  const { city, state, street, zip, ruralUrbanCode, ruralUrbanDescription } = full.facilities;
+  const zips = new Map<string, string>();
+  zip.forEach((code, i) => {
+    const place = `${city[i]}, ${state[i]}`;
+    assert.equal(zips.get(place) ?? code, code, place);
+    zips.set(place, code);
+    assert.match(code, zipPattern);
+    assert.ok(code.startsWith(stateFigures.find((figures) => figures.state === state[i])?.zip ?? "?"), place);
+    assert.match(street[i], /^[1-9][0-9]{0,3} [A-Z][a-z]+ [A-Z][a-z]+$/);
+  });
+  for (const { code, description, share } of ruralUrbanFigures) {
+    const there = ruralUrbanCode.flatMap((found, i) => (found === code ? [i] : []));
+    assert.ok(Math.abs(there.length / 3100 - share) < 0.03, `${code}: ${there.length}`);
+    assert.ok(there.every((i) => ruralUrbanDescription[i] === description));
+  }
+});
+
 test("amounts spread like real ones", () => {
   const priced = pricedRows(full);
   priced.forEach((rows, p) => {
@@ -290,7 +376,7 @@ test("amounts spread like real ones", () => {
 test("amounts stay in range in the first and the last year there can be", () => {
   for (const dataYear of [minDataYear, maxDataYear]) {
     const { rows } = sample({ dataYear });
-    for (const column of [rows.charge, rows.allowed])
+    for (const column of [rows.charge, rows.allowed, rows.payment])
       assert.ok(
         column.every((amount) => amount === blank || (amount > 0 && amount < maxCents)),
         `year ${dataYear}`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrange, sealSnapshot } from "../../engine/index.ts";
+import { arrange, byField, facilityFields, measureFields, sealSnapshot } from "../../engine/index.ts";
 import { randomSnapshot, seededRandom } from "../support/fixtures.ts";
 
 test("content in any order is arranged into the same snapshot", () => {
@@ -8,22 +8,17 @@ test("content in any order is arranged into the same snapshot", () => {
     const snapshot = randomSnapshot(seed);
     const random = seededRandom(seed);
     const positions = (values: ArrayLike<unknown>) => random.shuffled(Array.from(values, (_, i) => i));
-    const { facilities, procedures, rows } = snapshot;
+    const { schema, facilities, procedures, rows } = snapshot;
     const [f, p, r] = [positions(facilities.ccn), positions(procedures.code), positions(rows.charge)];
     const { content, order } = arrange({
+      schema,
       provenance: snapshot.provenance,
-      facilities: {
-        ccn: f.map((i) => facilities.ccn[i]),
-        name: f.map((i) => facilities.name[i]),
-        city: f.map((i) => facilities.city[i]),
-        state: f.map((i) => facilities.state[i]),
-      },
+      facilities: byField(facilityFields, (field) => f.map((i) => facilities[field][i])),
       procedures: { code: p.map((i) => procedures.code[i]), name: p.map((i) => procedures.name[i]) },
       rows: {
+        ...byField(measureFields, (field) => Int32Array.from(r, (i) => rows[field][i])),
         facility: Int32Array.from(r, (i) => f.indexOf(rows.facility[i])),
         procedure: Int32Array.from(r, (i) => p.indexOf(rows.procedure[i])),
-        charge: Int32Array.from(r, (i) => rows.charge[i]),
-        allowed: Int32Array.from(r, (i) => rows.allowed[i]),
       },
     });
     assert.deepEqual(sealSnapshot(content), snapshot, `seed ${seed}`);

@@ -6,12 +6,14 @@ import { test } from "node:test";
 import { importFile } from "../../datasets/import.ts";
 import {
   attachImage,
+  blank,
   buildImage,
   decodeSnapshot,
   encodePrices,
   encodeSnapshot,
   findGroup,
   maxCents,
+  maxCount,
 } from "../../engine/index.ts";
 import { percentile, ratioInHundredths } from "../../engine/statistics.ts";
 import { plainImport } from "../support/cms-files.ts";
@@ -26,6 +28,7 @@ import {
 } from "../support/compared-prices.ts";
 import {
   oddTexts,
+  ofSchema1,
   randomSnapshot,
   type ShortRow,
   seededRandom,
@@ -39,11 +42,11 @@ function numbersIn(json: string): string[] {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").match(/-?[0-9][0-9.eE+-]*/g) ?? [];
 }
 
+const ccnOf = (i: number) => String(i + 1).padStart(6, "0");
+
 /** The summary and the data for one procedure at hospitals 000001, 000002, … with these charges. */
 function listOf(charges: number[], allowed: number[] = charges): PricesBody {
-  const rows = charges.map(
-    (charge, i): ShortRow => [String(i + 1).padStart(6, "0"), "CA", "5072", charge, allowed[i]],
-  );
+  const rows = charges.map((charge, i): ShortRow => [ccnOf(i), "CA", "5072", charge, allowed[i]]);
   const body = answer(imageOf(snapshotOf(rows)), "5072", null);
   assert.ok(body);
   return body;
@@ -161,7 +164,60 @@ test("one row is its own median, percentiles, lowest and highest", () => {
     p75_charge: 1234.5,
     p90_charge: 1234.5,
     median_allowed: 900.07,
+    services: null,
+    weighted_median_charge: null,
+    weighted_mean_charge: null,
   });
+});
+
+/** The services, the weighted median and the weighted mean of charges in dollars with these services. */
+function weightedOf(...pairs: [charge: number, services: number][]) {
+  const rows = pairs.map(
+    ([charge, services], i): ShortRow => [ccnOf(i), "CA", "5072", charge, 1, undefined, { services }],
+  );
+  const { summary } = answer(imageOf(snapshotOf(rows)), "5072", "CA") ?? assert.fail("no list");
+  return [summary.services, summary.weighted_median_charge, summary.weighted_mean_charge];
+}
+
+test("a weighted median is the least charge at which half of the services are reached", () => {
+  assert.deepEqual(weightedOf([10, 7]), [7, 10, 10]);
+  assert.deepEqual(weightedOf([10, 50], [20, 50]), [100, 10, 15], "exactly half is reached");
+  assert.deepEqual(weightedOf([10, 49], [20, 50]), [99, 20, 15.05]);
+  assert.deepEqual(weightedOf([10, 1], [20, 1], [30, 1]), [3, 20, 20]);
+  assert.deepEqual(weightedOf([10, 1], [20, 1], [30, 1], [40, 1]), [4, 20, 25], "not the mean of two");
+  assert.deepEqual(weightedOf([10, 1], [20, 30], [20, 30], [30, 90]), [151, 30, 25.89], "ties add up");
+  assert.deepEqual(weightedOf([10, 1], [20, 30], [20, 30], [30, 61]), [122, 20, 24.92]);
+});
+
+test("a row without services takes no part in what is weighted", () => {
+  assert.deepEqual(weightedOf([10, blank], [20, 3], [30, blank]), [3, 20, 20]);
+  assert.deepEqual(weightedOf([10, 0], [20, 3], [30, 0]), [3, 20, 20]);
+  assert.deepEqual(weightedOf([10, blank], [20, 0]), [0, null, null], "known to be none");
+  assert.deepEqual(weightedOf([10, blank], [20, blank]), [null, null, null]);
+});
+
+test("a list without the columns that came with schema 2 is the same but for what is weighted", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const [full, plain] = [snapshot, ofSchema1(snapshot)].map(imageOf);
+    const unknown = { services: null, weighted_median_charge: null, weighted_mean_charge: null };
+    for (const code of snapshot.procedures.code) {
+      const list = answer(full, code, null);
+      const expected = list && { ...list, summary: { ...list.summary, ...unknown } };
+      assert.deepEqual(answer(plain, code, null), expected, `seed ${seed}, ${code}`);
+    }
+  }
+});
+
+test("a weighted mean is exact, half a cent rounded up, however large its sum", () => {
+  assert.deepEqual(weightedOf([1, 1], [1.01, 1]), [2, 1, 1.01], "1.005");
+  assert.deepEqual(weightedOf([1, 2], [1.01, 1]), [3, 1, 1], "1.0033");
+  assert.deepEqual(weightedOf([1, 1], [1.01, 2]), [3, 1.01, 1.01], "1.0067");
+  const [less, most] = [(maxCents - 1) / 100, maxCents / 100];
+  assert.deepEqual(weightedOf([most, maxCount], [most, maxCount]), [2 * maxCount, most, most]);
+  const [all, , mean] = weightedOf([less, maxCount], [most, maxCount - 1]);
+  assert.deepEqual([all, mean], [2 * maxCount - 1, less], "a hair below half a cent");
+  assert.deepEqual(weightedOf([less, maxCount], [most, maxCount])[2], most);
 });
 
 test("an odd group's median is its middle, an even one's the mean of the two middle values", () => {

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
+import * as v from "valibot";
 import { parseFooter } from "../../engine/footer.ts";
 import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../../engine/head.ts";
 import {
-  amountColumns,
+  blank,
   columnBytesAllowance,
+  columnsOfSchema,
   DataError,
   decodeSnapshot,
   encodeSnapshot,
@@ -14,11 +18,12 @@ import {
   maxImageRows,
   maxSnapshotFileBytes,
   maxSnapshotRows,
+  newestSchema,
   type Snapshot,
   sealSnapshot,
-  stringColumns,
   versionName,
 } from "../../engine/index.ts";
+import { ask, facilityBody, imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import {
   type Column,
   columnsOf,
@@ -27,6 +32,7 @@ import {
   footerStart,
   metadataOf,
   randomSnapshot,
+  type ShortRow,
   seededRandom,
   snapshotOf,
   testProvenance,
@@ -107,6 +113,120 @@ test("absent provenance reads back as absent", () => {
   assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject).provenance, provenance);
 });
 
+/** Written when there was no other schema. */
+const ofSchema1 = readFileSync(path.join(import.meta.dirname, "../support/schema-1.parquet"));
+const rowsOfSchema1: ShortRow[] = [
+  ["010001", "AL", "5071", 100, 50, 'Hôpital "One"'],
+  ["010001", "AL", "5072", 200.5, 60.25],
+  ["010002", "AL", "5072", 200.5, 70],
+  ["050002", "CA", "5071", null, null],
+  ["050002", "CA", "5072", 0, 7],
+  ["050003", "CA", "5072", 999.99, 1.01],
+  ["3A0003", "NY", "5071", 300, null],
+];
+
+test("a file of schema 1 reads as ever, has the checksums that it had, and nothing in the columns since", () => {
+  const snapshot = decodeSnapshot(ofSchema1, subject);
+  assert.deepEqual(snapshot, sealSnapshot({ ...snapshotOf(rowsOfSchema1), schema: 1 }));
+  assert.equal(snapshot.sha256, "862294c97b051ee874bf55c1beb1998c7d0b8aa52e7345f4fcfd2186b7c6e846");
+  assert.equal(snapshot.contentSha256, "e51fdc7580e8e31079687d23b96787b5c83b5a918e31a30861736141ad6238de");
+  const { facilities, rows } = snapshot;
+  for (const { part, field, since } of columnsOfSchema(newestSchema)) {
+    if (since === 1) continue;
+    if (part === "facilities")
+      assert.ok(
+        facilities[field].every((text) => text === ""),
+        field,
+      );
+    if (part === "rows")
+      assert.ok(
+        rows[field].every((value) => value === blank),
+        field,
+      );
+  }
+  assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject), snapshot, "written again");
+});
+
+test("a file of schema 1 answers the same numbers, and null for what it doesn't know", () => {
+  const versions = versionsOf(imageOf(decodeSnapshot(ofSchema1, subject)));
+  const prices = ask(versions, "/healthcare/prices?procedure=5072&limit=1");
+  const { caveat } = testProvenance;
+  assert.deepEqual(prices, {
+    procedure: { code: "5072", name: "Level 2 Procedures" },
+    scope: { state: "national" },
+    summary: {
+      facilities: 3,
+      median_charge: 200.5,
+      min_charge: 200.5,
+      max_charge: 999.99,
+      spread: 4.99,
+      p10_charge: 200.5,
+      p25_charge: 200.5,
+      p75_charge: 600.25,
+      p90_charge: 840.09,
+      median_allowed: 60.25,
+      services: null,
+      weighted_median_charge: null,
+      weighted_mean_charge: null,
+    },
+    data: [
+      {
+        facility: 'Hôpital "One"',
+        city: "City in AL",
+        state: "AL",
+        ccn: "010001",
+        submitted_charge: 200.5,
+        medicare_allowed: 60.25,
+      },
+    ],
+    source: { data_year: 2024, data_version: "2024.3", caveat },
+    next: v.parse(v.object({ next: v.string() }), prices).next,
+  });
+  const { facility, data } = v.parse(facilityBody, ask(versions, "/healthcare/facilities/050003"));
+  assert.deepEqual(facility, {
+    ccn: "050003",
+    facility: "Hospital 050003",
+    city: "City in CA",
+    state: "CA",
+    street: null,
+    zip: null,
+    rural_urban: null,
+  });
+  const { services, beneficiaries, medicare_payment, outlier_services, outlier_amount } = data[0];
+  assert.deepEqual(
+    [services, beneficiaries, medicare_payment, outlier_services, outlier_amount],
+    [null, null, null, null, null],
+  );
+});
+
+test("the checksums of schema 1 don't cover what it has no column for, and aren't those of schema 2", () => {
+  const old = sealSnapshot({ ...small, schema: 1 });
+  assert.notEqual(old.sha256, small.sha256);
+  assert.notEqual(old.contentSha256, small.contentSha256);
+  for (const change of later) {
+    const changed = structuredClone(old);
+    change(changed);
+    const { sha256, contentSha256 } = sealSnapshot(changed);
+    assert.deepEqual([sha256, contentSha256], [old.sha256, old.contentSha256]);
+  }
+});
+
+test("the columns are those of the schema that the file names", () => {
+  const metadata = metadataOf(encodeSnapshot(small));
+  const columns = columnsOf(small);
+  metadata.set("schema_version", "1");
+  assert.match(
+    refusal(fileOf(columns, metadata)),
+    /^columns: found .*outlier_amount_cents: INT32, expected /,
+  );
+  metadata.set("schema_version", "2");
+  assert.match(refusal(fileOf(columns.slice(0, 8), metadata)), /^columns: found ccn: /);
+});
+
+test("an empty text reads as an absent one", () => {
+  assert.deepEqual(decodeSnapshot(withCell("street", 4, ""), subject), small);
+});
+
 test("a file that another writer made of the same columns reads the same", () => {
   assert.deepEqual(
     decodeSnapshot(fileOf(columnsOf(small), metadataOf(encodeSnapshot(small))), subject),
@@ -120,7 +240,7 @@ test("the checksum is that of the content, whatever the Parquet encoding", () =>
     uncompressed: (builder) => builder.setCompression(Compression.UNCOMPRESSED),
     "no dictionary": (builder) => builder.setDictionaryEnabled(false),
     "row groups of 7": (builder) => builder.setMaxRowGroupSize(7),
-    "row groups of 1": (builder) => builder.setMaxRowGroupSize(1),
+    "row groups of 2": (builder) => builder.setMaxRowGroupSize(2),
     "row groups of 100, no dictionary": (builder) =>
       builder.setMaxRowGroupSize(100).setDictionaryEnabled(false),
     "tiny pages": (builder) => builder.setDataPageSizeLimit(16).setWriteBatchSize(3),
@@ -155,13 +275,26 @@ test("compression and encodings that snapshots aren't written with are refused",
     [
       (builder) =>
         builder
-          .setColumnDictionaryEnabled(amountColumns[0], false)
-          .setColumnEncoding(amountColumns[0], Encoding.DELTA_BINARY_PACKED),
+          .setColumnDictionaryEnabled("submitted_charge_cents", false)
+          .setColumnEncoding("submitted_charge_cents", Encoding.DELTA_BINARY_PACKED),
       damage("submitted_charge_cents: found damage (encoding DELTA_BINARY_PACKED)"),
     ],
   ];
   for (const [configure, expected] of cases) assert.equal(refusal(reencoded(configure)), expected);
 });
+
+/** Changes to what schema 1 has no column for. */
+const later: ((snapshot: Snapshot) => void)[] = [
+  ({ facilities }) => (facilities.street[1] = "1 Main St"),
+  ({ facilities }) => (facilities.zip[1] = "36301"),
+  ({ facilities }) => (facilities.ruralUrbanCode[1] = "4.1"),
+  ({ facilities }) => (facilities.ruralUrbanDescription[1] = "Rural areas"),
+  ({ rows }) => rows.services[1]++,
+  ({ rows }) => rows.beneficiaries[1]++,
+  ({ rows }) => rows.payment[1]++,
+  ({ rows }) => rows.outlierServices[1]++,
+  ({ rows }) => rows.outlierAmount[1]++,
+];
 
 test("every part of the content changes the checksum", () => {
   const parts: ((snapshot: Snapshot) => void)[] = [
@@ -184,6 +317,7 @@ test("every part of the content changes the checksum", () => {
     ({ rows }) => (rows.procedure[1] = 0),
     ({ rows }) => rows.charge[1]++,
     ({ rows }) => rows.allowed[1]++,
+    ...later,
   ];
   const seen = new Set([small.sha256]);
   for (const change of parts) {
@@ -226,7 +360,8 @@ test("a truncated file is refused, wherever it ends", () => {
 
 test("metadata that is missing or malformed is refused by its key", () => {
   const cases: [string, string | undefined, RegExp][] = [
-    ["schema_version", "2", /^metadata schema_version: found "2", expected 1$/],
+    ["schema_version", "3", /^metadata schema_version: found "3", expected \(1 \| 2\)$/],
+    ["schema_version", "0", /^metadata schema_version: found "0", expected \(1 \| 2\)$/],
     ["schema_version", "01", /^metadata schema_version: found "01", expected /],
     ["data_year", "2015", /^metadata data_year: found "2015", expected >=2016$/],
     ["data_year", "2100", /^metadata data_year: found "2100", expected <=2099$/],
@@ -274,7 +409,7 @@ test("content that differs from its checksum is refused", () => {
 
 test("a column that is missing, added, renamed, mis-typed or out of place is refused", () => {
   const expected = columnsOf(small).map(
-    ({ name }, i) => `${name}: ${i < stringColumns.length ? "BYTE_ARRAY" : "INT32"}`,
+    ({ name, type }) => `${name}: ${type instanceof arrow.Int32 ? "INT32" : "BYTE_ARRAY"}`,
   );
   const cases: [(columns: Column[]) => Column[], string[]][] = [
     [(columns) => columns.slice(1), expected.slice(1)],
@@ -297,8 +432,14 @@ test("a column that is missing, added, renamed, mis-typed or out of place is ref
 
 test("a value that no snapshot has is refused", () => {
   const cases: [string, number, string | number | null, string][] = [
-    ["submitted_charge_cents", 0, -1, "submitted_charge_cents: found -1, expected no negative amount"],
-    ["medicare_allowed_cents", 2, -500, "medicare_allowed_cents: found -500, expected no negative amount"],
+    ["submitted_charge_cents", 0, -1, "submitted_charge_cents: found -1, expected no negative number"],
+    ["medicare_allowed_cents", 2, -500, "medicare_allowed_cents: found -500, expected no negative number"],
+    ["services", 0, -1, "services: found -1, expected no negative number"],
+    ["outlier_amount_cents", 4, -1, "outlier_amount_cents: found -1, expected no negative number"],
+    ["zip", 4, "3630", 'ZIP code of 3A0003: found "3630", expected five digits'],
+    ["zip", 4, "36301-1", 'ZIP code of 3A0003: found "36301-1", expected five digits'],
+    ["rural_urban_code", 4, "11", 'RUCA code of 3A0003: found "11", expected a code such as 1 or 4.1'],
+    ["rural_urban_code", 4, "1.", 'RUCA code of 3A0003: found "1.", expected a code such as 1 or 4.1'],
     ["state", 4, "ZZ", 'state of 3A0003: found "ZZ", expected a known state code'],
     ["state", 4, "ny", 'state of 3A0003: found "ny", expected a known state code'],
     ["state", 4, "constructor", 'state of 3A0003: found "constructor", expected a known state code'],
@@ -319,12 +460,10 @@ test("rows that contradict each other or stand out of order are refused", () => 
   const twice = "twice or out of order, expected each CCN and procedure once, in order";
   assert.equal(
     refusal(withCell("facility", 1, "Other")),
-    'facility 010001: found "Other, City in AL, AL", expected "Hospital 010001, City in AL, AL"',
+    'facility of 010001: found "Other", expected "Hospital 010001"',
   );
-  assert.equal(
-    refusal(withCell("state", 1, "AK")),
-    'facility 010001: found "Hospital 010001, City in AL, AK", expected "Hospital 010001, City in AL, AL"',
-  );
+  assert.equal(refusal(withCell("state", 1, "AK")), 'state of 010001: found "AK", expected "AL"');
+  assert.equal(refusal(withCell("zip", 1, "36301")), 'zip of 010001: found "36301", expected ""');
   assert.equal(
     refusal(withCell("procedure_name", 2, "Other")),
     'name of procedure "5071": found "Other", expected "Level 1 Procedures"',
@@ -426,7 +565,7 @@ test("what a load needs is reckoned from its largest row group and column, and f
     metadata: { ...honest.metadata, ...metadata },
   };
   assert.deepEqual(loadNeed(head), {
-    buffers: 10 * 64 + 7 * 48 + (500 + 2 * 30_000) + 3 * 8192,
+    buffers: 10 * 96 + 7 * 64 + (500 + 2 * 30_000) + 3 * 8192,
     heap: 6 * 30_000 + 2 * 32_000,
   });
 });
@@ -440,7 +579,7 @@ test("a file may have 2 GiB less one byte, and names 500 characters", () => {
     () => range(maxSnapshotFileBytes + 1),
     new DataError(`${subject}: size`, `${maxSnapshotFileBytes + 1} bytes`, `at most ${maxSnapshotFileBytes}`),
   );
-  for (const name of ["facility", "city", "procedure_name"]) {
+  for (const name of ["facility", "city", "procedure_name", "street", "rural_urban_description"]) {
     assert.equal(
       refusal(withCell(name, 4, "é".repeat(501))),
       `column ${name}: found 501 characters, expected at most 500`,

@@ -44,6 +44,9 @@ const pricesSchema = v.strictObject({
     p75_charge: amount,
     p90_charge: amount,
     median_allowed: amount,
+    services: v.nullable(v.pipe(v.number(), v.integer())),
+    weighted_median_charge: v.nullable(amount),
+    weighted_mean_charge: v.nullable(amount),
   }),
   data: v.array(row),
   source: v.strictObject({ data_year: v.number(), data_version: v.string(), caveat: v.string() }),
@@ -107,6 +110,15 @@ test("a state in any case narrows rows and summary to it", async () => {
 
 test("a row without both amounts takes no part", async () => {
   assert.equal(prices(await ask("?procedure=5073")).summary.facilities, pricedRows["5073"].AL);
+});
+
+test("a version whose snapshot has no services says null of them, and another one what they are", async () => {
+  const [of2024, of2023] = ["2024.3", "2023.1"].map(async (version) => {
+    const { summary } = prices(await ask(`GET /api/v1/versions/${version}/healthcare/prices?procedure=5073`));
+    return [summary.services, summary.weighted_median_charge === null, summary.weighted_mean_charge === null];
+  });
+  assert.deepEqual(await of2024, [23, false, false]);
+  assert.deepEqual(await of2023, [null, true, true]);
 });
 
 test("an answer has the headers of the contract", async () => {

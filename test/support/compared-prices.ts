@@ -29,6 +29,9 @@ const bodySchema = v.object({
     p75_charge: amount,
     p90_charge: amount,
     median_allowed: amount,
+    services: v.nullable(v.pipe(v.number(), v.integer())),
+    weighted_median_charge: v.nullable(amount),
+    weighted_mean_charge: v.nullable(amount),
   }),
   data: v.array(
     v.object({

@@ -34,11 +34,25 @@ const facilityRow = v.object({
   name: v.string(),
   submitted_charge: v.number(),
   medicare_allowed: v.number(),
+  services: v.nullable(v.number()),
+  beneficiaries: v.nullable(v.number()),
+  medicare_payment: v.nullable(v.number()),
+  outlier_services: v.nullable(v.number()),
+  outlier_amount: v.nullable(v.number()),
   national: standing,
   state: standing,
 });
+const facility = v.object({
+  ccn: v.string(),
+  facility: v.string(),
+  city: v.string(),
+  state: v.string(),
+  street: v.nullable(v.string()),
+  zip: v.nullable(v.string()),
+  rural_urban: v.nullable(v.object({ code: v.nullable(v.string()), description: v.nullable(v.string()) })),
+});
 export const facilityBody = v.object({
-  facility: v.object({ ccn: v.string(), facility: v.string(), city: v.string(), state: v.string() }),
+  facility,
   summary: v.object({ procedures: v.number() }),
   data: v.array(facilityRow),
   source,
@@ -88,12 +102,13 @@ const dataset = v.object({
 export const datasetsBody = v.object({ data: v.array(dataset) });
 
 type Standing = v.InferOutput<typeof standing>;
+type Facility = Omit<v.InferOutput<typeof facility>, "ccn">;
 type FacilityRow = v.InferOutput<typeof facilityRow>;
 type ProcedureRow = v.InferOutput<typeof procedureRow>;
 
 interface EndpointAnswers {
   /** Every facility by CCN with its priced procedures by code; an empty list where none is priced. */
-  facilities: Map<string, { facility: string; city: string; state: string; data: FacilityRow[] }>;
+  facilities: Map<string, Facility & { data: FacilityRow[] }>;
   /** Every procedure with a priced row by code, under `national` and under each state that has one. */
   procedures: Map<string, ProcedureRow[]>;
   counts: Counts;
@@ -106,7 +121,9 @@ const prepare = `
   CREATE MACRO half_up(dividend, divisor) AS (2 * dividend + divisor) // (2 * divisor);
   CREATE TABLE priced AS
     SELECT ccn, state, procedure_code AS code, procedure_name AS name,
-      submitted_charge_cents::BIGINT AS charge, medicare_allowed_cents::BIGINT AS allowed
+      submitted_charge_cents::BIGINT AS charge, medicare_allowed_cents::BIGINT AS allowed, services::BIGINT AS services,
+      beneficiaries::BIGINT AS beneficiaries, medicare_payment_cents::BIGINT AS payment,
+      outlier_services::BIGINT AS outlier_services, outlier_amount_cents::BIGINT AS outlier_amount
     FROM snapshot WHERE submitted_charge_cents > 0 AND medicare_allowed_cents > 0;
   CREATE TABLE scoped AS
     SELECT 'national' AS scope, * FROM priced UNION ALL SELECT state AS scope, * FROM priced;
@@ -121,10 +138,13 @@ const prepare = `
     JOIN groups USING (scope, code);`;
 
 const facilities = `
-  SELECT ccn, min(facility), min(city), min(state) FROM snapshot GROUP BY ccn ORDER BY ccn`;
+  SELECT ccn, min(facility), min(city), min(state), min(street), min(zip), min(rural_urban_code),
+    min(rural_urban_description)
+  FROM snapshot GROUP BY ccn ORDER BY ccn`;
 
 const facilityRows = `
-  SELECT priced.ccn, priced.code, name, charge, allowed,
+  SELECT priced.ccn, priced.code, name, charge, allowed, services, beneficiaries, payment, outlier_services,
+    outlier_amount,
     nation.rank, nation.n, nation.permille, nation.median,
     within.rank, within.n, within.permille, within.median
   FROM priced
@@ -148,6 +168,15 @@ const statesWithPrices = "SELECT DISTINCT state FROM priced ORDER BY state";
 const proceduresWithoutPrices = `
   SELECT DISTINCT procedure_code FROM snapshot WHERE procedure_code NOT IN (SELECT code FROM priced) ORDER BY 1`;
 
+const addresses = ["street", "zip", "rural_urban_code", "rural_urban_description"];
+const measures = [
+  "services",
+  "beneficiaries",
+  "medicare_payment_cents",
+  "outlier_services",
+  "outlier_amount_cents",
+];
+
 /** Computes each result set once. */
 async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-oracle-"));
@@ -158,6 +187,11 @@ async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
     const file = path.join(folder, "snapshot.parquet");
     await writeFile(file, encodeSnapshot(snapshot));
     await connection.run("CREATE TABLE snapshot AS SELECT * FROM read_parquet($file)", { file });
+    // A file of schema 1 has none of these.
+    for (const column of addresses)
+      await connection.run(`ALTER TABLE snapshot ADD COLUMN IF NOT EXISTS ${column} VARCHAR`);
+    for (const column of measures)
+      await connection.run(`ALTER TABLE snapshot ADD COLUMN IF NOT EXISTS ${column} INTEGER`);
     await connection.run(prepare);
     const [counted] = await read(counts);
     const [rows, pricedRows, suppressedRows, incompleteRows, facilityCount, procedureCount] =
@@ -185,9 +219,23 @@ async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
 
 function facilitiesOf(found: DuckDBValue[][], rows: DuckDBValue[][]): EndpointAnswers["facilities"] {
   const answers: EndpointAnswers["facilities"] = new Map();
-  for (const [ccn, facility, city, state] of found)
-    answers.set(text(ccn), { facility: text(facility), city: text(city), state: text(state), data: [] });
-  for (const [ccn, code, name, charge, allowed, ...standings] of rows) {
+  const orNull = <Value>(value: DuckDBValue, read: (value: DuckDBValue) => Value) =>
+    value === null ? null : read(value);
+  for (const [ccn, facility, city, state, street, zip, kind, kindText] of found)
+    answers.set(text(ccn), {
+      facility: text(facility),
+      city: text(city),
+      state: text(state),
+      street: orNull(street, text),
+      zip: orNull(zip, text),
+      rural_urban:
+        kind === null && kindText === null
+          ? null
+          : { code: orNull(kind, text), description: orNull(kindText, text) },
+      data: [],
+    });
+  for (const [ccn, code, name, charge, allowed, ...more] of rows) {
+    const [services, beneficiaries, payment, outlierServices, outlierAmount, ...standings] = more;
     const answer = answers.get(text(ccn));
     assert.ok(answer);
     answer.data.push({
@@ -195,6 +243,11 @@ function facilitiesOf(found: DuckDBValue[][], rows: DuckDBValue[][]): EndpointAn
       name: text(name),
       submitted_charge: dollars(charge),
       medicare_allowed: dollars(allowed),
+      services: orNull(services, Number),
+      beneficiaries: orNull(beneficiaries, Number),
+      medicare_payment: orNull(payment, dollars),
+      outlier_services: orNull(outlierServices, Number),
+      outlier_amount: orNull(outlierAmount, dollars),
       national: standingOf(standings.slice(0, 4)),
       state: standingOf(standings.slice(4)),
     });

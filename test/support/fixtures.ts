@@ -6,9 +6,17 @@ import { parseFooter } from "../../engine/footer.ts";
 import {
   arrange,
   blank,
+  byField,
+  columnsOfSchema,
+  facilityFields,
+  type MeasureField,
   maxCents,
+  maxCount,
+  newestSchema,
   type Provenance,
+  procedureFields,
   type Snapshot,
+  type SnapshotColumn,
   type SnapshotContent,
   sealSnapshot,
   stateCodes,
@@ -57,9 +65,13 @@ export interface RandomOptions {
   density?: number;
 }
 
+/** What came with schema 2: of facilities, and of rows. */
+const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
+const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
+
 /**
  * A small snapshot with what queries find hard: ties, groups of one row, suppressed groups, incomplete rows,
- * odd texts, amounts from one cent up to the largest.
+ * odd texts, amounts from one cent up to the largest, services from none to the most. A few are of schema 1.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -96,22 +108,64 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
     for (const column of [facility, procedure]) column.push(0);
     for (const column of [charge, allowed]) column.push(1 + random.int(maxCents));
   }
+  const named = {
+    ccn: ccns,
+    name: ccns.map((_, i) => text("Hospital", i)),
+    city: ccns.map((_, i) => text("City", i % 3)),
+    state: ccns.map(() => random.pick(states)),
+  };
+  const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
+  // From a source of their own, so that the numbers of a seed stay the same.
+  const more = seededRandom(seed + 2 ** 31);
+  const schema = more.int(6) === 0 ? 1 : newestSchema;
   return sealed({
+    schema,
     provenance: testProvenance,
     facilities: {
-      ccn: ccns,
-      name: ccns.map((_, i) => text("Hospital", i)),
-      city: ccns.map((_, i) => text("City", i % 3)),
-      state: ccns.map(() => random.pick(states)),
+      ...named,
+      ...byField(addresses, () => ccns.map(() => "")),
+      ...(schema > 1 && randomAddresses(more, ccns)),
     },
-    procedures: { code: codes, name: codes.map((_, i) => text("Level", i)) },
+    procedures,
     rows: {
       facility: Int32Array.from(facility),
       procedure: Int32Array.from(procedure),
       charge: Int32Array.from(charge),
       allowed: Int32Array.from(allowed),
+      ...byField(measures, () => (schema > 1 ? randomMeasure(more, procedure) : absent(procedure))),
     },
   });
+}
+
+function randomAddresses(random: Random, ccns: string[]) {
+  const texts = (draw: () => string) => ccns.map(() => (random.int(4) === 0 ? "" : draw()));
+  return {
+    street: texts(() => (random.int(3) === 0 ? random.pick(oddTexts) : `${random.int(999)} Main St`)),
+    zip: texts(() => String(random.int(100_000)).padStart(5, "0")),
+    ruralUrbanCode: texts(() => random.pick(["1", "1.1", "4", "10", "10.3", "99"])),
+    ruralUrbanDescription: texts(() => random.pick(["Rural areas", "Metropolitan area core: …"])),
+  };
+}
+
+/** Numbers that differ from group to group in kind: few, extreme or ordinary ones, with none, some or all absent. */
+function randomMeasure(random: Random, procedure: number[]): Int32Array {
+  const kinds = Array.from({ length: 1 + Math.max(...procedure) }, () => {
+    const absent = random.pick([0, 0, 0.3, 0.9, 1]);
+    const few = Array.from({ length: 1 + random.int(3) }, () => random.int(30));
+    const draw = random.pick([
+      () => random.pick(few),
+      () => random.pick([0, 1, 2, maxCount - 1, maxCount]),
+      () => 11 + random.int(2000),
+      () => 0,
+    ]);
+    return () => (random.next() < absent ? blank : draw());
+  });
+  return Int32Array.from(procedure, (p) => kinds[p]());
+}
+
+/** A column without a value. */
+export function absent({ length }: ArrayLike<unknown>): Int32Array {
+  return new Int32Array(length).fill(blank);
 }
 
 /** One way of drawing amounts per group: few different ones, so that they tie; extreme ones; ordinary ones. */
@@ -140,17 +194,9 @@ function sealed(content: SnapshotContent): Snapshot {
   const [usedProcedures, procedure] = compacted(rows.procedure);
   return sealSnapshot(
     arrange({
-      provenance: content.provenance,
-      facilities: {
-        ccn: usedFacilities.map((i) => facilities.ccn[i]),
-        name: usedFacilities.map((i) => facilities.name[i]),
-        city: usedFacilities.map((i) => facilities.city[i]),
-        state: usedFacilities.map((i) => facilities.state[i]),
-      },
-      procedures: {
-        code: usedProcedures.map((i) => procedures.code[i]),
-        name: usedProcedures.map((i) => procedures.name[i]),
-      },
+      ...content,
+      facilities: byField(facilityFields, (field) => usedFacilities.map((i) => facilities[field][i])),
+      procedures: byField(procedureFields, (field) => usedProcedures.map((i) => procedures[field][i])),
       rows: { ...rows, facility, procedure },
     }).content,
   );
@@ -162,14 +208,18 @@ function compacted(column: Int32Array): [number[], Int32Array] {
   return [used, column.map((position) => place.get(position) ?? -1)];
 }
 
-/** A row by CCN, state, APC code, charge and allowed amount in dollars (null where blank), perhaps with a name. */
+/**
+ * A row by CCN, state, APC code, charge and allowed amount in dollars (null where blank), perhaps with a name, and
+ * further numbers as they stand in memory.
+ */
 export type ShortRow = [
   ccn: string,
   state: string,
   code: string,
   charge: number | null,
   allowed: number | null,
-  name?: string,
+  name?: string | undefined,
+  measures?: Partial<Record<MeasureField, number>>,
 ];
 
 /** A snapshot from a short readable list; the first row of a facility names it. */
@@ -179,8 +229,10 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   const codes = [...new Set(rows.map(([, , code]) => code))];
   const first = ccns.map((ccn) => rows[rows.findIndex((row) => row[0] === ccn)]);
   return sealed({
+    schema: newestSchema,
     provenance,
     facilities: {
+      ...byField(addresses, () => ccns.map(() => "")),
       ccn: ccns,
       name: first.map(([ccn, , , , , name]) => name ?? `Hospital ${ccn}`),
       city: first.map(([, state]) => `City in ${state}`),
@@ -192,7 +244,19 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
       procedure: Int32Array.from(rows, ([, , code]) => codes.indexOf(code)),
       charge: Int32Array.from(rows, ([, , , charge]) => cents(charge)),
       allowed: Int32Array.from(rows, ([, , , , allowed]) => cents(allowed)),
+      ...byField(measures, (field) => Int32Array.from(rows, ([, , , , , , more]) => more?.[field] ?? blank)),
     },
+  });
+}
+
+/** The same without what schema 1 has no column for. */
+export function ofSchema1(snapshot: Snapshot): Snapshot {
+  const { facilities, rows } = snapshot;
+  return sealSnapshot({
+    ...snapshot,
+    schema: 1,
+    facilities: { ...facilities, ...byField(addresses, () => facilities.ccn.map(() => "")) },
+    rows: { ...rows, ...byField(measures, () => absent(rows.facility)) },
   });
 }
 
@@ -209,27 +273,33 @@ export interface Column {
   values: (string | number | null)[];
 }
 
-export function columnsOf({ facilities, procedures, rows }: Snapshot): Column[] {
-  const texts = (name: string, codes: Int32Array, values: string[]): Column => ({
-    name,
-    type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
-    values: Array.from(codes, (code) => values[code]),
-  });
-  const amounts = (name: string, column: Int32Array): Column => ({
-    name,
-    type: new arrow.Int32(),
-    values: Array.from(column, (cents) => (cents === blank ? null : cents)),
-  });
-  return [
-    texts("ccn", rows.facility, facilities.ccn),
-    texts("facility", rows.facility, facilities.name),
-    texts("city", rows.facility, facilities.city),
-    texts("state", rows.facility, facilities.state),
-    texts("procedure_code", rows.procedure, procedures.code),
-    texts("procedure_name", rows.procedure, procedures.name),
-    amounts("submitted_charge_cents", rows.charge),
-    amounts("medicare_allowed_cents", rows.allowed),
-  ];
+export function columnsOf(snapshot: Snapshot): Column[] {
+  return columnsOfSchema(snapshot.schema).map((column) => ({
+    name: column.name,
+    type:
+      column.part === "rows" ? new arrow.Int32() : new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    values: valuesOf(snapshot, column),
+  }));
+}
+
+/** Row by row, null where absent. */
+function valuesOf({ facilities, procedures, rows }: Snapshot, column: SnapshotColumn): Column["values"] {
+  switch (column.part) {
+    case "facilities":
+      return Array.from(rows.facility, (facility) => facilities[column.field][facility] || null);
+    case "procedures":
+      return Array.from(rows.procedure, (procedure) => procedures[column.field][procedure]);
+    case "rows":
+      return Array.from(rows[column.field], (value) => (value === blank ? null : value));
+  }
+}
+
+/** The rows of a snapshot as its file has them, by the names of its columns. */
+export function rowsOf(snapshot: Snapshot): Record<string, string | number | null>[] {
+  const columns = columnsOf(snapshot);
+  return Array.from(snapshot.rows.facility, (_, i) =>
+    Object.fromEntries(columns.map(({ name, values }) => [name, values[i]])),
+  );
 }
 
 /** What a snapshot file says of itself, without what its writer adds. */

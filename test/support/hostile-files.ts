@@ -1,10 +1,11 @@
-import { encodeSnapshot, type Snapshot } from "../../engine/index.ts";
+import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { metadataOf, snapshotOf, testProvenance } from "./fixtures.ts";
 import {
   type ChunkSpec,
   dictionaryPage,
   type FileSpec,
   fileOfSpec,
+  isNumber,
   lengthOf,
   type PageSpec,
   page,
@@ -19,14 +20,22 @@ const huge = 2 ** 31 - 1;
 const manyRows = 500_000;
 
 export function honestSpec(revision: number): FileSpec {
-  const snapshot: Snapshot = snapshotOf(
+  const measures = { services: 41, beneficiaries: 40, payment: 4000, outlierServices: 0, outlierAmount: 0 };
+  const content = snapshotOf(
     [
-      ["010001", "AL", "5071", 100, 50],
-      ["010001", "AL", "5072", 200.5, 60.25],
-      ["330001", "NY", "5072", 300, 70],
+      ["010001", "AL", "5071", 100, 50, undefined, measures],
+      ["010001", "AL", "5072", 200.5, 60.25, undefined, measures],
+      ["330001", "NY", "5072", 300, 70, undefined, measures],
     ],
     { ...testProvenance, revision },
   );
+  const addresses = {
+    street: ["1 Main St", "2 Main St"],
+    zip: ["36301", "10001"],
+    ruralUrbanCode: ["4.1", "1"],
+    ruralUrbanDescription: ["Micropolitan area core", "Metropolitan area core"],
+  };
+  const snapshot = sealSnapshot({ ...content, facilities: { ...content.facilities, ...addresses } });
   return specOf(snapshot, metadataOf(encodeSnapshot(snapshot)));
 }
 
@@ -61,9 +70,7 @@ function claimRows(spec: FileSpec, rows: number): void {
   for (const key of ["rows", "priced_rows"]) spec.metadata.set(key, String(rows));
   for (const [name, chunk] of spec.chunks) {
     chunk.values = rows;
-    const dictionary = name.endsWith("_cents")
-      ? { ...page(lengthOf(1), 1, 0), dictionary: true }
-      : chunk.pages[0];
+    const dictionary = isNumber(name) ? { ...page(lengthOf(1), 1, 0), dictionary: true } : chunk.pages[0];
     chunk.pages = [dictionary, page([8, ...run(rows, 0)], rows, 8)];
   }
 }

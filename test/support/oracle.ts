@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
-import { encodeSnapshot, type Snapshot, versionName } from "../../engine/index.ts";
+import { blank, encodeSnapshot, type Snapshot, versionName } from "../../engine/index.ts";
 
 export interface PriceRow {
   facility: string;
@@ -29,6 +29,9 @@ export interface PricesBody {
     p75_charge: number;
     p90_charge: number;
     median_allowed: number;
+    services: number | null;
+    weighted_median_charge: number | null;
+    weighted_mean_charge: number | null;
   };
   data: PriceRow[];
   source: { data_year: number; data_version: string; caveat: string };
@@ -58,6 +61,29 @@ function percentile(sorted: bigint[], percent: bigint): bigint {
 function median(sorted: bigint[]): bigint {
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
+}
+
+/** Each charge as often as it was made; nothing where no row says how often, or all say never. */
+function weighted(charges: bigint[], services: number[]) {
+  const known = services.filter((count) => count !== blank);
+  const weights = services.map((count) => BigInt(count === blank ? 0 : count));
+  const total = weights.reduce((sum, weight) => sum + weight, 0n);
+  if (total === 0n)
+    return {
+      services: known.length === 0 ? null : 0,
+      weighted_median_charge: null,
+      weighted_mean_charge: null,
+    };
+  const below = (most: bigint) =>
+    charges.reduce((sum, charge, i) => sum + (charge <= most ? weights[i] : 0n), 0n);
+  const median = charges.find((charge) => 2n * below(charge) >= total);
+  assert.ok(median !== undefined);
+  const sum = charges.reduce((part, charge, i) => part + charge * weights[i], 0n);
+  return {
+    services: Number(total),
+    weighted_median_charge: hundredths(median),
+    weighted_mean_charge: hundredths(halfUp(sum, total)),
+  };
 }
 
 /**
@@ -105,6 +131,10 @@ export function naivePrices(
       p75_charge: hundredths(percentile(charges, 75n)),
       p90_charge: hundredths(percentile(charges, 90n)),
       median_allowed: hundredths(median(allowed)),
+      ...weighted(
+        charges,
+        matches.map((row) => rows.services[row]),
+      ),
     },
     data: matches.slice(0, limit).map((row) => ({
       facility: facilities.name[rows.facility[row]],
@@ -135,19 +165,23 @@ const prepare = `
     ELSE 0 END;
   CREATE OR REPLACE TABLE priced AS
     SELECT procedure_code AS code, procedure_name AS name, facility, city, state, ccn,
-      submitted_charge_cents::BIGINT AS charge, medicare_allowed_cents::BIGINT AS allowed
+      submitted_charge_cents::BIGINT AS charge, medicare_allowed_cents::BIGINT AS allowed, services::HUGEINT AS services
     FROM snapshot WHERE submitted_charge_cents > 0 AND medicare_allowed_cents > 0;
   CREATE OR REPLACE TABLE ranked AS
     SELECT *,
       row_number() OVER (PARTITION BY scope, code ORDER BY charge, ccn) - 1 AS rank,
       row_number() OVER (PARTITION BY scope, code ORDER BY allowed) - 1 AS allowed_rank,
-      count(*) OVER (PARTITION BY scope, code) AS n
+      count(*) OVER (PARTITION BY scope, code) AS n,
+      sum(services) OVER (PARTITION BY scope, code) AS total,
+      sum(coalesce(services, 0)) OVER (PARTITION BY scope, code ORDER BY charge RANGE UNBOUNDED PRECEDING) AS reached
     FROM (SELECT 'national' AS scope, * FROM priced UNION ALL SELECT state, * FROM priced);
   CREATE OR REPLACE TABLE exact AS
     SELECT scope, code, min(name) AS name, count(*) AS facilities, min(charge) AS lowest, max(charge) AS highest,
       sum(charge * weight(10, rank, n)) AS p10, sum(charge * weight(25, rank, n)) AS p25,
       sum(charge * weight(50, rank, n)) AS p50, sum(charge * weight(75, rank, n)) AS p75,
       sum(charge * weight(90, rank, n)) AS p90, sum(allowed * weight(50, allowed_rank, n)) AS allowed_p50,
+      any_value(total) AS services, min(charge) FILTER (total > 0 AND 2 * reached >= total) AS weighted_median,
+      CASE WHEN any_value(total) > 0 THEN half_up(sum(charge * services), any_value(total)) END AS weighted_mean,
       quantile_cont(charge::DOUBLE, [0.1, 0.25, 0.5, 0.75, 0.9]) AS charge_quantiles,
       quantile_cont(allowed::DOUBLE, 0.5) AS allowed_median
     FROM ranked GROUP BY scope, code;`;
@@ -162,7 +196,7 @@ const summaries = `
   SELECT scope, code, name, facilities::BIGINT, lowest::BIGINT, highest::BIGINT,
     half_up(highest * 100, lowest)::BIGINT, half_up(p50, 100)::BIGINT, half_up(p10, 100)::BIGINT,
     half_up(p25, 100)::BIGINT, half_up(p75, 100)::BIGINT, half_up(p90, 100)::BIGINT,
-    half_up(allowed_p50, 100)::BIGINT
+    half_up(allowed_p50, 100)::BIGINT, services::BIGINT, weighted_median::BIGINT, weighted_mean::BIGINT
   FROM exact`;
 
 const orderedRows = `
@@ -188,6 +222,7 @@ export async function duckdbPrices(snapshot: Snapshot): Promise<Map<string, Pric
     const file = path.join(folder, "snapshot.parquet");
     await writeFile(file, encodeSnapshot(snapshot));
     await connection.run("CREATE TABLE snapshot AS SELECT * FROM read_parquet($file)", { file });
+    await connection.run("ALTER TABLE snapshot ADD COLUMN IF NOT EXISTS services INTEGER");
     await connection.run(prepare);
     const [[disagreeing]] = await read(disagreements);
     assert.equal(disagreeing, 0, "the interpolation written out and quantile_cont differ");
@@ -213,7 +248,8 @@ function bodies(
 ): Map<string, PricesBody> {
   const lists = new Map<string, PricesBody>();
   for (const [scope, code, name, facilities, ...amounts] of groups) {
-    const [min, max, spread, p50, p10, p25, p75, p90, allowed] = amounts.map(dollars);
+    const [min, max, spread, p50, p10, p25, p75, p90, allowed] = amounts.slice(0, 9).map(dollars);
+    const [services, weightedMedian, weightedMean] = amounts.slice(9);
     lists.set(`${text(code)} ${text(scope)}`, {
       procedure: { code: text(code), name: text(name) },
       scope: { state: text(scope) },
@@ -228,6 +264,9 @@ function bodies(
         p75_charge: p75,
         p90_charge: p90,
         median_allowed: allowed,
+        services: services === null ? null : Number(services),
+        weighted_median_charge: weightedMedian === null ? null : dollars(weightedMedian),
+        weighted_mean_charge: weightedMean === null ? null : dollars(weightedMean),
       },
       data: [],
       source,

@@ -6,8 +6,11 @@ import {
   arrange,
   attachImage,
   buildImage,
+  byField,
   type DocumentKind,
   type Image,
+  measureFields,
+  newestSchema,
   type Snapshot,
   sealSnapshot,
   search,
@@ -15,7 +18,7 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { abbreviations } from "../../engine/vocabulary.ts";
-import { sharedData, testProvenance } from "./fixtures.ts";
+import { absent, sharedData, testProvenance } from "./fixtures.ts";
 import type { Expectation } from "./relevance-set.ts";
 
 /** Hospitals to be searched, and how well what people type finds them. */
@@ -50,16 +53,23 @@ export const absentDirectory = `${directoryName} is not beside the repository`;
 /** A snapshot in which each hospital has one priced row. */
 export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
   const amounts = (cents: number) => new Int32Array(hospitals.length).fill(cents);
+  const nothing = hospitals.map(() => "");
   const { content } = arrange({
+    schema: newestSchema,
     provenance: testProvenance,
     facilities: {
       ccn: hospitals.map(({ ccn }) => ccn),
       name: hospitals.map(({ name }) => name),
       city: hospitals.map(({ city }) => city),
       state: hospitals.map(({ state }) => state),
+      street: nothing,
+      zip: nothing,
+      ruralUrbanCode: nothing,
+      ruralUrbanDescription: nothing,
     },
     procedures: { code: ["5072"], name: ["Level 2 Excision"] },
     rows: {
+      ...byField(measureFields, () => absent(hospitals)),
       facility: Int32Array.from(hospitals, (_, i) => i),
       procedure: amounts(0),
       charge: amounts(1_000_00),

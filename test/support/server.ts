@@ -11,7 +11,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
-import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+import { ofSchema1, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
 export { Answer, Connection, rawRequest, requestText, settled, until } from "./connection.ts";
 
@@ -59,10 +59,13 @@ function snapshotFile(dataYear: number, revision: number): [name: string, bytes:
         // Every seventh charge ties with the one before; the order of charges isn't that of CCNs.
         const charge = 5000 + ((i - (i % 7 === 6 ? 1 : 0)) * 37.17 * factor) / ((i % 3) + 1);
         const name = code === "5361" ? `Hospital ${ccn} ${"院".repeat(480)}` : `Hospital ${ccn}`;
-        rows.push([ccn, state, code, charge, charge / 5, name]);
+        rows.push([ccn, state, code, charge, charge / 5, name, { services: 11 + i }]);
       }
   rows.push(["000001", "AL", suppressedProcedure, null, null], ["000001", "AL", "5073", 9000, null]);
-  const snapshot = snapshotOf(rows, { ...testProvenance, dataYear, revision });
+  const content = snapshotOf(rows, { ...testProvenance, dataYear, revision });
+  // The oldest version is of the older schema.
+  const isOldest = versionName(content.provenance) === versions[versions.length - 1];
+  const snapshot = isOldest ? ofSchema1(content) : content;
   return [`${versionName(snapshot.provenance)}.parquet`, encodeSnapshot(snapshot)];
 }
 

@@ -20,6 +20,8 @@ const standingOf = ({ rank, facilities, permille, medianCharge }: Standing) => (
   median_charge: medianCharge / 100,
 });
 
+const dollars = (cents: number | null) => (cents === null ? null : cents / 100);
+
 export const facility = endpoint({
   path: "/healthcare/facilities/{ccn}",
   name: "facility",
@@ -41,6 +43,11 @@ export const facility = endpoint({
         name: textAt(image.procedureName, price.procedure),
         submitted_charge: price.charge / 100,
         medicare_allowed: price.allowed / 100,
+        services: price.services,
+        beneficiaries: price.beneficiaries,
+        medicare_payment: dollars(price.payment),
+        outlier_services: price.outlierServices,
+        outlier_amount: dollars(price.outlierAmount),
         national: standingOf(price.national),
         state: standingOf(price.state),
       })),
