@@ -57,6 +57,8 @@ export function serveHttp(
   let reply: Reply;
   let isHead = false;
   let isStuck = false;
+  /** Of answers without a body, until one of them ends its connection. */
+  let bytesToLast = bufferedBytes;
   const recent = new RecentAnswers();
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
@@ -98,8 +100,12 @@ export function serveHttp(
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
     // Only a body shows whether the client is behind. So any of these answers may be its connection's last one, as
     // likely as it is long: whether the client reads or not, no more gathers.
-    if (Math.random() * bufferedBytes < head.length + headOverheadBytes) endLast(response);
-    else {
+    bytesToLast -= head.length + headOverheadBytes;
+    if (bytesToLast < 0) {
+      // Exponentially distributed: nobody can know whose answer it will be.
+      bytesToLast = -Math.log(1 - Math.random()) * bufferedBytes;
+      endLast(response);
+    } else {
       if (draining) response.writeHeader("Connection", "close");
       response.endWithoutBody();
     }
