@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
 
@@ -5,6 +6,8 @@ import { type FromServe, gate, type Published, type ServeData, type ToServe } fr
 
 /** Requests leave little behind: a larger young generation would only be memory that each thread takes. */
 const maxYoungGenerationSizeMb = 8;
+/** So long connections may go on when the server stops. */
+const maxDrainMs = 5000;
 
 class ServingThread {
   readonly #worker: Worker;
@@ -104,7 +107,14 @@ export class ServingThreads {
 
   /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */
   async stop(): Promise<void> {
-    if (!this.#leaveGate(gate.ending)) await this.#ask({ type: "drain" }, "drained");
+    if (!this.#leaveGate(gate.ending)) {
+      await Promise.race([
+        this.#ask({ type: "drain" }, "drained"),
+        delay(maxDrainMs, undefined, { ref: false }),
+      ]);
+      // A thread that clients keep busy would hear nothing for long.
+      Atomics.store(this.#gate, 0, gate.ending);
+    }
     for (const thread of this.#threads) thread.send({ type: "close" });
     await Promise.all(this.#threads.map((thread) => thread.ended));
   }

@@ -1,6 +1,6 @@
 import * as uws from "uWebSockets.js";
 import type { Connections } from "../shared/connections.ts";
-import { RecentReplies } from "./recent-replies.ts";
+import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
 /** Listens for HTTP requests and sends the replies. */
@@ -40,6 +40,7 @@ export type Respond = (request: RequestHead, path: string, method: string, hasBo
  * Listens, and answers every request with what `replyTo` returns, within the call. Ports are shared by SO_REUSEPORT.
  *
  * @param paths which the library's router finds, so that they needn't be made strings for every request
+ * @param isEnding asked for every request: whether to close its connection instead of answering
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(
@@ -47,6 +48,7 @@ export function serveHttp(
   port: number,
   connections: Connections,
   paths: Iterable<string>,
+  isEnding: () => boolean,
   replyTo: Respond,
 ): HttpServer {
   let draining = false;
@@ -57,9 +59,16 @@ export function serveHttp(
   let reply: Reply;
   let isHead = false;
   let isStuck = false;
+  /** Of answers without a body, until one of them ends its connection. */
+  let bytesToLast = bufferedBytes;
   const recent = new RecentReplies();
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
+    // Here, because a thread hears of it only when it is done with all that its connections had sent.
+    if (isEnding()) {
+      res.close();
+      return;
+    }
     handled++;
     const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
@@ -82,13 +91,40 @@ export function serveHttp(
     recent.add(head.length, isHead ? undefined : body?.length);
     // The status takes the headers along: a call for each costs more. It has to come first in any case.
     response.writeStatus(head);
-    if (draining) response.writeHeader("Connection", "close");
-    if (body !== undefined && !isHead) send(response, body, head.length);
-    else {
-      // Its own argument for the length would abort the process.
-      if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
+    if (body !== undefined && !isHead) {
+      if (draining) response.writeHeader("Connection", "close");
+      send(response, body, head.length);
+      return;
+    }
+    // `endWithoutBody`'s own argument for the length would abort the process.
+    if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
+    // Only a body shows whether the client is behind. So any of these answers may be its connection's last one, as
+    // likely as it is long: whether the client reads or not, no more gathers.
+    bytesToLast -= head.length + headOverheadBytes;
+    if (bytesToLast < 0) {
+      // Exponentially distributed: nobody can know whose answer it will be.
+      bytesToLast = -Math.log(1 - Math.random()) * bufferedBytes;
+      endLast(response);
+    } else {
+      if (draining) response.writeHeader("Connection", "close");
       response.endWithoutBody();
     }
+  }
+
+  /**
+   * Ends an answer without a body, and then the connection. For the library the answer goes on until then, so it
+   * doesn't answer another request of the same segment, but closes the connection itself.
+   */
+  function endLast(res: uws.HttpResponse): void {
+    const wait = waitFor(res);
+    setImmediate(() => {
+      if (wait.isOver) return;
+      wait.end();
+      res.close();
+    });
+    // What the library would write with the answer's end.
+    res.writeHeader("Date", new Date().toUTCString());
+    res.writeHeader("Connection", "close\r\n");
   }
 
   /**

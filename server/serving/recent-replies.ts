@@ -10,7 +10,7 @@
 /** AsyncSocket's cork buffer. */
 const bufferBytes = 16 * 2 ** 10;
 /** What a head is sent with beside what it says itself: the protocol, the date, the length, and some to spare. */
-const headOverheadBytes = 128;
+export const headOverheadBytes = 128;
 /** As many answers as are looked back at. */
 const remembered = 64;
 const withoutBody = 2 ** 32 - 1;

@@ -15,7 +15,6 @@ import { Service } from "./service.ts";
 
 /** A draining thread is done when no answer was asked for or was on its way for this long. */
 const quietMs = 200;
-const maxDrainMs = 5000;
 const drainStepMs = 50;
 
 if (parentPort === null) throw new Error("this file runs in a serving thread only");
@@ -32,24 +31,24 @@ function versionsOf(published: Published): Versions {
   };
 }
 
-/** Ends when the connections have been quiet for a while, or at the latest after `maxDrainMs`. */
+/** Ends when the connections have been quiet for a while. */
 function drain(server: HttpServer): void {
   server.drain();
   let handled = server.handled();
   let quiet = 0;
-  let waited = 0;
   const timer = setInterval(() => {
-    waited += drainStepMs;
     const busy = server.pending() > 0 || server.handled() !== handled;
     handled = server.handled();
     quiet = busy ? 0 : quiet + drainStepMs;
-    if (quiet < quietMs && waited < maxDrainMs) return;
+    if (quiet < quietMs) return;
     clearInterval(timer);
     send({ type: "drained" });
   }, drainStepMs);
 }
 
 const data: ServeData = workerData;
+const state = new Int32Array(data.gate);
+const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
 /** Answers from these images on, and listens. */
 function start(images: Published): { service: Service; server: HttpServer } {
@@ -69,6 +68,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     data.port,
     connections,
     keyedPaths.keys(),
+    isEnding,
     (request, path, method, hasBody) => service.answer(request, path, method, hasBody),
   );
   return { service, server };
@@ -81,9 +81,8 @@ control.on("message", (message: ToServe) => {
       started = start(message.images);
       send({ type: "listening" });
       // Connections wait in the system's queue meanwhile.
-      const state = new Int32Array(data.gate);
       Atomics.wait(state, 0, gate.shut);
-      if (Atomics.load(state, 0) === gate.ending) started.server.close();
+      if (isEnding()) started.server.close();
     } catch (error) {
       send({ type: "failed", reason: reasonOf(error) });
       control.close();

@@ -5,7 +5,7 @@ import type { BuildLimits } from "../../engine/load.ts";
 /** The images to serve, newest version first, and the ISO time at which each was loaded. */
 export type Published = { image: SharedArrayBuffer; loadedAt: string }[];
 
-/** What a thread that listens waits for, in shared memory: whether it is to answer, or to end unheard. */
+/** What a thread that listens waits for, in shared memory: to answer, or to end, when it answers nothing any more. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
 export interface ServeData {

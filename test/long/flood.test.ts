@@ -2,9 +2,17 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import type { Random } from "../support/fixtures.ts";
-import { call, pricesPath, requestText, startServer, type TestServer, until } from "../support/server.ts";
+import {
+  Connection,
+  call,
+  pricesPath,
+  requestText,
+  startServer,
+  type TestServer,
+  until,
+} from "../support/server.ts";
 import { residentMb, sizeFrom, trialRandom } from "./trial.ts";
 
 /** Floods of requests by clients that reset, stall or end their connections at any moment leave the server as it was. */
@@ -16,6 +24,15 @@ const maxRequests = 5000;
 const maxBytes = 500_000;
 const maxPauseMs = 5;
 const maxGrowthMb = 48;
+/** Clients that read nothing, of each kind. */
+const unreadClients = Math.ceil(connections / 50);
+const unreadBlock = 64 * 2 ** 10;
+/** Far more than the system's own buffers take. */
+const maxUnreadBytes = 64 * 2 ** 20;
+/** The server keeps up with requests that come one by one. */
+const maxUnreadInPieces = 4 * 2 ** 20;
+/** A thread that answered as many of each connection would be busy for longer than a stop may take. */
+const unreadRequests = 20_000;
 /** A stalled client gives up then; the server may cut it off before. */
 const maxStallMs = 60;
 
@@ -85,6 +102,29 @@ async function flood(random: Random, api: string, text: string): Promise<void> {
   await closed;
 }
 
+/** A client that asks and asks and reads nothing, until it is cut off. @returns whether it was */
+async function askUnread(api: string, text: string, isInPieces: boolean): Promise<boolean> {
+  const { hostname, port } = new URL(api);
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true }).pause();
+  let isOpen = true;
+  socket.on("error", () => {});
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve())).then(() => {
+    isOpen = false;
+  });
+  const requests = isInPieces ? text : text.repeat(Math.ceil(unreadBlock / text.length));
+  let left = isInPieces ? maxUnreadInPieces : maxUnreadBytes;
+  while (isOpen && left > 0) {
+    const written = new Promise<void>((resolve) => socket.write(requests, () => resolve()));
+    await Promise.race([written, closed]);
+    // What happens to the connection is heard of between turns only.
+    await nextTurn();
+    left -= requests.length;
+  }
+  socket.destroy();
+  await closed;
+  return left > 0;
+}
+
 const descriptors = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 
 async function openConnections(server: TestServer): Promise<number> {
@@ -128,3 +168,58 @@ for (const threads of [1, 2, 4])
     assert.equal(await server.stop(), 0);
     assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
   });
+
+test("clients that read nothing are cut off, whatever they ask for, and hold little memory", async (t) => {
+  const server = await startServer();
+  t.after(() => server.process.signal("SIGKILL"));
+  const { pid } = server.process;
+  const key = { Authorization: `Bearer ${server.key}` };
+  const before = await call(server, known);
+  const condition = { ...key, "If-None-Match": before.header("ETag") };
+  const kinds = [
+    requestText("HEAD /"),
+    requestText(`HEAD ${known.slice(4)}`, key),
+    requestText(known, condition),
+    requestText(`HEAD ${known.slice(4)}`, condition),
+    requestText("HEAD /") + requestText(known, condition),
+    requestText("HEAD /").repeat(3) + requestText(known, key),
+    requestText(known, key),
+  ];
+  await until("no connection to be open", async () => (await openConnections(server)) === 0);
+  const descriptorsBefore = descriptors(pid);
+  const memoryBefore = residentMb(pid);
+  let peak = memoryBefore;
+  for (const kind of kinds) {
+    let left = unreadClients;
+    const client = async () => {
+      while (left-- > 0) {
+        const isCutOff = await askUnread(server.api, kind, left % 2 === 0);
+        assert.ok(isCutOff, `cut off, when it asked for ${JSON.stringify(kind)}`);
+        peak = Math.max(peak, residentMb(pid));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, client));
+  }
+  t.diagnostic(`${unreadClients * kinds.length} connections; resident MB from ${memoryBefore} to ${peak}`);
+  assert.ok(peak - memoryBefore < maxGrowthMb, `memory grew by ${peak - memoryBefore} MB`);
+  await until("all connections to be gone", async () => (await openConnections(server)) === 0);
+  await until("the descriptors of before", () => descriptors(pid) <= descriptorsBefore + 2);
+  const after = await call(server, known);
+  assert.deepEqual([after.status, after.body], [200, before.body]);
+  assert.equal(await server.stop(), 0);
+  assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+});
+
+test("a server ends in time right after a flood that nobody read the answers of", async (t) => {
+  const server = await startServer();
+  t.after(() => server.process.signal("SIGKILL"));
+  const requests = requestText("HEAD /").repeat(unreadRequests);
+  const clients = await Promise.all(Array.from({ length: 400 }, () => Connection.open(server.api)));
+  for (const client of clients) {
+    client.pause();
+    await client.send(requests);
+  }
+  assert.equal(await server.stop(), 0);
+  assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+  for (const client of clients) client.cut();
+});

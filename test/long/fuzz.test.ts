@@ -118,6 +118,9 @@ async function play(api: string, { messages, segments, end }: Exchange): Promise
   return Buffer.concat(chunks);
 }
 
+const mayLackBody = ({ method, bytes }: Message) =>
+  method === "HEAD" || /^if-none-match:/im.test(bytes.toString(latin1));
+
 /** Checks all answers of an exchange, and counts them. */
 function check({ messages, segments, end }: Exchange, received: Buffer, count: (what: string) => void): void {
   let last = false;
@@ -143,8 +146,10 @@ function check({ messages, segments, end }: Exchange, received: Buffer, count: (
     last = message?.kind === "last";
   }
   // A first line that comes in parts may be refused by the parser, and what it says is lost with the connection.
-  if (end === "read" && !last && segments.length === 1)
-    assert.equal(answers.length, messages.length, "answers");
+  if (end !== "read" || last || segments.length > 1 || answers.length === messages.length) return;
+  // Seldom, an answer without a body is the last one, and others of the same segment may be lost with it.
+  assert.ok(messages.some(mayLackBody), `${answers.length} answers to ${messages.length} requests`);
+  count("cut short");
 }
 
 test(`${requests} requests of all kinds leave the server as it was`, {
@@ -216,6 +221,8 @@ test(`${requests} requests of all kinds leave the server as it was`, {
     "parser's 505",
   ];
   for (const what of expected) assert.ok((counts.get(what) ?? 0) > 0, `${what} came`);
+  const cutShort = counts.get("cut short") ?? 0;
+  assert.ok(cutShort <= requests / 2000, `${cutShort} exchanges were cut short`);
   // After the first third the caches are full.
   const growth = (memory.at(-1) ?? Number.NaN) - memory[parts / 3 - 1];
   assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB`);

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { RecentReplies } from "../../server/serving/recent-replies.ts";
-import { Connection, call, pricesPath, requestText, settled, startServer } from "../support/server.ts";
+import {
+  type Answer,
+  Connection,
+  call,
+  pricesPath,
+  requestText,
+  settled,
+  startServer,
+} from "../support/server.ts";
 
 /** Many requests on one connection before the first answer is read. */
 
@@ -87,6 +95,32 @@ for (const [what, method, condition] of [
         /^HTTP\/1\.1 (200|304) .*\r\nConnection: close\r\n.*\r\n\r\n$/s,
       );
     }
+  });
+
+for (const [what, request, status] of [
+  ["HEAD without a key", requestText("HEAD /"), 401],
+  ["HEAD", requestText(`HEAD ${pricesPath}?procedure=5072`, key), 200],
+  ["a 304", requestText(`GET ${pricesPath}?procedure=5072`, { ...key, "If-None-Match": "*" }), 304],
+] as const)
+  test(`a client that reads each answer to ${what} is told when its connection ends`, async () => {
+    const connection = await Connection.open(server.api);
+    const next = async () => {
+      await connection.send(request);
+      const answer = await connection.answer("HEAD");
+      assert.equal(answer.status, status);
+      return answer;
+    };
+    const first = await next();
+    let last = first;
+    // Sooner or later: which answer is the last one is up to chance.
+    while (last.header("Connection") === undefined) last = await next();
+    assert.equal(last.header("Connection"), "close");
+    assert.equal((await connection.rest()).length, 0);
+    const names = (answer: Answer) =>
+      [...answer.headers.keys()].filter((name) => name !== "connection").sort();
+    assert.deepEqual(names(last), names(first));
+    assert.equal(last.header("Content-Length"), first.header("Content-Length"));
+    assert.match(last.header("Date") ?? "", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
   });
 
 describe("answers that gather in one buffer", () => {
