@@ -454,6 +454,11 @@ function checkSound(file: string): void {
         version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
         `version ${schemaVersion}, or an older one`,
       );
+    if (version === schemaVersion) {
+      const tables = tablesOf(database);
+      const missing = newTables().filter((name) => !tables.includes(name));
+      if (missing.length > 0) throw damaged(file, `without the table ${missing.join(", ")}`);
+    }
     database.close();
   } catch (error) {
     database.close();
@@ -461,6 +466,22 @@ function checkSound(file: string): void {
     for (const path of beside) rmSync(path, { force: true });
     throw error;
   }
+}
+
+/** The tables of a new state. */
+function newTables(): string[] {
+  const database = new Database(":memory:");
+  try {
+    begin(database);
+    return tablesOf(database);
+  } finally {
+    database.close();
+  }
+}
+
+function tablesOf(database: Database.Database): string[] {
+  const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  return names.map(String);
 }
 
 function damaged(file: string, reason: string): DataError {
