@@ -7,7 +7,7 @@ import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./ch
 import { type Load, loads, writeLists } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke, temporaryFolder, twoCores } from "./options.ts";
-import { type Measured, type Results, summarize, surroundings, tableOf } from "./report.ts";
+import { type Measured, print, type Results, summarize, surroundings } from "./report.ts";
 import { hotTarget } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts";
@@ -113,13 +113,14 @@ async function main(): Promise<void> {
   const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
   const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };
   const date = new Date().toISOString();
-  const { machine, versions } = await surroundings();
+  const { machine, versions } = surroundings();
   const results: Results = { date, seed: defaultSampleSeed, settings, machine, versions, loads: [] };
   for (const load of chosen) {
     const result = await runLoad(servers, lists, load, { rounds, seconds });
     results.loads.push(result);
     const names = load.entrants.map(({ name }) => name).join("; ");
-    console.log(smoke ? `${load.name}: ${names}: answers checked` : tableOf(result));
+    if (smoke) console.log(`${load.name}: ${names}: answers checked`);
+    else print(result);
     // Each load meets fresh servers, whatever was measured before.
     if (!smoke) await servers.stopAll();
   }

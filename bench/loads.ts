@@ -77,14 +77,8 @@ export function writeLists(
 export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
 /** @param others where it isn't `plain` */
-function load(
-  name: string,
-  title: string,
-  entrants: Entrant[],
-  targets: Load["targets"] = {},
-  others: Partial<Load> = {},
-): Load {
-  return { ...plain, name, title, entrants, targets, ...others };
+function load(name: string, title: string, entrants: Entrant[], others: Partial<Load> = {}): Load {
+  return { ...plain, name, title, entrants, targets: {}, ...others };
 }
 
 function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"]): Entrant[] {
@@ -99,48 +93,32 @@ const hot200: Entrant = { name: "service, 200", kind: "service", threads: 1, lis
 
 export const loads: readonly Load[] = [
   load("hot", "one query, 64 connections", entrants("hot", [...constants, "sqlite", "duckdb", "node-http"]), {
-    "service / ceiling": 1.1,
-    "service / nginx": 1,
-    ...databases,
+    targets: { "service / ceiling": 1.1, "service / nginx": 1, ...databases },
   }),
   load("zipf", "Zipf mix over every procedure, state and limit, exponent 1.1", entrants("zipf", computing), {
-    "service / ceiling": 1.15,
-    ...databases,
+    targets: { "service / ceiling": 1.15, ...databases },
   }),
   load("uniform", "every procedure, state and limit, in random order", entrants("uniform", computing), {
-    "service / ceiling": 1.3,
-    ...databases,
+    targets: { "service / ceiling": 1.3, ...databases },
   }),
   load("search-warm", "searches that were asked before", entrants("search-warm"), {
-    "service / ceiling": 1.2,
+    targets: { "service / ceiling": 1.2 },
   }),
-  load(
-    "search-cold",
-    "searches that were never asked before, one connection",
-    entrants("search-cold"),
-    {},
+  load("search-cold", "searches that were never asked before, one connection", entrants("search-cold"), {
     // One connection, so that the latency is that of a search and not of a queue.
-    { connections: 1, p99AtMostUs: 300 },
-  ),
+    connections: 1,
+    p99AtMostUs: 300,
+  }),
   load("not-modified", "one query with If-None-Match: 304", [...entrants("not-modified"), hot200]),
   load("unauthorized", "unknown keys: 401", [...entrants("unauthorized"), hot200], {
-    "service / service, 200": 1,
+    targets: { "service / service, 200": 1 },
   }),
-  load(
-    "pipelined",
-    "one query, 16 requests at once on each of 64 connections",
-    entrants("hot", constants),
-    { "service / ceiling": 1.5 },
-    { pipeline: 16 },
-  ),
-  load("connections-1", "one query, 1 connection", entrants("hot", constants), {}, { connections: 1 }),
-  load(
-    "connections-1000",
-    "one query, 1,000 connections",
-    entrants("hot", constants),
-    {},
-    { connections: 1000 },
-  ),
+  load("pipelined", "one query, 16 requests at once on each of 64 connections", entrants("hot", constants), {
+    targets: { "service / ceiling": 1.5 },
+    pipeline: 16,
+  }),
+  load("connections-1", "one query, 1 connection", entrants("hot", constants), { connections: 1 }),
+  load("connections-1000", "one query, 1,000 connections", entrants("hot", constants), { connections: 1000 }),
   load(
     "threads",
     "one query, more serving threads, and two loads on the same cores",
@@ -151,8 +129,14 @@ export const loads: readonly Load[] = [
         threads: Number(threads[0]),
       })),
     ),
-    { "service, 2 threads / service, 1 thread": 1.1, "service, 4 threads / service, 1 thread": 1.1 },
-    { loadProcesses: 2, isPinned: false },
+    {
+      targets: {
+        "service, 2 threads / service, 1 thread": 1.1,
+        "service, 4 threads / service, 1 thread": 1.1,
+      },
+      loadProcesses: 2,
+      isPinned: false,
+    },
   ),
 ];
 

@@ -96,9 +96,8 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
 
 /** Runs a command to its end. @param timeout milliseconds, 0 for any time @returns what it printed */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(file, args, { timeout });
-  // Some programs print their version there.
-  return stdout || stderr;
+  const { stdout } = await promisify(execFile)(file, args, { timeout });
+  return stdout;
 }
 
 function cpuSeconds(pids: readonly number[]): { user: number; system: number } {

@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { digits, type Spread, spreadOf } from "./figures.ts";
 import { baselineOf, type Entrant, type Load } from "./loads.ts";
-import { type Figures, run } from "./measure.ts";
+import type { Figures } from "./measure.ts";
 
 /** What a run found, as it stands in the results file. */
 export interface Results {
@@ -16,7 +17,6 @@ export interface Results {
 }
 
 export type LoadResult = ReturnType<typeof summarize>;
-type EntrantResult = LoadResult["entrants"][number];
 
 /** What was measured of an entrant. */
 export interface Measured {
@@ -67,36 +67,19 @@ export function summarize(load: Load, measured: readonly Measured[]) {
   return { name, title, connections, pipeline, loadProcesses, entrants, targets };
 }
 
-const range = ({ min, max }: Spread) => `${digits(min)}–${digits(max)}`;
-const withRange = (spread: Spread) => `${digits(spread.median)} (${range(spread)})`;
+const withRange = ({ median, min, max }: Spread) => `${digits(median)} (${digits(min)}–${digits(max)})`;
 
-/** A width below 0 puts the text to the left. */
-const columns: readonly [title: string, width: number, text: (entrant: EntrantResult) => string][] = [
-  ["", -20, ({ name }) => name],
-  ["CPU µs", 9, ({ median }) => digits(median.cpuUs)],
-  ["spread", 15, ({ cpuUs }) => range(cpuUs)],
-  ["user", 8, ({ median }) => digits(median.userUs)],
-  ["system", 8, ({ median }) => digits(median.systemUs)],
-  ["ratio", 8, ({ ratio }) => digits(ratio?.median ?? 1)],
-  ["spread", 13, ({ ratio }) => (ratio === null ? "" : range(ratio))],
-  ["requests/s", 11, ({ median }) => Math.round(median.requestsPerSecond).toLocaleString("en")],
-  ["p50 µs", 9, ({ median }) => digits(median.p50Us)],
-  ["p99 µs", 9, ({ median }) => digits(median.p99Us)],
-  ["p99.9 µs", 10, ({ median }) => digits(median.p999Us)],
-];
-
-/** A load's results as lines of text. */
-export function tableOf({ name, title, entrants, targets }: LoadResult): string {
-  const line = (of: (column: (typeof columns)[number]) => string) =>
-    columns
-      .map((column) => (column[1] < 0 ? of(column).padEnd(-column[1]) : of(column).padStart(column[1])))
-      .join(" ");
-  const verdicts = targets.map(
-    ({ what, atMost, found, met }) =>
-      `  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`,
-  );
-  const table = entrants.map((entrant) => line(([, , text]) => text(entrant)));
-  return [`${name}: ${title}`, line(([title]) => title), ...table, ...verdicts, ""].join("\n");
+/** Prints a load's results, and whether its targets are met. */
+export function print({ name, title, entrants, targets }: LoadResult): void {
+  const rows = entrants.map(({ name, median, cpuUs: { min, max }, ratio }) => {
+    const ratios = ratio && { ratio: ratio.median, ratioMin: ratio.min, ratioMax: ratio.max };
+    const figures = Object.entries({ ...median, cpuMinUs: min, cpuMaxUs: max, ...ratios });
+    return [name, Object.fromEntries(figures.map(([field, value]) => [field, Number(value.toPrecision(3))]))];
+  });
+  console.log(`${name}: ${title}`);
+  console.table(Object.fromEntries(rows));
+  for (const { what, atMost, found, met } of targets)
+    console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
 /** Every target and what was found, as a table for the README. */
@@ -113,20 +96,20 @@ export function markdownOf({ loads }: Results): string {
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
 
 /** The machine and the programs that a run's figures are true for. */
-export async function surroundings(): Promise<Pick<Results, "machine" | "versions">> {
+export function surroundings(): Pick<Results, "machine" | "versions"> {
   const installed = packages.map((name): [string, string] => {
     const file = join(import.meta.dirname, "../node_modules", name, "package.json");
     const found: { name: string; version: string } = JSON.parse(readFileSync(file, "utf8"));
     // uWebSockets.js is installed under its own name from another package.
     return [found.name, found.version];
   });
-  const firstLine = async (...command: string[]) => (await run(command)).split("\n", 1)[0];
+  // nginx says it on stderr, and wrk fails after it.
+  const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
   const versions = {
     node: process.versions.node,
     ...Object.fromEntries(installed),
-    nginx: (await firstLine("nginx", "-v")).replace(/^.*nginx\//, ""),
-    // wrk prints its version with its usage, and fails.
-    wrk: (await firstLine("sh", "-c", "wrk --version || true")).replace(/^wrk (\S+).*$/, "$1"),
+    nginx: /nginx\/(.*)/.exec(said("nginx"))?.[1] ?? "",
+    wrk: /^wrk (\S+)/.exec(said("wrk"))?.[1] ?? "",
   };
   const [{ model }, ...others] = cpus();
   const machine = { cpu: model.trim(), cores: 1 + others.length, memoryBytes: totalmem(), kernel: release() };
