@@ -4,7 +4,8 @@ import { defaultSampleSeed } from "../datasets/synthetic.ts";
 import type { Image, Snapshot } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { seededRandom } from "../test/support/random.ts";
-import { allPriceTargets, drawZipf, hotTarget, searchTargets } from "./requests.ts";
+import { allPriceQueries, drawZipf, hotTarget, searchPath, searchTexts } from "./requests.ts";
+import { pricesPath, queryText } from "./rivals/rival.ts";
 import type { Kind } from "./servers.ts";
 
 /** The loads: what is asked, how, and which servers are asked. */
@@ -49,10 +50,12 @@ export function writeLists(
   hotEtag: string,
   sizes: { zipf: number; warm: number; cold: number; keys: number },
 ) {
-  const prices = allPriceTargets(data.image, seededRandom(defaultSampleSeed));
+  const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
+  const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
   const random = seededRandom(defaultSampleSeed + 1);
   // The service's cache is full of these at once; the others outnumber what it holds many times.
-  const searches = searchTargets(data.snapshot, sizes.warm + sizes.cold, random);
+  const texts = searchTexts(data.snapshot, sizes.warm + sizes.cold, random);
+  const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
   const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
   const unknown = Array.from({ length: sizes.keys }, withKey);

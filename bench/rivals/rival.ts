@@ -66,10 +66,13 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 
-export function nextPage(image: Image, { procedure, state, limit }: Query, total: number): Buffer | null {
-  if (limit >= total) return null;
-  const query = `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
-  return pathOfPage(image, "prices", limit, query);
+/** A query as a target has it, after the question mark. */
+export function queryText({ procedure, state, limit }: Query): string {
+  return `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
+}
+
+export function nextPage(image: Image, query: Query, total: number): Buffer | null {
+  return query.limit < total ? pathOfPage(image, "prices", query.limit, queryText(query)) : null;
 }
 
 /** The object to answer with, from what a database found. */
