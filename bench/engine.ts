@@ -26,8 +26,8 @@ import { serviceOf } from "../test/support/asking.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits } from "./figures.ts";
 import { smoke } from "./options.ts";
-import { allPriceQueries, hotQuery, searchPath, searchTexts } from "./requests.ts";
-import { pricesPath, type Query, queryText } from "./rivals/rival.ts";
+import { allPriceQueries, answerOf, hotQuery, searchPath, searchTexts } from "./requests.ts";
+import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
  * What the engine costs: a price query from its arguments to bytes, and a snapshot from its file to an attached image.
@@ -78,13 +78,11 @@ const [pricesEndpoint] = endpoints;
 
 let turn = 0;
 const next = <T>(list: readonly T[]) => list[turn++ % list.length];
-const answerOf = ({ procedure, state, limit }: Query) =>
-  encodePrices(image, findGroup(image, procedure, state), limit);
 
 // Each case checks an answer first.
 const hotText = queryText(hotQuery);
 const hotGroup = findGroup(image, hotQuery.procedure, hotQuery.state);
-const expected = JSON.parse(textOf(answerOf(hotQuery)));
+const expected = JSON.parse(textOf(answerOf(image, hotQuery)));
 assert.deepEqual({ ...JSON.parse(textOf(bodyOf(hotText))), next: null }, expected);
 assert.equal(expected.procedure.code, hotQuery.procedure);
 assert.equal(expected.data.length, hotQuery.limit);
@@ -115,7 +113,9 @@ lookups
   .add("engine: encode 25 rows, the same again (in the processor's cache)", () =>
     count(encodePrices(image, hotGroup, 25)),
   )
-  .add("engine: arguments to bytes, any procedure, state and limit", () => count(answerOf(next(queries))))
+  .add("engine: arguments to bytes, any procedure, state and limit", () =>
+    count(answerOf(image, next(queries))),
+  )
   .add("read a price query in its common form", () => count(readPriceKey(image, next(texts))))
   .add("path of a next page", () => count(page()))
   .add("parse and check a query in any form", () =>

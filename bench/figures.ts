@@ -19,3 +19,9 @@ export function spreadOf(values: readonly number[]): Spread {
 export function digits(value: number, significant = 3): string {
   return value.toLocaleString("en", { maximumSignificantDigits: significant });
 }
+
+/** A row of figures for console.table. */
+export function rounded(figures: Record<string, number>): Record<string, number> {
+  const entries = Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(3))]);
+  return Object.fromEntries(entries);
+}

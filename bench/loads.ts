@@ -1,11 +1,4 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { defaultSampleSeed } from "../datasets/synthetic.ts";
-import type { Image, Snapshot } from "../engine/index.ts";
-import { generateKey } from "../server/accounts/keys.ts";
-import { seededRandom } from "../test/support/random.ts";
-import { allPriceQueries, drawZipf, hotTarget, searchPath, searchTexts } from "./requests.ts";
-import { pricesPath, queryText } from "./rivals/rival.ts";
+import type { ListName } from "./requests.ts";
 import type { Kind } from "./servers.ts";
 
 /** The loads: what is asked, how, and which servers are asked. */
@@ -32,48 +25,6 @@ export interface Load {
   targets: Record<string, number>;
   /** Of the service, median of the rounds. */
   p99AtMostUs?: number;
-}
-
-export type ListName = keyof ReturnType<typeof writeLists>;
-
-export interface List {
-  file: string;
-  lines: readonly string[];
-  /** Whether all are refused. */
-  refused: boolean;
-}
-
-/** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
-export function writeLists(
-  folder: string,
-  data: { image: Image; snapshot: Snapshot },
-  hotEtag: string,
-  sizes: { zipf: number; warm: number; cold: number; keys: number },
-) {
-  const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
-  const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
-  const random = seededRandom(defaultSampleSeed + 1);
-  // The service's cache is full of these at once; the others outnumber what it holds many times.
-  const texts = searchTexts(data.snapshot, sizes.warm + sizes.cold, random);
-  const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
-  const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
-  const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
-  const unknown = Array.from({ length: sizes.keys }, withKey);
-  const list = (name: string, lines: readonly string[], refused = false): List => {
-    const file = join(folder, `${name}.txt`);
-    writeFileSync(file, `${lines.join("\n")}\n`);
-    return { file, lines, refused };
-  };
-  return {
-    hot: list("hot", [hotTarget]),
-    zipf: list("zipf", drawZipf(prices, sizes.zipf, random)),
-    uniform: list("uniform", prices),
-    "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
-    "search-cold": list("search-cold", searches.slice(sizes.warm)),
-    "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
-    // Well formed and unknown: what costs most to refuse.
-    unauthorized: list("unauthorized", unknown, true),
-  };
 }
 
 /** One connection's request after the other, on a core beside the server's, unless something else is said. */

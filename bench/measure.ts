@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { List, Load } from "./loads.ts";
+import type { Load } from "./loads.ts";
+import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
 /** Measures a server from outside: wrk loads it, and the kernel says what its process took. */

@@ -46,11 +46,9 @@ export function temporaryFolder(): string {
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
   // Whatever ends it, servers and folders go at its exit.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-  try {
-    await main();
-    process.exit();
-  } catch (error) {
+  await main().catch((error) => {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
-  }
+  });
+  process.exit();
 }

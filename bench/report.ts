@@ -2,17 +2,15 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { digits, type Spread, spreadOf } from "./figures.ts";
+import { digits, rounded, type Spread, spreadOf } from "./figures.ts";
 import { baselineOf, type Entrant, type Load } from "./loads.ts";
 import type { Figures } from "./measure.ts";
 
 /** What a run found, as it stands in the results file. */
-export interface Results {
+export interface Results extends ReturnType<typeof surroundings> {
   date: string;
   seed: number;
   settings: Record<string, number | null>;
-  machine: { cpu: string; cores: number; memoryBytes: number; kernel: string };
-  versions: Record<string, string>;
   loads: LoadResult[];
 }
 
@@ -73,8 +71,7 @@ const withRange = ({ median, min, max }: Spread) => `${digits(median)} (${digits
 export function print({ name, title, entrants, targets }: LoadResult): void {
   const rows = entrants.map(({ name, median, cpuUs: { min, max }, ratio }) => {
     const ratios = ratio && { ratio: ratio.median, ratioMin: ratio.min, ratioMax: ratio.max };
-    const figures = Object.entries({ ...median, cpuMinUs: min, cpuMaxUs: max, ...ratios });
-    return [name, Object.fromEntries(figures.map(([field, value]) => [field, Number(value.toPrecision(3))]))];
+    return [name, rounded({ ...median, cpuMinUs: min, cpuMaxUs: max, ...ratios })];
   });
   console.log(`${name}: ${title}`);
   console.table(Object.fromEntries(rows));
@@ -96,7 +93,7 @@ export function markdownOf({ loads }: Results): string {
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
 
 /** The machine and the programs that a run's figures are true for. */
-export function surroundings(): Pick<Results, "machine" | "versions"> {
+export function surroundings() {
   const installed = packages.map((name): [string, string] => {
     const file = join(import.meta.dirname, "../node_modules", name, "package.json");
     const found: { name: string; version: string } = JSON.parse(readFileSync(file, "utf8"));
@@ -105,7 +102,7 @@ export function surroundings(): Pick<Results, "machine" | "versions"> {
   });
   // nginx says it on stderr, and wrk fails after it.
   const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
-  const versions = {
+  const versions: Record<string, string> = {
     node: process.versions.node,
     ...Object.fromEntries(installed),
     nginx: /nginx\/(.*)/.exec(said("nginx"))?.[1] ?? "",

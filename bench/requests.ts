@@ -1,5 +1,9 @@
-import { findGroup, type Image, type Snapshot, stateCodes } from "../engine/index.ts";
-import type { Random } from "../test/support/random.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { defaultSampleSeed } from "../datasets/synthetic.ts";
+import { encodePrices, findGroup, type Image, type Snapshot, stateCodes } from "../engine/index.ts";
+import { generateKey } from "../server/accounts/keys.ts";
+import { type Random, seededRandom } from "../test/support/random.ts";
 import { pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
 /** What is asked: seeded lists, the same for every server. */
@@ -10,6 +14,52 @@ const zipfExponent = 1.1;
 export const searchPath = "/api/v1/search";
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
 export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
+
+export type ListName = keyof ReturnType<typeof writeLists>;
+
+export interface List {
+  file: string;
+  lines: readonly string[];
+  /** Whether all are refused. */
+  refused: boolean;
+}
+
+/** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
+export function writeLists(
+  folder: string,
+  data: { image: Image; snapshot: Snapshot },
+  hotEtag: string,
+  sizes: { zipf: number; warm: number; cold: number; keys: number },
+) {
+  const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
+  const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
+  const random = seededRandom(defaultSampleSeed + 1);
+  // The service's cache is full of these at once; the others outnumber what it holds many times.
+  const texts = searchTexts(data.snapshot, sizes.warm + sizes.cold, random);
+  const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
+  const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
+  const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
+  const unknown = Array.from({ length: sizes.keys }, withKey);
+  const list = (name: string, lines: readonly string[], refused = false): List => {
+    const file = join(folder, `${name}.txt`);
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    return { file, lines, refused };
+  };
+  return {
+    hot: list("hot", [hotTarget]),
+    zipf: list("zipf", drawZipf(prices, sizes.zipf, random)),
+    uniform: list("uniform", prices),
+    "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
+    "search-cold": list("search-cold", searches.slice(sizes.warm)),
+    "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
+    // Well formed and unknown: what costs most to refuse.
+    unauthorized: list("unauthorized", unknown, true),
+  };
+}
+
+export function answerOf(image: Image, { procedure, state, limit }: Query): Uint8Array {
+  return encodePrices(image, findGroup(image, procedure, state), limit);
+}
 
 /** Every procedure, state (or none) and limit that has an answer, in random order. */
 export function allPriceQueries(image: Image, random: Random): Query[] {

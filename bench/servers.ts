@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { cpSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
+import { freePort, until } from "../test/support/connection.ts";
 import { run } from "./measure.ts";
 import { writeNginx } from "./rivals/nginx.ts";
-import { freePort, type Headers, type RivalSettings } from "./rivals/rival.ts";
+import type { Headers, RivalSettings } from "./rivals/rival.ts";
 
 /** Starts the service and its rivals as processes of their own, on one core. */
 
@@ -18,7 +18,6 @@ const repository = resolve(import.meta.dirname, "..");
 /** Ten million rows take half a minute, on a machine with nothing else to do. */
 const maxStartMs = 300_000;
 const maxStopMs = 15_000;
-const pollMs = 20;
 
 /** The service, a sender of constants, and servers that compute the answer. */
 export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "duckdb" | "node-http";
@@ -144,7 +143,7 @@ export class Servers {
     if (child.pid === undefined) throw new Error(`${kind} can't be started`);
     const running = { kind, port, pids: [child.pid], key, child, ended: once(child, "exit"), logFile };
     this.#running.push(running);
-    if (kind === "nginx") running.pids = await workersOf(running);
+    if (kind === "nginx") running.pids = await until("nginx to start its worker", () => workersOf(running));
     else running.port = await readyPort(running);
     return running;
   }
@@ -161,14 +160,11 @@ async function readyPort(running: Running): Promise<number> {
 }
 
 /** The worker processes of nginx, which it starts as soon as it listens. */
-async function workersOf(running: Running): Promise<number[]> {
+function workersOf(running: Running): number[] | undefined {
+  if (running.child.exitCode !== null) throw notReady(running);
   const [master] = running.pids;
-  for (let waited = 0; waited < maxStartMs && running.child.exitCode === null; waited += pollMs) {
-    const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
-    if (workers !== "") return workers.split(" ").map(Number);
-    await delay(pollMs);
-  }
-  throw notReady(running);
+  const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
+  return workers === "" ? undefined : workers.split(" ").map(Number);
 }
 
 function notReady({ child, kind, logFile }: Running): Error {

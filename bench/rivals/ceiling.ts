@@ -2,7 +2,8 @@ import * as uws from "uWebSockets.js";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { announce, freePort, readSettings } from "./rival.ts";
+import { freePort } from "../../test/support/connection.ts";
+import { announce, readSettings } from "./rival.ts";
 
 /** The ceiling: uWebSockets.js sends constant headers and bytes, whatever was asked. */
 

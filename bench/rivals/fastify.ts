@@ -1,6 +1,6 @@
 import { fastify } from "fastify";
 import { stateCodes } from "../../engine/index.ts";
-import { announce, type Headers, percentiles, portOf, pricesPath, type Query } from "./rival.ts";
+import { announce, type Headers, percentiles, pricesPath, type Query } from "./rival.ts";
 
 const object = (properties: Record<string, object>) => ({ type: "object", properties });
 const all = (type: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, { type }]));
@@ -49,6 +49,5 @@ export async function serveWithFastify(
       return reply.headers(constant).send(found);
     },
   );
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  announce(portOf(app.server));
+  announce(await app.listen({ host: "127.0.0.1", port: 0 }));
 }

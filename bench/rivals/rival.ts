@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
 import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } from "../../engine/index.ts";
 import { pathOfPage } from "../../server/api/cursor.ts";
 
@@ -24,25 +22,9 @@ export function readSettings(): RivalSettings {
   return JSON.parse(process.argv[2]);
 }
 
-/** Tells the benchmark where the rival listens. */
-export function announce(port: number): void {
-  console.log(`ready ${port}`);
-}
-
-export function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`listening on ${address}`);
-  return address.port;
-}
-
-/** A port that nothing listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const port = portOf(probe);
-  probe.close();
-  await once(probe, "close");
-  return port;
+/** Tells the benchmark where the rival listens: a port, or a URL with one. */
+export function announce(place: number | string): void {
+  console.log(`ready ${place}`);
 }
 
 export const pricesPath = "/api/v1/healthcare/prices";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, Socket } from "node:net";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable } from "node:stream";
@@ -13,7 +13,7 @@ import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { ofSchema1, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 
-export { Answer, Connection, rawRequest, requestText, settled, until } from "./connection.ts";
+export { Answer, Connection, freePort, rawRequest, requestText, settled, until } from "./connection.ts";
 
 /** The real server in a process of its own, with small snapshots. */
 
@@ -196,22 +196,6 @@ export function createKey(
   store.createKey(id, hashKey(key), key.slice(-4), null, now);
   store.close();
   return key;
-}
-
-/** A port that is free. It is none of those that the system gives to whoever asks for any, so it stays free. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
 }
 
 export interface ServerOptions {
