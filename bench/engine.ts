@@ -39,6 +39,9 @@ const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000,
 const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
 const seed = defaultSampleSeed;
 
+/** What is measured, by name. A case returns some figure of what it made. */
+type Cases = Record<string, () => number>;
+
 const keys = new KeyTable();
 const limits = new Limits();
 const key = generateKey(Buffer.alloc(32, 7));
@@ -72,7 +75,7 @@ const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);
 const texts = queries.map(queryText);
-const searches = searchTexts(snapshot, draws, random);
+const searches = searchTexts({ image, snapshot }, draws, random);
 const searchQueries = searches.map((text) => `q=${encodeURIComponent(text)}`);
 const [pricesEndpoint] = endpoints;
 
@@ -98,58 +101,53 @@ assert.ok(limits.admit(0, month, 0) > 0);
 const found = JSON.parse(textOf(bodyOf("q=general+hospital", searchPath)));
 assert.equal(found.summary.matches, search(image, "facility", "general hospital", 0, 25).total);
 
-// Each case counts what it made, so that none of the work can be optimized away.
-let sink = 0;
-const count = (made: number | { length: number }) => {
-  sink += typeof made === "number" ? made : made.length;
+const lookups: Cases = {
+  "engine: look up a group, any procedure and state": () => {
+    const { procedure, state } = next(queries);
+    return findGroup(image, procedure, state);
+  },
+  "engine: encode 25 rows, the same again (in the processor's cache)": () =>
+    encodePrices(image, hotGroup, 25).length,
+  "engine: arguments to bytes, any procedure, state and limit": () => answerOf(image, next(queries)).length,
+  "read a price query in its common form": () => readPriceKey(image, next(texts)),
+  "path of a next page": () => page().length,
+  "parse and check a query in any form": () =>
+    Number(checkParameters(pricesEndpoint.parameters, parseQuery(next(texts))).limit),
+  "look up a key never seen before (SHA-256 and table)": () => keys.find(hashKey(key)),
+  "limiter: admit one request": () => limits.admit(0, month, turn++),
+  "request to reply, one hot query (kept)": () => bodyOf(hotText).length,
+  "request to reply, any query (made anew)": () => bodyOf(next(texts)).length,
+  "engine: search never seen before": () => search(image, "facility", next(searches), 0, 25).total,
+  "request to reply, search never seen before": () => bodyOf(next(searchQueries), searchPath).length,
+  "request to reply, one search (kept)": () => bodyOf("q=general+hospital", searchPath).length,
+};
+const loads: Cases = {
+  [`decode and verify ${rows} rows of Parquet`]: () => decodeSnapshot(file, "benchmark").counts.rows,
+  [`build the image of ${rows} rows`]: () => buildImage(snapshot).byteLength,
+  [`Parquet to attached image, ${rows} rows`]: () =>
+    attachImage(buildImage(decodeSnapshot(file, "benchmark"))).procedures,
+  "attach an image": () => attachImage(image.buffer).procedures,
 };
 
-const lookups = new Bench({ name: "queries", ...timing });
-lookups
-  .add("engine: look up a group, any procedure and state", () => {
-    const { procedure, state } = next(queries);
-    count(findGroup(image, procedure, state));
-  })
-  .add("engine: encode 25 rows, the same again (in the processor's cache)", () =>
-    count(encodePrices(image, hotGroup, 25)),
-  )
-  .add("engine: arguments to bytes, any procedure, state and limit", () =>
-    count(answerOf(image, next(queries))),
-  )
-  .add("read a price query in its common form", () => count(readPriceKey(image, next(texts))))
-  .add("path of a next page", () => count(page()))
-  .add("parse and check a query in any form", () =>
-    count(checkParameters(pricesEndpoint.parameters, parseQuery(next(texts))).limit === 0 ? 0 : 1),
-  )
-  .add("look up a key never seen before (SHA-256 and table)", () => count(keys.find(hashKey(key)) + 1))
-  .add("limiter: admit one request", () => count(limits.admit(0, month, turn++) === 0 ? 0 : 1))
-  .add("request to reply, one hot query (kept)", () => count(bodyOf(hotText)))
-  .add("request to reply, any query (made anew)", () => count(bodyOf(next(texts))))
-  .add("engine: search never seen before", () =>
-    count(search(image, "facility", next(searches), 0, 25).total),
-  )
-  .add("request to reply, search never seen before", () => count(bodyOf(next(searchQueries), searchPath)))
-  .add("request to reply, one search (kept)", () => count(bodyOf("q=general+hospital", searchPath)));
-await lookups.run();
-
-const loads = new Bench({ name: "load", ...slowTiming });
-loads
-  .add(`decode and verify ${rows} rows of Parquet`, () =>
-    count(decodeSnapshot(file, "benchmark").counts.rows),
-  )
-  .add(`build the image of ${rows} rows`, () => count(buildImage(snapshot).byteLength))
-  .add(`Parquet to attached image, ${rows} rows`, () =>
-    count(attachImage(buildImage(decodeSnapshot(file, "benchmark"))).procedures),
-  )
-  .add("attach an image", () => count(attachImage(image.buffer).procedures));
-await loads.run();
-
-assert.ok(sink > 0);
-for (const { name, result } of [...lookups.tasks, ...loads.tasks]) {
-  if (result.state !== "completed") throw new Error(`${name}: ${result.state}`);
-  const { p50, p99 } = result.latency;
-  console.log(`${name}: median ${digits(p50 * 1000, 4)} µs, p99 ${digits(p99 * 1000, 4)} µs`);
+// What each case made is summed up, so that none of the work can be optimized away.
+let sink = 0;
+for (const [cases, options] of [
+  [lookups, timing],
+  [loads, slowTiming],
+] as const) {
+  const bench = new Bench(options);
+  for (const [name, make] of Object.entries(cases))
+    bench.add(name, () => {
+      sink += make();
+    });
+  await bench.run();
+  for (const { name, result } of bench.tasks) {
+    if (result.state !== "completed") throw new Error(`${name}: ${result.state}`);
+    const { p50, p99 } = result.latency;
+    console.log(`${name}: median ${digits(p50 * 1000, 4)} µs, p99 ${digits(p99 * 1000, 4)} µs`);
+  }
 }
+assert.ok(sink > 0);
 console.log(
   `snapshot ${file.length.toLocaleString("en")} bytes, image ${image.buffer.byteLength.toLocaleString("en")} bytes, seed ${seed}`,
 );

@@ -58,7 +58,7 @@ interface Ready extends Measured {
 }
 
 type Lists = ReturnType<typeof writeLists>;
-type Turns = Pick<ReturnType<typeof readOptions>, "rounds" | "seconds">;
+type Turns = Omit<ReturnType<typeof readOptions>, "chosen">;
 
 /** Starts the servers of a load and checks what they answer. */
 async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[]> {

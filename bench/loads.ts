@@ -9,6 +9,8 @@ export interface Entrant {
   kind: Kind;
   threads: number;
   list: ListName;
+  /** The other entrant by which a ratio is made: the ceiling, or the same server in another setting. */
+  against: string | null;
 }
 
 export interface Load {
@@ -36,14 +38,15 @@ function load(name: string, title: string, entrants: Entrant[], others: Partial<
 }
 
 function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"]): Entrant[] {
-  return kinds.map((kind) => ({ name: kind, kind, threads: 1, list }));
+  const against = (kind: Kind) => (kind === "ceiling" ? null : "ceiling");
+  return kinds.map((kind) => ({ name: kind, kind, threads: 1, list, against: against(kind) }));
 }
 
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"];
 /** The service has to take a fifteenth of what these take. */
 const databases = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
-const hot200: Entrant = { name: "service, 200", kind: "service", threads: 1, list: "hot" };
+const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
 export const loads: readonly Load[] = [
   load("hot", "one query, 64 connections", entrants("hot", [...constants, "sqlite", "duckdb", "node-http"]), {
@@ -76,13 +79,15 @@ export const loads: readonly Load[] = [
   load(
     "threads",
     "one query, more serving threads, and two loads on the same cores",
-    ["1 thread", "2 threads", "4 threads"].flatMap((threads) =>
-      entrants("hot").map((one) => ({
+    ["1 thread", "2 threads", "4 threads"].flatMap((setting) => {
+      const threads = Number(setting[0]);
+      return entrants("hot").map((one) => ({
         ...one,
-        name: `${one.kind}, ${threads}`,
-        threads: Number(threads[0]),
-      })),
-    ),
+        name: `${one.kind}, ${setting}`,
+        threads,
+        against: threads === 1 ? null : `${one.kind}, 1 thread`,
+      }));
+    }),
     {
       targets: {
         "service, 2 threads / service, 1 thread": 1.1,
@@ -93,10 +98,3 @@ export const loads: readonly Load[] = [
     },
   ),
 ];
-
-/** The other entrant by which a ratio is made: the same server in another setting, or the ceiling. */
-export function baselineOf(load: Load, { name, kind }: Entrant): string | undefined {
-  const single = `${kind}, 1 thread`;
-  if (load.entrants.some((entrant) => entrant.name === single)) return name === single ? undefined : single;
-  return kind === "ceiling" ? undefined : "ceiling";
-}

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { digits, rounded, type Spread, spreadOf } from "./figures.ts";
-import { baselineOf, type Entrant, type Load } from "./loads.ts";
+import type { Entrant, Load } from "./loads.ts";
 import type { Figures } from "./measure.ts";
 
 /** What a run found, as it stands in the results file. */
@@ -38,29 +38,26 @@ export function summarize(load: Load, measured: readonly Measured[]) {
     const others = roundsOf(against);
     return spreadOf(roundsOf(name).map(({ cpuUs }, round) => cpuUs / others[round].cpuUs));
   };
-  const entrants = measured.map(({ entrant, bodyBytes, rounds }) => {
-    const against = baselineOf(load, entrant);
+  const entrants = measured.map(({ entrant: { name, against }, bodyBytes, rounds }) => {
     const medians = fields.map((field) => [field, spreadOf(rounds.map((round) => round[field])).median]);
     return {
-      name: entrant.name,
+      name,
       bodyBytes: Math.round(bodyBytes),
       median: Object.fromEntries(medians) as Record<(typeof fields)[number], number>,
       cpuUs: spreadOf(rounds.map(({ cpuUs }) => cpuUs)),
-      ratio: against === undefined ? null : { against, ...ratio(entrant.name, against) },
+      ratio: against && { against, ...ratio(name, against) },
       rounds,
     };
   });
-  const target = (what: string, atMost: number, found: Spread) => {
-    return { what, atMost, found, met: found.median <= atMost };
-  };
-  const targets = Object.entries(load.targets).map(([pair, atMost]) => {
+  const bounds = Object.entries(load.targets).map(([pair, atMost]) => {
     const [name, against] = pair.split(" / ");
-    return target(`CPU of ${pair}`, atMost, ratio(name, against));
+    return { what: `CPU of ${pair}`, atMost, found: ratio(name, against) };
   });
   if (load.p99AtMostUs !== undefined) {
     const found = spreadOf(roundsOf("service").map(({ p99Us }) => p99Us));
-    targets.push(target("p99 of service, µs", load.p99AtMostUs, found));
+    bounds.push({ what: "p99 of service, µs", atMost: load.p99AtMostUs, found });
   }
+  const targets = bounds.map((bound) => ({ ...bound, met: bound.found.median <= bound.atMost }));
   const { name, title, connections, pipeline, loadProcesses } = load;
   return { name, title, connections, pipeline, loadProcesses, entrants, targets };
 }

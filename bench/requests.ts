@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
-import { encodePrices, findGroup, type Image, type Snapshot, stateCodes } from "../engine/index.ts";
+import { encodePrices, findGroup, type Image, type Snapshot, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { pricesPath, type Query, queryText } from "./rivals/rival.ts";
@@ -15,6 +15,11 @@ export const searchPath = "/api/v1/search";
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
 export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
 
+interface Data {
+  image: Image;
+  snapshot: Snapshot;
+}
+
 export type ListName = keyof ReturnType<typeof writeLists>;
 
 export interface List {
@@ -27,7 +32,7 @@ export interface List {
 /** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
 export function writeLists(
   folder: string,
-  data: { image: Image; snapshot: Snapshot },
+  data: Data,
   hotEtag: string,
   sizes: { zipf: number; warm: number; cold: number; keys: number },
 ) {
@@ -35,7 +40,7 @@ export function writeLists(
   const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
   const random = seededRandom(defaultSampleSeed + 1);
   // The service's cache is full of these at once; the others outnumber what it holds many times.
-  const texts = searchTexts(data.snapshot, sizes.warm + sizes.cold, random);
+  const texts = searchTexts(data, sizes.warm + sizes.cold, random);
   const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
   const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
@@ -93,7 +98,8 @@ export function drawZipf(targets: readonly string[], count: number, random: Rand
 }
 
 /** Different searches that each find something: words of a facility's name and place, some cut short or mistyped. */
-export function searchTexts({ facilities }: Snapshot, count: number, random: Random): string[] {
+export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
+  const { facilities } = snapshot;
   const texts = new Set<string>();
   const maxDraws = 100 * count;
   for (let draws = 0; texts.size < count && draws < maxDraws; draws++) {
@@ -104,7 +110,7 @@ export function searchTexts({ facilities }: Snapshot, count: number, random: Ran
     if (random.next() < 0.5) chosen.push(...wordsOf(facilities.city[facility]));
     if (random.next() < 0.5) chosen.push(facilities.state[facility].toLowerCase());
     const typed = chosen.map((word) => mistyped(word, random)).join(" ");
-    if (typed !== "") texts.add(typed);
+    if (typed !== "" && search(image, "facility", typed, 0, 1).total > 0) texts.add(typed);
   }
   return [...texts];
 }

@@ -1,6 +1,5 @@
 import { strict as assert } from "node:assert";
-import { mkdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
 import { attachImage, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
 import { openFile, readHead, stateOf } from "../server/snapshots/folder.ts";
@@ -130,16 +129,12 @@ async function serverMb(servers: Servers, threads: number): Promise<number> {
 }
 
 async function main(): Promise<void> {
-  const temporary = temporaryFolder();
   const table: Record<string, number>[] = [];
   const files: string[] = [];
   for (const rows of sizes) {
-    const folder = join(temporary, String(rows));
-    mkdirSync(folder);
-    const ground = await inProcess(write, { rows, folder });
-    const file = ground.snapshotFile;
-    files.push(file);
-    const loaded = await inProcess(load, file);
+    const ground = await inProcess(write, { rows, folder: temporaryFolder() });
+    files.push(ground.snapshotFile);
+    const loaded = await inProcess(load, ground.snapshotFile);
     const servers = new Servers(ground);
     const few = await serverMb(servers, fewThreads);
     const many = await serverMb(servers, manyThreads);

@@ -31,6 +31,7 @@ export interface Constant {
   body: Buffer;
 }
 
+const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0" };
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
 
 export interface Server {
@@ -58,11 +59,10 @@ export async function prepareGround(folder: string, rows: number, years = [2023,
       encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
     ),
   );
-  const command = [process.execPath, join(repository, "server/commands/keys.ts"), "create"];
-  const account = ["--account", "bench", "--plan", "enterprise"];
-  const ceilings = ["--burst", String(maxBurst), "--quota", String(maxQuota)];
-  const stateDir = join(folder, "state");
-  const key = await run(["env", `STATE_DIR=${stateDir}`, ...command, ...account, ...ceilings]);
+  const script = join(repository, "server/commands/keys.ts");
+  const options = `create --account bench --plan enterprise --burst ${maxBurst} --quota ${maxQuota}`;
+  const stateDir = `STATE_DIR=${join(folder, "state")}`;
+  const key = await run(["env", stateDir, process.execPath, script, ...options.split(" ")]);
   return { folder, snapshotFile: files[files.length - 1], key: key.trim() };
 }
 
@@ -134,10 +134,9 @@ export class Servers {
     if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, core, constant)];
     if (core !== undefined) command.unshift("taskset", "-c", String(core));
     const [file, ...args] = command;
-    const ports = { PORT: "0", OPS_PORT: "0" };
     const child = spawn(file, args, {
       cwd: repository,
-      env: { PATH: process.env.PATH, ...ports, THREADS: String(threads), DATASETS_DIR, STATE_DIR },
+      env: { ...environment, THREADS: String(threads), DATASETS_DIR, STATE_DIR },
       stdio: ["ignore", "pipe", openSync(logFile, "a")],
     });
     if (child.pid === undefined) throw new Error(`${kind} can't be started`);
