@@ -12,17 +12,13 @@ import {
   search,
   textOf,
 } from "../engine/index.ts";
-import { KeyTable } from "../server/accounts/key-table.ts";
-import { generateKey, hashKey } from "../server/accounts/keys.ts";
-import { Limits } from "../server/accounts/limits.ts";
+import { hashKey } from "../server/accounts/keys.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";
 import { endpoints } from "../server/api/endpoints/index.ts";
 import { checkParameters, parseQuery } from "../server/api/parameters.ts";
 import { groupOfKey, readPriceKey } from "../server/api/price-key.ts";
 import { headerNames, type RequestHead } from "../server/serving/reply.ts";
-import { monthOf } from "../server/shared/months.ts";
-import { maxBurst, maxQuota } from "../server/shared/plans.ts";
-import { serviceOf } from "../test/support/asking.ts";
+import { openService } from "../test/support/asking.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits } from "./figures.ts";
 import { smoke } from "./options.ts";
@@ -42,25 +38,11 @@ const seed = defaultSampleSeed;
 /** What is measured, by name. A case returns some figure of what it made. */
 type Cases = Record<string, () => number>;
 
-const keys = new KeyTable();
-const limits = new Limits();
-const key = generateKey(Buffer.alloc(32, 7));
-keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
-limits.configure(0, maxBurst, maxQuota);
-const month = monthOf(Date.UTC(2026, 0, 1));
-limits.enter(0, month, 0);
-
 const snapshot = sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows, seed }));
 const file = encodeSnapshot(snapshot);
 const image = attachImage(buildImage(snapshot));
-let now = Date.UTC(2026, 0, 1);
-const service = serviceOf({
-  keys,
-  limits,
-  versions: { images: [image], byName: new Map(), loadedAt: new Map() },
-  now: () => now,
-  steadyNow: () => now++,
-});
+const versions = { images: [image], byName: new Map(), loadedAt: new Map() };
+const { service, key, keys, limits, month } = openService(versions);
 const authorization = `Bearer ${key}`;
 const bodyOf = (query: string, path = pricesPath) => {
   const request: RequestHead = {

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
-import { encodePrices, findGroup, type Image, type Snapshot, search, stateCodes } from "../engine/index.ts";
+import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
-import { pricesPath, type Query, queryText } from "./rivals/rival.ts";
+import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
 /** What is asked: seeded lists, the same for every server. */
 
@@ -15,10 +15,7 @@ export const searchPath = "/api/v1/search";
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
 export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
 
-interface Data {
-  image: Image;
-  snapshot: Snapshot;
-}
+type Data = ReturnType<typeof loadSnapshot>;
 
 export type ListName = keyof ReturnType<typeof writeLists>;
 

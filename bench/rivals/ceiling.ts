@@ -10,8 +10,7 @@ import { announce, readSettings } from "./rival.ts";
 const { headers, status, bodyFile, threads } = readSettings();
 const body = readFileSync(bodyFile);
 
-const lines = headers.map(([name, value]) => `${name}: ${value}`);
-const head = Buffer.from([status, ...lines].join("\r\n"));
+const head = Buffer.from([status, ...headers.map((header) => header.join(": "))].join("\r\n"));
 let response: uws.HttpResponse;
 let isStuck = false;
 

@@ -76,12 +76,8 @@ function answer(query: Query): object | undefined {
     return statement.get({ ...query, rank: Math.floor(hundredths / 100), rest: hundredths % 100 });
   };
   const charges = Object.entries(percentiles).map(([name, percent]) => [name, at(charge, percent)]);
-  const summed = {
-    ...totals,
-    ...Object.fromEntries(charges),
-    median_allowed: at(allowed, 50),
-    ...weighted.get(query),
-  };
+  const median_allowed = at(allowed, 50);
+  const summed = { ...totals, ...Object.fromEntries(charges), median_allowed, ...weighted.get(query) };
   return pricesAnswer(image, query, name, summed, rows.all(query));
 }
 

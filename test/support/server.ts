@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { encodeSnapshot, versionName } from "../../engine/index.ts";
@@ -12,27 +11,21 @@ import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { ofSchema1, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+import { temporaryFolder } from "./folders.ts";
 
 export { Answer, Connection, freePort, rawRequest, requestText, settled, until } from "./connection.ts";
+export { temporaryFolder } from "./folders.ts";
 
 /** The real server in a process of its own, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
 /** As `npm start` has it; it does nothing unless there is a compile cache. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
-const folders: string[] = [];
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
-process.once("exit", () => {
+// Before their folders go.
+process.prependOnceListener("exit", () => {
   for (const child of children) child.kill("SIGKILL");
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-/** An empty folder that goes when the tests end. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "charges-"));
-  folders.push(folder);
-  return folder;
-}
 
 /** How many priced rows the snapshots have for a procedure, by state. */
 export const pricedRows = {
