@@ -11,7 +11,7 @@ import { rounded, spreadOf } from "./figures.ts";
 import { run } from "./measure.ts";
 import { runToEnd, smoke, temporaryFolder } from "./options.ts";
 import { allPriceQueries, answerOf } from "./requests.ts";
-import { pricesPath } from "./rivals/rival.ts";
+import { pricesPath, type Query } from "./rivals/rival.ts";
 import { type Ground, prepareGround, Servers } from "./servers.ts";
 
 /*
@@ -78,10 +78,10 @@ async function time(files: string[]) {
   for (const file of files) images.push(await loadImage(file));
   const random = seededRandom(seed);
   // Of groups that give a full answer, and so do at every larger size.
+  const isFull = ({ procedure, state }: Query) =>
+    groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
   const queries = allPriceQueries(images[0], random).filter(
-    (query) =>
-      query.limit === limit &&
-      groupSize(images[0], findGroup(images[0], query.procedure, query.state)) >= limit,
+    (query) => query.limit === limit && isFull(query),
   );
   for (const image of images)
     for (const query of queries) {

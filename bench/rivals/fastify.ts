@@ -32,11 +32,10 @@ const querystring = {
   required: ["procedure"],
 };
 
+type Answer = (query: Query) => Promise<object | undefined> | object | undefined;
+
 /** Serves price queries, each answered by a database. */
-export async function serveWithFastify(
-  headers: Headers,
-  answer: (query: Query) => Promise<object | undefined> | object | undefined,
-): Promise<void> {
+export async function serveWithFastify(headers: Headers, answer: Answer): Promise<void> {
   const constant = Object.fromEntries(headers);
   const app = fastify();
   app.get<{ Querystring: { procedure: string; state?: string; limit: number } }>(
