@@ -11,10 +11,13 @@ import { DataError, SizeError } from "./errors.ts";
 import {
   type Contents,
   type Description,
+  dollarsOf,
   layOut,
   maxImageBytes,
+  type Summary,
   stateIndex,
   summaryFields,
+  summaryOf,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
@@ -228,7 +231,7 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
     const charge = (rank: number) => charges[rank];
     const min = charges[0];
     const max = charges[count - 1];
-    const summary: Record<(typeof summaryFields)[number], number> = {
+    const summary: Summary = {
       facilities: count,
       median_charge: percentile(charge, count, 50),
       min_charge: min,
@@ -275,15 +278,10 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
     if (groupStart[group] === groupStart[group + 1]) return "";
     const inState = group - national;
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
-    const summary = summaryFields.map((field, i) => {
-      const value = summaries[group * summaryFields.length + i];
-      // JSON writes NaN as null.
-      return [field, field === "facilities" || field === "services" ? value : value / 100];
-    });
     const head = JSON.stringify({
       procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },
       scope: { state: inState < 0 ? "national" : stateCodes[inState % stateCodes.length] },
-      summary: Object.fromEntries(summary),
+      summary: dollarsOf(summaryOf({ summaries }, group)),
     });
     return `${head.slice(0, -1)},"data":[`;
   });

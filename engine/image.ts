@@ -174,9 +174,18 @@ export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((c
 /** A group's statistics by name: amounts in cents, spread in hundredths; all 0 for a group without rows. */
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
-export function summaryOf(image: Image, group: number): Summary {
+export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
   const at = group * summaryFields.length;
-  return Object.fromEntries(summaryFields.map((field, i) => [field, image.summaries[at + i]])) as Summary;
+  return Object.fromEntries(summaryFields.map((field, i) => [field, summaries[at + i]])) as Summary;
+}
+
+/** The same as answers show it: in dollars and ratios. What isn't known is NaN, which JSON writes as null. */
+export function dollarsOf(summary: Summary): Summary {
+  const shown = summaryFields.map((field) => [
+    field,
+    field === "facilities" || field === "services" ? summary[field] : summary[field] / 100,
+  ]);
+  return Object.fromEntries(shown) as Summary;
 }
 
 /** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */

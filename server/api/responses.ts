@@ -64,31 +64,34 @@ const standing = v.pipe(
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const time = v.pipe(v.string(), v.isoTimestamp());
 
+const chargeSummary = v.pipe(
+  v.object({
+    facilities: count("Facilities that match"),
+    ...chargeFields,
+    p10_charge: dollars("10th percentile of the charges"),
+    p25_charge: dollars("25th percentile of the charges"),
+    p75_charge: dollars("75th percentile of the charges"),
+    p90_charge: dollars("90th percentile of the charges"),
+    median_allowed: dollars("Median allowed amount"),
+    services: v.nullable(count("Services of these facilities, as far as they are known")),
+    weighted_median_charge: v.nullable(
+      dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
+    ),
+    weighted_mean_charge: v.nullable(
+      dollars("Mean charge per service: each charge weighs as its services do"),
+    ),
+  }),
+  v.title("ChargeSummary"),
+  v.description(
+    "Over all facilities that match, not only those that are listed. Charges are summed up per facility, each counted " +
+      "once, except for the weighted ones, which are per service and null where the snapshot has no services",
+  ),
+);
+
 export const pricesResponse = v.object({
   procedure: v.object(procedureFields),
   scope,
-  summary: v.pipe(
-    v.object({
-      facilities: count("Facilities that match"),
-      ...chargeFields,
-      p10_charge: dollars("10th percentile of the charges"),
-      p25_charge: dollars("25th percentile of the charges"),
-      p75_charge: dollars("75th percentile of the charges"),
-      p90_charge: dollars("90th percentile of the charges"),
-      median_allowed: dollars("Median allowed amount"),
-      services: v.nullable(count("Services of these facilities, as far as they are known")),
-      weighted_median_charge: v.nullable(
-        dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
-      ),
-      weighted_mean_charge: v.nullable(
-        dollars("Mean charge per service: each charge weighs as its services do"),
-      ),
-    }),
-    v.description(
-      "Over all facilities that match, not only those of this page. Charges are summed up per facility, each counted " +
-        "once, except for the weighted ones, which are per service and null where the snapshot has no services",
-    ),
-  ),
+  summary: chargeSummary,
   data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
   source,
   next,
@@ -105,6 +108,71 @@ export const proceduresResponse = v.object({
   ),
   source,
   next,
+});
+
+const ratio = (description: string) =>
+  v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
+
+export const procedureResponse = v.object({
+  procedure: v.object(procedureFields),
+  scope,
+  summary: chargeSummary,
+  allowed: v.pipe(
+    v.object({
+      min: dollars("Lowest"),
+      p10: dollars("10th percentile"),
+      p25: dollars("25th percentile"),
+      median: dollars("Median"),
+      p75: dollars("75th percentile"),
+      p90: dollars("90th percentile"),
+      max: dollars("Highest"),
+    }),
+    v.description("The amounts that Medicare allowed, each facility's counted once"),
+  ),
+  markup: v.pipe(
+    v.object({ p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") }),
+    v.description("Each facility's charge divided by its allowed amount, counted once"),
+  ),
+  histogram: v.pipe(
+    v.object({
+      edges: v.pipe(
+        v.array(dollars("Edge")),
+        v.minLength(2),
+        v.description(
+          "Ascending strictly from min_charge to max_charge, in equal steps of the logarithm rounded to cents; steps " +
+            "that fall together are one. Where all charges are equal, that charge twice",
+        ),
+      ),
+      counts: v.pipe(
+        v.array(count("Facilities")),
+        v.minLength(1),
+        v.description(
+          "One fewer than edges: how many charges lie from an edge to below the next; the last range has its end too",
+        ),
+      ),
+    }),
+    v.description("How many facilities charge how much"),
+  ),
+  data: v.pipe(
+    v.array(
+      v.pipe(
+        v.object({
+          state: facilityFields.state,
+          facilities: count("Facilities with prices"),
+          median_charge: chargeFields.median_charge,
+          p25_charge: dollars("25th percentile of the charges"),
+          p75_charge: dollars("75th percentile of the charges"),
+          min_charge: chargeFields.min_charge,
+          max_charge: chargeFields.max_charge,
+          spread: chargeFields.spread,
+          median_allowed: dollars("Median allowed amount"),
+        }),
+        v.title("StateVariation"),
+      ),
+    ),
+    v.description("A row per state that has prices, by code; with `state` that row alone"),
+  ),
+  source,
 });
 
 export const facilityResponse = v.object({

@@ -201,6 +201,7 @@ describe("a data version", () => {
   const versioned = [
     "/healthcare/prices?procedure=5072",
     "/healthcare/procedures",
+    "/healthcare/procedures/5072",
     "/healthcare/facilities/000001",
     "/search?q=hospital",
   ];
@@ -267,6 +268,7 @@ describe("a data version", () => {
       "/healthcare/prices?procedure=9999",
       "/healthcare/prices?procedure=5072&state=WY",
       "/healthcare/procedures?state=WY",
+      "/healthcare/procedures/9999",
       "/healthcare/procedures?min_facilities=2",
       "/search?q=xylophone",
       "/search?q=!!!",

@@ -53,12 +53,19 @@ const found = new Map([
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
   ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
-const versioned = ["/healthcare/prices", "/search", "/healthcare/procedures", "/healthcare/facilities/{ccn}"];
+const versioned = [
+  "/healthcare/prices",
+  "/search",
+  "/healthcare/procedures",
+  "/healthcare/procedures/{code}",
+  "/healthcare/facilities/{ccn}",
+];
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
   found.set(`/api/v1/versions/{version}${path}`, request);
@@ -68,6 +75,7 @@ const missing = new Map([
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=9999"],
   ["/api/v1/search", "/api/v1/search?q=zzzzzz"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/9999"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
 ]);
 for (const path of versioned) {
@@ -184,7 +192,10 @@ test("every example of a parameter is one that is taken", async () => {
       example === undefined ? [] : [{ path, name, place, example }],
     ),
   );
-  assert.deepEqual(new Set(examples.map(({ name }) => name)), new Set(["q", "version", "ccn", "cursor"]));
+  assert.deepEqual(
+    new Set(examples.map(({ name }) => name)),
+    new Set(["q", "version", "code", "ccn", "cursor"]),
+  );
   for (const { path, name, place, example } of examples) {
     const request = new URL(found.get(path) ?? "", server.api);
     if (place === "query") request.searchParams.set(name, example);
@@ -233,6 +244,10 @@ const expectedParameters: Record<string, Record<string, object>> = {
     min_facilities: { type: "integer", minimum: 1, maximum: 1_000_000, default: 1 },
     state,
     limit: limit(100),
+  },
+  "/healthcare/procedures/{code}": {
+    state,
+    bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
   },
 };
 

@@ -3,10 +3,20 @@ import { datasets } from "./datasets.ts";
 import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
+import { procedure } from "./procedure.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
 import { usage } from "./usage.ts";
 
 /** All endpoints but the OpenAPI document, which describes them. */
 
-export const endpoints: readonly Endpoint[] = [prices, search, procedures, facility, datasets, usage, pages];
+export const endpoints: readonly Endpoint[] = [
+  prices,
+  search,
+  procedures,
+  procedure,
+  facility,
+  datasets,
+  usage,
+  pages,
+];
