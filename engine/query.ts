@@ -36,3 +36,4 @@ export {
   search,
 } from "./search.ts";
 export { versionName } from "./snapshot.ts";
+export { changeOf, type Matched, matchGroups } from "./trends.ts";

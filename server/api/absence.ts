@@ -38,6 +38,16 @@ export function noPrices(image: Image, code: string, state: string | undefined):
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
 
+/** Why there is no trend: no loaded data year has prices. @param images of these years */
+export function noTrend(images: readonly Image[], code: string, state: string | undefined): ApiError {
+  const isKnown = images.some(({ procedureOf }) => procedureOf.has(code));
+  const what = isKnown
+    ? `no prices for procedure ${echo(code)}${inState(state)}`
+    : `there is no procedure ${echo(code)}`;
+  const versions = images.map(({ description }) => versionName(description.provenance));
+  return new ApiError("not_found", `${what} in any loaded data year (${versions.join(", ")})`);
+}
+
 /** @param minFacilities that a procedure has to have to be in the list, which is empty */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;

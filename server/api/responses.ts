@@ -233,6 +233,59 @@ export const searchResponse = v.object({
   next,
 });
 
+const percentChange = (what: string) => v.pipe(v.number(), v.description(`${what}, in percent, one decimal`));
+
+export const trendsResponse = v.object({
+  procedure: v.object(procedureFields),
+  scope,
+  data: v.pipe(
+    v.array(
+      v.pipe(
+        v.object({
+          data_year: dataYear,
+          data_version: dataVersion,
+          facilities: count("Facilities with prices"),
+          min_charge: chargeFields.min_charge,
+          p25_charge: dollars("25th percentile of the charges"),
+          median_charge: chargeFields.median_charge,
+          p75_charge: dollars("75th percentile of the charges"),
+          max_charge: chargeFields.max_charge,
+          median_allowed: dollars("Median allowed amount"),
+          change: v.pipe(
+            v.nullable(
+              v.object({
+                median_charge: percentChange("Change of the median charge"),
+                median_allowed: percentChange("Change of the median allowed amount"),
+              }),
+            ),
+            v.description(
+              "Against the listed year before, whichever facilities there are; null in the first",
+            ),
+          ),
+          matched: v.pipe(
+            v.nullable(
+              v.object({
+                facilities: count("Facilities with prices in both years"),
+                median_charge: percentChange("Median of each facility's own change of its charge"),
+                median_allowed: percentChange("Median of each facility's own change of its allowed amount"),
+              }),
+            ),
+            v.description(
+              "The same over the facilities that have prices in both years; null where none has, and in the first year",
+            ),
+          ),
+        }),
+        v.title("YearOfPrices"),
+      ),
+    ),
+    v.description("A row per data year that has prices, by year, from its newest revision"),
+  ),
+  source: v.object({
+    data_years: v.pipe(v.array(dataYear), v.description("The years of the rows")),
+    caveat,
+  }),
+});
+
 export const datasetsResponse = v.object({
   data: v.array(
     v.pipe(

@@ -55,6 +55,7 @@ const found = new Map([
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
   ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
+  ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=5072"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
@@ -77,6 +78,7 @@ const missing = new Map([
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
   ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/9999"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
+  ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=9999"],
 ]);
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/1999.1") ?? "";
@@ -249,6 +251,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
     state,
     bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
   },
+  "/healthcare/trends": { "procedure*": { type: "string", minLength: 1 }, state },
 };
 
 for (const [path, { parameters }] of operations) {

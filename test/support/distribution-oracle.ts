@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
-import { encodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
+import { encodeSnapshot, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { duckdbPrices, groupKey, type PricesBody } from "./oracle.ts";
 
@@ -135,4 +135,110 @@ function stateRow(state: string, list: PricesBody | undefined) {
   const { median_allowed } = list.summary;
   const charges = { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread };
   return [{ state, facilities, ...charges, median_allowed }];
+}
+
+const groups = `
+  CREATE TABLE ranked AS
+    SELECT *, count(*) OVER same AS n,
+      row_number() OVER (PARTITION BY file, scope, code ORDER BY charge) - 1 AS charge_rank,
+      row_number() OVER (PARTITION BY file, scope, code ORDER BY allowed) - 1 AS allowed_rank
+    FROM scoped WINDOW same AS (PARTITION BY file, scope, code);
+  CREATE TABLE years AS
+    SELECT file, scope, code, count(*) AS n, min(charge)::BIGINT AS lowest, max(charge)::BIGINT AS highest,
+      ${percentile(25, "charge", "charge_rank")} AS p25, ${percentile(50, "charge", "charge_rank")} AS median,
+      ${percentile(75, "charge", "charge_rank")} AS p75, ${percentile(50, "allowed", "allowed_rank")} AS allowed
+    FROM ranked GROUP BY file, scope, code`;
+/** Each listed year with the one listed before. */
+const listed = `
+  CREATE TABLE listed AS
+    SELECT *, lag(file) OVER own AS file_before, lag(median) OVER own AS median_before,
+      lag(allowed) OVER own AS allowed_before
+    FROM years WINDOW own AS (PARTITION BY scope, code ORDER BY file)`;
+const pairs = (amount: string) => `
+  SELECT l.file, l.scope, l.code, now.${amount} AS now, before.${amount} AS before, count(*) OVER same AS n,
+    row_number() OVER (PARTITION BY l.file, l.scope, l.code ORDER BY now.${amount} / before.${amount}::DOUBLE) - 1 AS rank
+  FROM listed AS l
+  JOIN scoped AS now ON now.file = l.file AND now.scope = l.scope AND now.code = l.code
+  JOIN scoped AS before ON before.file = l.file_before AND before.scope = l.scope AND before.code = l.code
+    AND before.ccn = now.ccn
+  WINDOW same AS (PARTITION BY l.file, l.scope, l.code)`;
+const medians = (amount: string) => `
+  SELECT low.file, low.scope, low.code, low.n AS matched, half_up(
+      1000 * (low.now * high.before + high.now * low.before - 2 * low.before * high.before),
+      2 * low.before * high.before) AS change
+  FROM (${pairs(amount)}) AS low JOIN (${pairs(amount)}) AS high
+    ON high.file = low.file AND high.scope = low.scope AND high.code = low.code
+  WHERE low.rank = (low.n - 1) // 2 AND high.rank = low.n // 2`;
+const trends = `
+  SELECT listed.scope, listed.code, listed.file, n::BIGINT, lowest, p25, median, p75, highest, listed.allowed,
+    half_up(1000 * (median - median_before)::HUGEINT, median_before)::BIGINT,
+    half_up(1000 * (listed.allowed - allowed_before)::HUGEINT, allowed_before)::BIGINT,
+    charges.matched::BIGINT, charges.change::BIGINT, allowed.change::BIGINT
+  FROM listed
+  LEFT JOIN (${medians("charge")}) AS charges
+    ON charges.file = listed.file AND charges.scope = listed.scope AND charges.code = listed.code
+  LEFT JOIN (${medians("allowed")}) AS allowed
+    ON allowed.file = listed.file AND allowed.scope = listed.scope AND allowed.code = listed.code
+  ORDER BY listed.file`;
+
+const tenths = (value: DuckDBValue) => {
+  assert.ok(typeof value === "bigint");
+  return Number(value) / 10;
+};
+
+/**
+ * Compares the trend of every procedure in the nation and in every state; returns how many rows.
+ *
+ * @param years oldest first, one snapshot of each
+ */
+export async function compareTrends(years: Snapshot[]): Promise<number> {
+  const versions = versionsOf(...years.map(imageOf).reverse());
+  const results = await queried(years, groups, listed, trends);
+  const found = Map.groupBy(results[2], ([scope, code]) => `${code} ${scope}`);
+  let compared = 0;
+  for (const code of new Set(years.flatMap(({ procedures }) => procedures.code)))
+    for (const state of [null, ...stateCodes]) {
+      const target = `/healthcare/trends?procedure=${code}${state === null ? "" : `&state=${state}`}`;
+      const rows = found.get(groupKey(code, state));
+      if (rows === undefined) {
+        assertRefused(versions, target, "not_found");
+        continue;
+      }
+      const listedYears = rows.map(([, , file]) => years[Number(file)]);
+      const { procedures } = listedYears[listedYears.length - 1];
+      const expected = {
+        procedure: { code, name: procedures.name[procedures.code.indexOf(code)] },
+        scope: { state: state ?? "national" },
+        data: rows.map((row, i) => trendRow(row, listedYears[i])),
+        source: {
+          data_years: listedYears.map(({ provenance }) => provenance.dataYear),
+          caveat: years[0].provenance.caveat,
+        },
+      };
+      assert.deepEqual(ask(versions, target), expected, target);
+      compared += rows.length;
+    }
+  return compared;
+}
+
+function trendRow([, , , n, ...rest]: DuckDBValue[], { provenance }: Snapshot) {
+  const [min_charge, p25_charge, median_charge, p75_charge, max_charge, median_allowed] = rest
+    .slice(0, 6)
+    .map(dollars);
+  const [change, changeAllowed, matched, matchedCharge, matchedAllowed] = rest.slice(6);
+  return {
+    data_year: provenance.dataYear,
+    data_version: versionName(provenance),
+    facilities: Number(n),
+    ...{ min_charge, p25_charge, median_charge, p75_charge, max_charge, median_allowed },
+    change: change === null ? null : { median_charge: tenths(change), median_allowed: tenths(changeAllowed) },
+    matched:
+      matched === null
+        ? null
+        : {
+            facilities: Number(matched),
+            median_charge: tenths(matchedCharge),
+            median_allowed: tenths(matchedAllowed),
+          },
+  };
 }

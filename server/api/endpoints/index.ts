@@ -6,6 +6,7 @@ import { prices } from "./prices.ts";
 import { procedure } from "./procedure.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
+import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
 
 /** All endpoints but the OpenAPI document, which describes them. */
@@ -16,6 +17,7 @@ export const endpoints: readonly Endpoint[] = [
   procedures,
   procedure,
   facility,
+  trends,
   datasets,
   usage,
   pages,
