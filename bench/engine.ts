@@ -13,6 +13,7 @@ import {
   search,
   textOf,
 } from "../engine/index.ts";
+import { UsageDays } from "../server/accounts/days.ts";
 import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits } from "../server/accounts/limits.ts";
@@ -73,6 +74,7 @@ function serviceOver(image: Image) {
     keys,
     limits,
     names: new AccountNames(),
+    days: new UsageDays(),
     versions: { images: [image], byName: new Map(), loadedAt: new Map() },
     now: () => now,
     steadyNow: () => now++,

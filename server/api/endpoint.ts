@@ -24,6 +24,8 @@ export interface Usage {
   period: { start: string; end: string };
   quota: { limit: number; used: number; remaining: number };
   burst: { limit: number };
+  /** The UTC days of the month up to today; they add up to what is used. */
+  days: { date: string; used: number }[];
 }
 
 /** What an endpoint answers from. */

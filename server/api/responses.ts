@@ -344,4 +344,12 @@ export const usageResponse = v.object({
     remaining: count("Requests left in this month"),
   }),
   burst: v.object({ limit: count("Requests per second") }),
+  days: v.pipe(
+    v.array(v.object({ date: v.pipe(v.string(), v.isoDate()), used: count("Requests of the day") })),
+    v.minLength(1),
+    v.description(
+      "The UTC days of this month up to today, those without requests included; they add up to quota.used. A request " +
+        "within a second of midnight may count to the day before or after",
+    ),
+  ),
 });

@@ -308,6 +308,7 @@ describe("a running server", () => {
     period: v.object({ start: v.string(), end: v.string() }),
     quota: v.object({ limit: v.number(), used: v.number(), remaining: v.number() }),
     burst: v.object({ limit: v.number() }),
+    days: v.array(v.object({ date: v.string(), used: v.number() })),
   });
 
   test("tells an account its plan, its month and what is left of it, this request included", async () => {
@@ -319,7 +320,10 @@ describe("a running server", () => {
       assert.equal(Number(answer.header("x-ratelimit-remaining")), body.quota.remaining);
       return body;
     };
-    const first = await usage();
+    const { days, ...first } = await usage();
+    assert.equal(days[0].date, first.period.start.slice(0, 10));
+    assert.equal(days.length, Number(days.at(-1)?.date.slice(8)));
+    assert.equal(days.at(-1)?.used, 1);
     const start = new Date(first.period.start);
     assert.deepEqual(first, {
       account: "A clinic",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { UsageDays } from "../../server/accounts/days.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { headerNames, type Reply, type RequestHead } from "../../server/serving/reply.ts";
 import { Service } from "../../server/serving/service.ts";
@@ -9,11 +10,11 @@ import { Service } from "../../server/serving/service.ts";
 type Options = ConstructorParameters<typeof Service>[0];
 
 /** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
-export function serviceOf(options: Omit<Options, "names" | "report"> & Partial<Options>): Service {
+export function serviceOf(options: Omit<Options, "names" | "days" | "report"> & Partial<Options>): Service {
   const report = (error: unknown) => {
     throw error;
   };
-  return new Service({ names: new AccountNames(), report, ...options });
+  return new Service({ names: new AccountNames(), days: new UsageDays(), report, ...options });
 }
 
 /** A reply as a client reads it. */
