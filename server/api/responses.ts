@@ -286,6 +286,57 @@ export const trendsResponse = v.object({
   }),
 });
 
+const status = v.pipe(
+  v.picklist(["current", "available", "superseded"]),
+  v.description("`current` answers without a version; `available` is the newest of an older year"),
+);
+
+const versionList = v.array(
+  v.pipe(
+    v.object({
+      data_year: dataYear,
+      data_version: dataVersion,
+      status,
+      path: text("What its paths begin with", "/api/v1/versions/2024.1"),
+    }),
+    v.title("Version"),
+  ),
+);
+
+export const versionsResponse = v.object({ data: versionList });
+
+export const overviewResponse = v.object({
+  description: text("Path of the whole description", "/api/v1/openapi.json"),
+  endpoints: v.array(
+    v.pipe(
+      v.object({
+        path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
+        version_path: v.pipe(
+          v.nullable(v.string()),
+          v.description(
+            "The same from one data version, or from the newest of a year; null where there is none",
+          ),
+        ),
+        summary: v.string(),
+        parameters: v.array(
+          v.object({
+            name: text("Name", "procedure"),
+            in: v.picklist(["path", "query"]),
+            required: v.boolean(),
+            description: v.string(),
+            default: v.pipe(
+              v.nullable(v.union([v.string(), v.number()])),
+              v.description("What stands for it where it is left out; null where nothing does"),
+            ),
+          }),
+        ),
+      }),
+      v.title("EndpointOutline"),
+    ),
+  ),
+  versions: versionList,
+});
+
 export const datasetsResponse = v.object({
   data: v.array(
     v.pipe(
@@ -295,10 +346,7 @@ export const datasetsResponse = v.object({
         publisher: v.string(),
         data_year: dataYear,
         data_version: dataVersion,
-        status: v.pipe(
-          v.picklist(["current", "available", "superseded"]),
-          v.description("`current` answers without a version; `available` is the newest of an older year"),
-        ),
+        status,
         rows: count("All rows of the source"),
         priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
         suppressed_rows: count("Rows whose amounts the publisher left out for few services"),

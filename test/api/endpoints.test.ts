@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import * as v from "valibot";
 import { importFile } from "../../datasets/import.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
+import { openapiDocument } from "../support/answers.ts";
 import { plainImport } from "../support/cms-files.ts";
 import {
   ask,
@@ -246,6 +247,43 @@ describe("a data version", () => {
         assert.equal(type, "not_found", name);
         for (const loaded of versions.byName.keys()) assert.ok(message.includes(loaded), message);
       }
+  });
+
+  test("is listed with the path that names it, and so is every endpoint", () => {
+    const listed = v.object({ data_version: v.string(), status: v.string(), path: v.string() });
+    const overview = v.object({
+      description: v.string(),
+      endpoints: v.array(
+        v.object({
+          path: v.string(),
+          version_path: v.nullable(v.string()),
+          parameters: v.array(
+            v.object({ name: v.string(), in: v.string(), required: v.boolean(), default: v.unknown() }),
+          ),
+        }),
+      ),
+      versions: v.array(listed),
+    });
+    const { endpoints, ...said } = v.parse(overview, ask(versions, ""));
+    const expected = [
+      ["2024.10", "current"],
+      ["2024.9", "superseded"],
+      ["2023.2", "available"],
+      ["2023.1", "superseded"],
+    ].map(([data_version, status]) => ({ data_version, status, path: `/api/v1/versions/${data_version}` }));
+    assert.deepEqual(said, { description: "/api/v1/openapi.json", versions: expected });
+    assert.deepEqual(v.parse(v.object({ data: v.array(listed) }), ask(versions, "/versions")).data, expected);
+    const documented = Object.keys(v.parse(v.object({ paths: v.looseObject({}) }), openapiDocument).paths);
+    const paths = endpoints.flatMap(({ path, version_path }) => [path, version_path ?? []].flat());
+    assert.deepEqual(paths.toSorted(), documented.toSorted());
+    const procedure = endpoints.find(({ path }) => path === "/api/v1/healthcare/procedures/{code}");
+    assert.deepEqual(procedure?.parameters, [
+      { name: "code", in: "path", required: true, default: null },
+      { name: "state", in: "query", required: false, default: null },
+      { name: "bins", in: "query", required: false, default: 30 },
+    ]);
+    for (const target of ["/?x=1", "?x=1", "/versions?x=1"])
+      assertRefused(versions, target, target.startsWith("/?") ? "unknown_endpoint" : "invalid_parameter");
   });
 
   test("has no path for what has no version", () => {

@@ -50,6 +50,7 @@ async function ask(request: string, headers: Record<string, string | undefined> 
 
 /** A request of each path that finds something. */
 const found = new Map([
+  ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
   ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
@@ -58,6 +59,7 @@ const found = new Map([
   ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=5072"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
+  ["/api/v1/versions", "/api/v1/versions"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
 const versioned = [
@@ -367,7 +369,8 @@ for (const [path, { parameters }] of operations) {
 test("paths beside the documented ones are unknown", async () => {
   for (const path of [
     "/",
-    "/api/v1",
+    "/api/v1/",
+    "/api/v1/versions/",
     "/api/v1/versions/2024",
     "/api/v1/versions/2024.3/datasets",
     "/api/v1/versions/2024.3/usage",

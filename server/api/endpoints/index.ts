@@ -8,8 +8,9 @@ import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
 import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
+import { versions } from "./versions.ts";
 
-/** All endpoints but the OpenAPI document, which describes them. */
+/** All endpoints but the overview and the OpenAPI document, which describe them. */
 
 export const endpoints: readonly Endpoint[] = [
   prices,
@@ -20,5 +21,6 @@ export const endpoints: readonly Endpoint[] = [
   trends,
   datasets,
   usage,
+  versions,
   pages,
 ];
