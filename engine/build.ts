@@ -24,6 +24,7 @@ import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import {
+  beyondField,
   cityField,
   cityPartField,
   type Document,
@@ -31,7 +32,6 @@ import {
   indexWords,
   nameField,
   placeWordsOf,
-  plainField,
   stateField,
   statePartField,
 } from "./text.ts";
@@ -102,7 +102,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
   const words = new Set<string>();
-  // These aren't searched, and equal ones are one text.
+  // Equal ones are one text.
   let bytes = optionalTexts
     .flatMap((field) => [...new Set(facilities[field])])
     .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
@@ -123,10 +123,11 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
   };
   count(facilities.name, bytesPerDocument);
   count(facilities.city, 0);
+  count(facilities.zip, 0);
   count(procedures.name, bytesPerDocument);
 }
 
-/** What search finds facilities by: the words of their names and cities, and their states' codes and names. */
+/** What search finds facilities by: the words of their names and cities, their states' codes and names, and ZIP codes. */
 function facilityDocuments({ facilities }: Snapshot) {
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
@@ -137,6 +138,7 @@ function facilityDocuments({ facilities }: Snapshot) {
     ...placeWordsOf(facilities.city[i], cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),
+    { words: indexWords(facilities.zip[i]), field: beyondField },
   ]);
 }
 
@@ -147,7 +149,7 @@ function procedureDocuments({ procedures }: Snapshot) {
   );
   return documentsOf(procedures.name, rows, (i) => [
     { words: indexWords(procedures.name[i]), field: nameField },
-    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: plainField },
+    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
   ]);
 }
 

@@ -3,6 +3,7 @@ import { findFacility } from "./facilities.ts";
 import { type Image, textAt, textOf } from "./image.ts";
 import { stateNames } from "./schema.ts";
 import {
+  beyondField,
   cityField,
   cityOf,
   cityPartField,
@@ -13,7 +14,6 @@ import {
   meaningOf,
   nameField,
   otherMeanings,
-  plainField,
   repeatField,
   splitWords,
   stateField,
@@ -55,7 +55,7 @@ const fieldWorth = worths({
   [stateField]: 0.88,
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
-  [plainField]: 0.92,
+  [beyondField]: 0.92,
 });
 const placeWorth = worths({
   [nameField]: 0.7,
@@ -65,6 +65,7 @@ const placeWorth = worths({
   [stateField]: 0.96,
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
+  [beyondField]: 0.92,
 });
 /** The weight of a word that no match needs, where one that is needed has 1. */
 const optionalWeight = 0.25;
@@ -283,7 +284,8 @@ function allowedTypos(letters: number): number {
 function matchTypos(index: TextIndex, { word, matches }: Term): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
-  if (allowed === 0) return;
+  // Another number is another place or procedure.
+  if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
     if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
