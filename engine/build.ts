@@ -128,12 +128,13 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
 }
 
 /** What search finds facilities by: the words of their names and cities, their states' codes and names, and ZIP codes. */
-function facilityDocuments({ facilities }: Snapshot) {
+function facilityDocuments(snapshot: Snapshot) {
+  const { facilities } = snapshot;
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return rowUpTo("score", { type: "facility", ccn, facility, city, state });
   });
-  return documentsOf(facilities.name, rows, (i) => [
+  return documentsOf(facilities.name, pricedOf(snapshot, "facility"), rows, (i) => [
     { words: indexWords(facilities.name[i]), field: nameField },
     ...placeWordsOf(facilities.city[i], cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
@@ -143,25 +144,50 @@ function facilityDocuments({ facilities }: Snapshot) {
 }
 
 /** What search finds procedures by: the words of their names, and what patients call them. */
-function procedureDocuments({ procedures }: Snapshot) {
+function procedureDocuments(snapshot: Snapshot) {
+  const { procedures } = snapshot;
   const rows = procedures.code.map((code, i) =>
     rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, rows, (i) => [
+  return documentsOf(procedures.name, pricedOf(snapshot, "procedure"), rows, (i) => [
     { words: indexWords(procedures.name[i]), field: nameField },
     { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
   ]);
 }
 
-/** The index has the documents by name, so that equally good ones are found in order. */
-function documentsOf(names: string[], rows: string[], documentOf: (i: number) => Document) {
-  const { rank, byRank } = ranksOf(names);
-  return { ...indexText(Array.from(byRank, documentOf)), rank, byRank, rows: encodeText(rows) };
+/** Facilities or procedures with a priced row. */
+function pricedOf({ rows, counts }: Snapshot, column: "facility" | "procedure"): Set<number> {
+  const found = new Set<number>();
+  for (let row = 0; row < counts.rows; row++)
+    if (rows.charge[row] > 0 && rows.allowed[row] > 0) found.add(rows[column][row]);
+  return found;
 }
 
-/** The documents by name, equal names in the order given, and the place of each among them. */
-function ranksOf(names: string[]) {
-  const byRank = Uint32Array.from(ascending(names));
+/** The index has the documents by name, so that equally good ones are found in order. */
+function documentsOf(
+  names: string[],
+  priced: ReadonlySet<number>,
+  rows: string[],
+  documentOf: (i: number) => Document,
+) {
+  const { rank, byRank } = ranksOf(names, priced);
+  return {
+    ...indexText(Array.from(byRank, documentOf)),
+    priced: Uint32Array.of(priced.size),
+    rank,
+    byRank,
+    rows: encodeText(rows),
+  };
+}
+
+/** The documents, those with prices first, by name, equal names in the order given; and the place of each among them. */
+function ranksOf(names: string[], priced: ReadonlySet<number>) {
+  const byName = ascending(names);
+  const isPriced = (document: number) => priced.has(document);
+  const byRank = Uint32Array.from([
+    ...byName.filter(isPriced),
+    ...byName.filter((document) => !isPriced(document)),
+  ]);
   const rank = new Uint32Array(names.length);
   byRank.forEach((document, i) => {
     rank[document] = i;

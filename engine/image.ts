@@ -38,8 +38,8 @@ const float64: ElementType<Float64Array> = Float64Array;
 const texts = { offsets: int32, bytes };
 
 /**
- * A `TextIndex` of the documents by name and then code; the place of each facility or procedure among them, and back;
- * and its row as JSON, up to its score.
+ * A `TextIndex` of the documents: first those that have prices, by name and then code, and then the others; how many
+ * have prices; the place of each facility or procedure among them, and back; and its row as JSON, up to its score.
  */
 const documents = {
   wordOffsets: int32,
@@ -53,6 +53,7 @@ const documents = {
   postings: uint32,
   postingFields: bytes,
   nameHalves: uint32,
+  priced: uint32,
   rank: uint32,
   byRank: uint32,
   rows: texts,

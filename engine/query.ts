@@ -34,6 +34,7 @@ export {
   encodeMatches,
   explainNoMatch,
   search,
+  unpricedMatches,
 } from "./search.ts";
 export { versionName } from "./snapshot.ts";
 export { changeOf, type Matched, matchGroups } from "./trends.ts";

@@ -123,7 +123,8 @@ interface Term {
 /**
  * Finds the documents of which every word of a text that says something matches one: exactly, as a prefix, or with few
  * typos, written apart or together. A document is as good as its worst match; then how well the words match and where,
- * then how much of its name they are, decide. The facility or procedure whose code is a word comes first.
+ * then how much of its name they are, decide. The facility or procedure whose code is a word comes first. What has no
+ * price isn't found.
  *
  * @param offset how many of the best to leave out
  * @param limit how many to give at most
@@ -136,6 +137,13 @@ export function search(
   limit: number,
 ): Matches {
   return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+}
+
+/** The facilities or procedures without prices that a search would find. */
+export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
+  const index = image.documents[kind];
+  const all = { first: index.priced[0], end: index.byRank.length };
+  return find(index, termsOf(image, kind, text), 0, index.byRank.length, all).documents;
 }
 
 /** Why a search finds nothing. */
@@ -391,7 +399,14 @@ function makeRoom(words: number, documents: number): void {
 
 type Index = Image["documents"][DocumentKind];
 
-function find(index: Index, terms: readonly Term[], offset: number, limit: number): Matches {
+/** @param among documents to look for: those with prices, if no others are named */
+function find(
+  index: Index,
+  terms: readonly Term[],
+  offset: number,
+  limit: number,
+  among = { first: 0, end: index.priced[0] },
+): Matches {
   const { byRank } = index;
   const needed = terms
     .filter(({ isNeeded }) => isNeeded)
@@ -410,10 +425,19 @@ function find(index: Index, terms: readonly Term[], offset: number, limit: numbe
       for (let i = 0; i < bitWords; i++) candidates[i] &= others[i];
       others.fill(0, 0, bitWords);
     }
+  clearBits(candidates, 0, among.first);
+  clearBits(candidates, among.end, bitWords << 5);
   const count = listCandidates(bitWords);
   weigh(index, terms, count);
   candidates.fill(0, 0, bitWords);
   return best(index, terms, count, offset, limit);
+}
+
+function clearBits(bits: Int32Array, from: number, to: number): void {
+  let at = from;
+  for (; at < to && (at & 31) !== 0; at++) bits[at >>> 5] &= ~(1 << (at & 31));
+  bits.fill(0, at >>> 5, to >>> 5);
+  for (at = Math.max(at, to & ~31); at < to; at++) bits[at >>> 5] &= ~(1 << (at & 31));
 }
 
 function listCandidates(bitWords: number): number {

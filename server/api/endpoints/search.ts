@@ -15,7 +15,7 @@ const howItMatches =
   "need not. The start of a word matches it, and so does a word other than a number with one typo from 5 letters or two from 9. A match is " +
   "as good as its worst word: exact before prefix before typo; then a name counts more than a city and a city more than " +
   "a state, and last how much of the name is asked for. Where a word matches nothing, the answer is 404 and names it, " +
-  "with what is near it.";
+  "with what is near it. What has no price isn't listed; where nothing else matches, the 404 says so.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 export const search: Endpoint = endpoint({
