@@ -20,20 +20,34 @@ export interface Matched {
  * @returns null where no facility is in both
  */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
-  const rowOf = new Map<number, number>();
-  for (let i = before.groupStart[groupBefore]; i < before.groupStart[groupBefore + 1]; i++)
-    rowOf.set(ccnNumber(before, before.order[i]), before.order[i]);
-  const pairs: [before: number, now: number][] = [];
-  for (let i = now.groupStart[group]; i < now.groupStart[group + 1]; i++) {
-    const row = rowOf.get(ccnNumber(now, now.order[i]));
-    if (row !== undefined) pairs.push([row, now.order[i]]);
+  const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
+  const pairs: Pairs = { before: [], now: [] };
+  for (let i = 0, j = 0; i < earlier.length && j < later.length; ) {
+    const difference = ccnNumber(before, earlier[i]) - ccnNumber(now, later[j]);
+    if (difference === 0) {
+      pairs.before.push(earlier[i]);
+      pairs.now.push(later[j]);
+    }
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
   }
-  if (pairs.length === 0) return null;
+  if (pairs.now.length === 0) return null;
   return {
-    facilities: pairs.length,
+    facilities: pairs.now.length,
     charge: medianChange(pairs, before.charge, now.charge),
     allowed: medianChange(pairs, before.allowed, now.allowed),
   };
+}
+
+/** Rows of two images, each with that of the same facility. */
+interface Pairs {
+  before: number[];
+  now: number[];
+}
+
+/** A snapshot's rows come by CCN. */
+function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
+  return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }
 
 /** A row's CCN as a number: six characters of ASCII. */
@@ -43,15 +57,15 @@ function ccnNumber({ ccn: { offsets, bytes }, facility }: Image, row: number): n
   return number;
 }
 
-/** The median of fractions, of which the middle two are put on one denominator. Rounded once, half up, and exact. */
-function medianChange(pairs: readonly [number, number][], before: Int32Array, now: Int32Array): number {
-  const changes = pairs
-    .map(([from, to]) => ({ before: before[from], now: now[to], ratio: now[to] / before[from] }))
-    .sort((a, b) => a.ratio - b.ratio);
-  const [low, high] = [changes[(changes.length - 1) >> 1], changes[changes.length >> 1]];
-  const [a, b, c, d] = [low.now, low.before, high.now, high.before].map(BigInt);
-  const twice = a * d + c * b - 2n * b * d;
-  return Number(floorDivided(1000n * twice + b * d, 2n * b * d));
+/** The median of fractions, of which the middle two are put on one denominator: rounded once, half up. */
+function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
+  const count = pairs.now.length;
+  const ratios = Float64Array.from(pairs.now, (row, i) => now[row] / before[pairs.before[i]]);
+  const ascending = ratios.toSorted();
+  const [low, high] = [(count - 1) >> 1, count >> 1].map((rank) => ratios.indexOf(ascending[rank]));
+  const [a, c] = [low, high].map((i) => BigInt(now[pairs.now[i]]));
+  const [b, d] = [low, high].map((i) => BigInt(before[pairs.before[i]]));
+  return Number(floorDivided(1000n * (a * d + c * b - 2n * b * d) + b * d, 2n * b * d));
 }
 
 function floorDivided(dividend: bigint, divisor: bigint): bigint {

@@ -113,11 +113,13 @@ function nearTarget(random: Random): string {
     case 1:
       return random.int(2) === 0
         ? `${base}/healthcare/procedures?${some(random, ["sort", "min_facilities", "state", "limit"])}`
-        : `${base}/healthcare/procedures/${random.pick(procedures)}?${some(random, ["state", "bins"])}`;
+        : random.int(2) === 0
+          ? `/api/v1/healthcare/trends?${some(random, ["procedure", "state"])}`
+          : `${base}/healthcare/procedures/${random.pick(procedures)}?${some(random, ["state", "bins"])}`;
     case 2:
       return `${base}/healthcare/facilities/${random.pick(["000001", "000042", "999999", "%30", "x"])}`;
     case 3:
-      return `/api/v1/${random.pick(["datasets", "usage", "openapi.json"])}`;
+      return `/api/v1/${random.pick(["datasets", "usage", "versions", "openapi.json"])}`;
     case 4:
       return `/api/v1/pages/${octets(random, 1 + random.int(60), 0x30, 0x7b).replaceAll("?", "_")}`;
     default:
