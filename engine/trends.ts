@@ -21,9 +21,10 @@ export interface Matched {
  */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
   const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
+  const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
   const pairs: Pairs = { before: [], now: [] };
   for (let i = 0, j = 0; i < earlier.length && j < later.length; ) {
-    const difference = ccnNumber(before, earlier[i]) - ccnNumber(now, later[j]);
+    const difference = earlierCcns[i] - laterCcns[j];
     if (difference === 0) {
       pairs.before.push(earlier[i]);
       pairs.now.push(later[j]);
@@ -50,17 +51,21 @@ function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }
 
-/** A row's CCN as a number: six characters of ASCII. */
-function ccnNumber({ ccn: { offsets, bytes }, facility }: Image, row: number): number {
-  let number = 0;
-  for (let i = offsets[facility[row]]; i < offsets[facility[row] + 1]; i++) number = number * 256 + bytes[i];
-  return number;
+/** The rows' CCNs as numbers: six characters of ASCII. */
+function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Array): Float64Array {
+  const numbers = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    const at = facility[rows[i]];
+    for (let j = offsets[at]; j < offsets[at + 1]; j++) numbers[i] = numbers[i] * 256 + bytes[j];
+  }
+  return numbers;
 }
 
 /** The median of fractions, of which the middle two are put on one denominator: rounded once, half up. */
 function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
   const count = pairs.now.length;
-  const ratios = Float64Array.from(pairs.now, (row, i) => now[row] / before[pairs.before[i]]);
+  const ratios = new Float64Array(count);
+  for (let i = 0; i < count; i++) ratios[i] = now[pairs.now[i]] / before[pairs.before[i]];
   const ascending = ratios.toSorted();
   const [low, high] = [(count - 1) >> 1, count >> 1].map((rank) => ratios.indexOf(ascending[rank]));
   const [a, c] = [low, high].map((i) => BigInt(now[pairs.now[i]]));
