@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { UsageDays } from "../server/accounts/days.ts";
 import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits, maxAccounts } from "../server/accounts/limits.ts";
@@ -117,7 +118,7 @@ function stateTimes(count: number) {
   const [keys, limits, names] = [new KeyTable(), new Limits(), new AccountNames()];
   const start = performance.now();
   const store = Store.open(folder);
-  const accounts = new Accounts(store, keys, limits, names, now.getTime());
+  const accounts = new Accounts(store, keys, limits, names, new UsageDays(), now.getTime());
   const open = performance.now() - start;
   if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
   const save = (changed: boolean) => {

@@ -11,16 +11,20 @@ import { DataError, SizeError } from "./errors.ts";
 import {
   type Contents,
   type Description,
+  dollarsOf,
   layOut,
   maxImageBytes,
+  type Summary,
   stateIndex,
   summaryFields,
+  summaryOf,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import {
+  beyondField,
   cityField,
   cityPartField,
   type Document,
@@ -28,7 +32,6 @@ import {
   indexWords,
   nameField,
   placeWordsOf,
-  plainField,
   stateField,
   statePartField,
 } from "./text.ts";
@@ -99,7 +102,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
   const words = new Set<string>();
-  // These aren't searched, and equal ones are one text.
+  // Equal ones are one text.
   let bytes = optionalTexts
     .flatMap((field) => [...new Set(facilities[field])])
     .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
@@ -120,43 +123,71 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
   };
   count(facilities.name, bytesPerDocument);
   count(facilities.city, 0);
+  count(facilities.zip, 0);
   count(procedures.name, bytesPerDocument);
 }
 
-/** What search finds facilities by: the words of their names and cities, and their states' codes and names. */
-function facilityDocuments({ facilities }: Snapshot) {
+/** What search finds facilities by: the words of their names and cities, their states' codes and names, and ZIP codes. */
+function facilityDocuments(snapshot: Snapshot) {
+  const { facilities } = snapshot;
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return rowUpTo("score", { type: "facility", ccn, facility, city, state });
   });
-  return documentsOf(facilities.name, rows, (i) => [
+  return documentsOf(facilities.name, pricedOf(snapshot, "facility"), rows, (i) => [
     { words: indexWords(facilities.name[i]), field: nameField },
     ...placeWordsOf(facilities.city[i], cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),
+    { words: indexWords(facilities.zip[i]), field: beyondField },
   ]);
 }
 
 /** What search finds procedures by: the words of their names, and what patients call them. */
-function procedureDocuments({ procedures }: Snapshot) {
+function procedureDocuments(snapshot: Snapshot) {
+  const { procedures } = snapshot;
   const rows = procedures.code.map((code, i) =>
     rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, rows, (i) => [
+  return documentsOf(procedures.name, pricedOf(snapshot, "procedure"), rows, (i) => [
     { words: indexWords(procedures.name[i]), field: nameField },
-    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: plainField },
+    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
   ]);
 }
 
-/** The index has the documents by name, so that equally good ones are found in order. */
-function documentsOf(names: string[], rows: string[], documentOf: (i: number) => Document) {
-  const { rank, byRank } = ranksOf(names);
-  return { ...indexText(Array.from(byRank, documentOf)), rank, byRank, rows: encodeText(rows) };
+/** Facilities or procedures with a priced row. */
+function pricedOf({ rows, counts }: Snapshot, column: "facility" | "procedure"): Set<number> {
+  const found = new Set<number>();
+  for (let row = 0; row < counts.rows; row++)
+    if (rows.charge[row] > 0 && rows.allowed[row] > 0) found.add(rows[column][row]);
+  return found;
 }
 
-/** The documents by name, equal names in the order given, and the place of each among them. */
-function ranksOf(names: string[]) {
-  const byRank = Uint32Array.from(ascending(names));
+/** The index has the documents by name, so that equally good ones are found in order. */
+function documentsOf(
+  names: string[],
+  priced: ReadonlySet<number>,
+  rows: string[],
+  documentOf: (i: number) => Document,
+) {
+  const { rank, byRank } = ranksOf(names, priced);
+  return {
+    ...indexText(Array.from(byRank, documentOf)),
+    priced: Uint32Array.of(priced.size),
+    rank,
+    byRank,
+    rows: encodeText(rows),
+  };
+}
+
+/** The documents, those with prices first, by name, equal names in the order given; and the place of each among them. */
+function ranksOf(names: string[], priced: ReadonlySet<number>) {
+  const byName = ascending(names);
+  const isPriced = (document: number) => priced.has(document);
+  const byRank = Uint32Array.from([
+    ...byName.filter(isPriced),
+    ...byName.filter((document) => !isPriced(document)),
+  ]);
   const rank = new Uint32Array(names.length);
   byRank.forEach((document, i) => {
     rank[document] = i;
@@ -228,7 +259,7 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
     const charge = (rank: number) => charges[rank];
     const min = charges[0];
     const max = charges[count - 1];
-    const summary: Record<(typeof summaryFields)[number], number> = {
+    const summary: Summary = {
       facilities: count,
       median_charge: percentile(charge, count, 50),
       min_charge: min,
@@ -275,15 +306,10 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
     if (groupStart[group] === groupStart[group + 1]) return "";
     const inState = group - national;
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
-    const summary = summaryFields.map((field, i) => {
-      const value = summaries[group * summaryFields.length + i];
-      // JSON writes NaN as null.
-      return [field, field === "facilities" || field === "services" ? value : value / 100];
-    });
     const head = JSON.stringify({
       procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },
       scope: { state: inState < 0 ? "national" : stateCodes[inState % stateCodes.length] },
-      summary: Object.fromEntries(summary),
+      summary: dollarsOf(summaryOf({ summaries }, group)),
     });
     return `${head.slice(0, -1)},"data":[`;
   });

@@ -16,7 +16,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 7;
+export const imageFormatVersion = 8;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -38,8 +38,8 @@ const float64: ElementType<Float64Array> = Float64Array;
 const texts = { offsets: int32, bytes };
 
 /**
- * A `TextIndex` of the documents by name and then code; the place of each facility or procedure among them, and back;
- * and its row as JSON, up to its score.
+ * A `TextIndex` of the documents: first those that have prices, by name and then code, and then the others; how many
+ * have prices; the place of each facility or procedure among them, and back; and its row as JSON, up to its score.
  */
 const documents = {
   wordOffsets: int32,
@@ -53,6 +53,7 @@ const documents = {
   postings: uint32,
   postingFields: bytes,
   nameHalves: uint32,
+  priced: uint32,
   rank: uint32,
   byRank: uint32,
   rows: texts,
@@ -174,9 +175,18 @@ export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((c
 /** A group's statistics by name: amounts in cents, spread in hundredths; all 0 for a group without rows. */
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
-export function summaryOf(image: Image, group: number): Summary {
+export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
   const at = group * summaryFields.length;
-  return Object.fromEntries(summaryFields.map((field, i) => [field, image.summaries[at + i]])) as Summary;
+  return Object.fromEntries(summaryFields.map((field, i) => [field, summaries[at + i]])) as Summary;
+}
+
+/** The same as answers show it: in dollars and ratios. What isn't known is NaN, which JSON writes as null. */
+export function dollarsOf(summary: Summary): Summary {
+  const shown = summaryFields.map((field) => [
+    field,
+    field === "facilities" || field === "services" ? summary[field] : summary[field] / 100,
+  ]);
+  return Object.fromEntries(shown) as Summary;
 }
 
 /** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */

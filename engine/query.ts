@@ -1,6 +1,7 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
 export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";
+export { allowedOf, histogramOf, markupOf, stateSummaries } from "./distribution.ts";
 export { DataError, reasonOf, SizeError, shown } from "./errors.ts";
 export {
   describeFacility,
@@ -12,12 +13,14 @@ export {
 export {
   attachImage,
   type Description,
+  dollarsOf,
   findGroup,
   type Image,
   imageFormatVersion,
   stateGroup,
   stateIndex,
   summaryFields,
+  summaryOf,
   textAt,
   textOf,
 } from "./image.ts";
@@ -31,5 +34,7 @@ export {
   encodeMatches,
   explainNoMatch,
   search,
+  unpricedMatches,
 } from "./search.ts";
 export { versionName } from "./snapshot.ts";
+export { changeOf, type Matched, matchGroups } from "./trends.ts";

@@ -3,6 +3,7 @@ import { findFacility } from "./facilities.ts";
 import { type Image, textAt, textOf } from "./image.ts";
 import { stateNames } from "./schema.ts";
 import {
+  beyondField,
   cityField,
   cityOf,
   cityPartField,
@@ -13,7 +14,6 @@ import {
   meaningOf,
   nameField,
   otherMeanings,
-  plainField,
   repeatField,
   splitWords,
   stateField,
@@ -55,7 +55,7 @@ const fieldWorth = worths({
   [stateField]: 0.88,
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
-  [plainField]: 0.92,
+  [beyondField]: 0.92,
 });
 const placeWorth = worths({
   [nameField]: 0.7,
@@ -65,6 +65,7 @@ const placeWorth = worths({
   [stateField]: 0.96,
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
+  [beyondField]: 0.92,
 });
 /** The weight of a word that no match needs, where one that is needed has 1. */
 const optionalWeight = 0.25;
@@ -122,7 +123,8 @@ interface Term {
 /**
  * Finds the documents of which every word of a text that says something matches one: exactly, as a prefix, or with few
  * typos, written apart or together. A document is as good as its worst match; then how well the words match and where,
- * then how much of its name they are, decide. The facility or procedure whose code is a word comes first.
+ * then how much of its name they are, decide. The facility or procedure whose code is a word comes first. What has no
+ * price isn't found.
  *
  * @param offset how many of the best to leave out
  * @param limit how many to give at most
@@ -135,6 +137,13 @@ export function search(
   limit: number,
 ): Matches {
   return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+}
+
+/** The facilities or procedures without prices that a search would find. */
+export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
+  const index = image.documents[kind];
+  const all = { first: index.priced[0], end: index.byRank.length };
+  return find(index, termsOf(image, kind, text), 0, index.byRank.length, all).documents;
 }
 
 /** Why a search finds nothing. */
@@ -283,7 +292,8 @@ function allowedTypos(letters: number): number {
 function matchTypos(index: TextIndex, { word, matches }: Term): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
-  if (allowed === 0) return;
+  // Another number is another place or procedure.
+  if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
     if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
@@ -389,7 +399,14 @@ function makeRoom(words: number, documents: number): void {
 
 type Index = Image["documents"][DocumentKind];
 
-function find(index: Index, terms: readonly Term[], offset: number, limit: number): Matches {
+/** @param among documents to look for: those with prices, if no others are named */
+function find(
+  index: Index,
+  terms: readonly Term[],
+  offset: number,
+  limit: number,
+  among = { first: 0, end: index.priced[0] },
+): Matches {
   const { byRank } = index;
   const needed = terms
     .filter(({ isNeeded }) => isNeeded)
@@ -408,10 +425,19 @@ function find(index: Index, terms: readonly Term[], offset: number, limit: numbe
       for (let i = 0; i < bitWords; i++) candidates[i] &= others[i];
       others.fill(0, 0, bitWords);
     }
+  clearBits(candidates, 0, among.first);
+  clearBits(candidates, among.end, bitWords << 5);
   const count = listCandidates(bitWords);
   weigh(index, terms, count);
   candidates.fill(0, 0, bitWords);
   return best(index, terms, count, offset, limit);
+}
+
+function clearBits(bits: Int32Array, from: number, to: number): void {
+  let at = from;
+  for (; at < to && (at & 31) !== 0; at++) bits[at >>> 5] &= ~(1 << (at & 31));
+  bits.fill(0, at >>> 5, to >>> 5);
+  for (at = Math.max(at, to & ~31); at < to; at++) bits[at >>> 5] &= ~(1 << (at & 31));
 }
 
 function listCandidates(bitWords: number): number {

@@ -15,6 +15,8 @@ export function splitWords(text: string): string[] {
     .toLowerCase()
     .replaceAll("&", " and ")
     .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
+    // Facilities have the first five digits of a ZIP code only.
+    .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
   const words: string[] = [];
@@ -62,7 +64,8 @@ export function cityOf(joined: string): string {
 
 /**
  * Where in a document a word stands: in its name, there as a word that says nothing, or once more; as the whole city or
- * state, whose words are joined, or as one of several words of these; or among the plain words for a procedure.
+ * state, whose words are joined, or as one of several words of these; or beyond these, as a ZIP code or among the plain
+ * words for a procedure.
  */
 export const [
   nameField,
@@ -72,7 +75,7 @@ export const [
   stateField,
   cityPartField,
   statePartField,
-  plainField,
+  beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;

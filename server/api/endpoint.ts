@@ -24,6 +24,8 @@ export interface Usage {
   period: { start: string; end: string };
   quota: { limit: number; used: number; remaining: number };
   burst: { limit: number };
+  /** The UTC days of the month up to today; they add up to what is used. */
+  days: { date: string; used: number }[];
 }
 
 /** What an endpoint answers from. */
@@ -48,7 +50,8 @@ export interface Endpoint {
   /** Names the operation in the OpenAPI document, and the list in cursors. */
   name: string;
   summary: string;
-  kind: "versioned" | "page" | "service";
+  /** What it answers about: one data version, a page of one, all of them, or the service itself. */
+  kind: "versioned" | "page" | "overall" | "service";
   /** The path's parameter, where it ends in one. */
   segment: { name: string; description: string; example: string } | undefined;
   parameters: v.ObjectSchema<Parameters, undefined>;

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
+import { type Outline, overviewOf } from "./endpoints/overview.ts";
 import { type ErrorType, errors } from "./errors.ts";
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
@@ -304,5 +305,24 @@ const openapi: Endpoint = endpoint({
   answer: openapiDocument,
 });
 
+const overview = overviewOf(() => allEndpoints.map(outlineOf));
+
+function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outline {
+  const inPath = segment === undefined ? [] : [{ ...segment, in: "path", required: true, schema: {} }];
+  const inQuery = Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter);
+  return {
+    path: basePath + path,
+    version_path: kind === "versioned" ? `${basePath}/versions/{version}${path}` : null,
+    summary,
+    parameters: [...inPath, ...inQuery].map(({ name, in: place, required, description, schema }) => ({
+      name,
+      in: place,
+      required,
+      description,
+      default: ("default" in schema ? schema.default : undefined) ?? null,
+    })),
+  };
+}
+
 /** Every endpoint of the API. */
-export const allEndpoints: readonly Endpoint[] = [...endpoints, openapi];
+export const allEndpoints: readonly Endpoint[] = [overview, ...endpoints, openapi];

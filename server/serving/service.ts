@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Image } from "../../engine/query.ts";
+import type { UsageDays } from "../accounts/days.ts";
 import type { KeyTable } from "../accounts/key-table.ts";
 import { burstExceeded, type Limits, quotaExceeded } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
@@ -7,7 +8,7 @@ import type { Usage, Versions } from "../api/endpoint.ts";
 import { ApiError, type ErrorType, errors } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
-import { monthOf, startOfMonth } from "../shared/months.ts";
+import { dayName, monthOf, startOfMonth } from "../shared/months.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Authenticator, noKey } from "./authenticator.ts";
 import { RequestContext } from "./context.ts";
@@ -20,6 +21,7 @@ import { Answer, errorReply, headerNames, type Reply, type RequestHead, resetLin
 const wallClockMs = 100;
 /** How often a request is asked for until its answer is kept. */
 const asksToKeep = 2;
+const dayMs = 86_400_000;
 /** Room for an answer that isn't kept: an allocation for each would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
 
@@ -67,6 +69,7 @@ export interface ServiceOptions {
   keys: KeyTable;
   limits: Limits;
   names: AccountNames;
+  days: UsageDays;
   versions: Versions;
   /** Unix milliseconds. */
   now: () => number;
@@ -223,6 +226,9 @@ export class Service {
     const { name, plan } = this.#options.names.get(slot);
     const { burst, quota } = this.#limits.ceilings(slot);
     const used = this.#limits.used(slot, month) ?? 0;
+    const todayMs = Math.min(this.#wallClock(this.#steadyNow()), this.#month.endMs - 1);
+    const today = new Date(todayMs).getUTCDate();
+    const days = this.#options.days.of(slot, month, today, used);
     const iso = (start: number) => new Date(startOfMonth(start)).toISOString();
     return {
       account: name,
@@ -230,6 +236,7 @@ export class Service {
       period: { start: iso(month), end: iso(month + 1) },
       quota: { limit: quota, used, remaining: Math.max(0, quota - used) },
       burst: { limit: burst },
+      days: days.map((used, i) => ({ date: dayName(startOfMonth(month) + i * dayMs), used })),
     };
   }
 }

@@ -17,6 +17,7 @@ export interface ServeData {
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
   names: SharedArrayBuffer;
+  days: SharedArrayBuffer;
 }
 
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */

@@ -50,15 +50,25 @@ async function ask(request: string, headers: Record<string, string | undefined> 
 
 /** A request of each path that finds something. */
 const found = new Map([
+  ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
   ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
+  ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=5072"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
+  ["/api/v1/versions", "/api/v1/versions"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
-const versioned = ["/healthcare/prices", "/search", "/healthcare/procedures", "/healthcare/facilities/{ccn}"];
+const versioned = [
+  "/healthcare/prices",
+  "/search",
+  "/healthcare/procedures",
+  "/healthcare/procedures/{code}",
+  "/healthcare/facilities/{ccn}",
+];
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
   found.set(`/api/v1/versions/{version}${path}`, request);
@@ -68,7 +78,9 @@ const missing = new Map([
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=9999"],
   ["/api/v1/search", "/api/v1/search?q=zzzzzz"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/9999"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
+  ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=9999"],
 ]);
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/1999.1") ?? "";
@@ -184,7 +196,10 @@ test("every example of a parameter is one that is taken", async () => {
       example === undefined ? [] : [{ path, name, place, example }],
     ),
   );
-  assert.deepEqual(new Set(examples.map(({ name }) => name)), new Set(["q", "version", "ccn", "cursor"]));
+  assert.deepEqual(
+    new Set(examples.map(({ name }) => name)),
+    new Set(["q", "version", "code", "ccn", "cursor"]),
+  );
   for (const { path, name, place, example } of examples) {
     const request = new URL(found.get(path) ?? "", server.api);
     if (place === "query") request.searchParams.set(name, example);
@@ -234,6 +249,11 @@ const expectedParameters: Record<string, Record<string, object>> = {
     state,
     limit: limit(100),
   },
+  "/healthcare/procedures/{code}": {
+    state,
+    bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
+  },
+  "/healthcare/trends": { "procedure*": { type: "string", minLength: 1 }, state },
 };
 
 for (const [path, { parameters }] of operations) {
@@ -349,7 +369,8 @@ for (const [path, { parameters }] of operations) {
 test("paths beside the documented ones are unknown", async () => {
   for (const path of [
     "/",
-    "/api/v1",
+    "/api/v1/",
+    "/api/v1/versions/",
     "/api/v1/versions/2024",
     "/api/v1/versions/2024.3/datasets",
     "/api/v1/versions/2024.3/usage",

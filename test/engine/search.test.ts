@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { procedureFigures } from "../../datasets/calibration.ts";
-import { type Image, stateNames } from "../../engine/index.ts";
+import { type Image, sealSnapshot, stateNames } from "../../engine/index.ts";
 import { splitWords } from "../../engine/text.ts";
 import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/vocabulary.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
@@ -422,5 +422,43 @@ describe("ties and codes", () => {
       found.map(({ code }) => code),
       ["5073", "5072"],
     );
+  });
+});
+
+describe("a ZIP code", () => {
+  const content = snapshotOf([
+    ["050625", "CA", "5072", 1, 1, "Cedars Hospital"],
+    ["220001", "MA", "5072", 1, 1, "Back Bay Hospital"],
+    ["220002", "MA", "5072", 1, 1, "Harbor Hospital"],
+    ["010001", "AL", "5072", 1, 1, "Nowhere Hospital"],
+  ]);
+  const zips: Record<string, string> = { "050625": "90048", "220001": "02114", "220002": "02115" };
+  const { facilities } = content;
+  const image = imageOf(
+    sealSnapshot({
+      ...content,
+      facilities: { ...facilities, zip: facilities.ccn.map((ccn) => zips[ccn] ?? "") },
+    }),
+  );
+
+  test("finds its facilities, alone and with other words", () => {
+    for (const query of ["90048", "90048-1804", "cedars 90048", "hospital in 90048", "ca 90048"])
+      assert.deepEqual(names(image, query), ["Cedars Hospital"], query);
+    assert.deepEqual(names(image, "02114"), ["Back Bay Hospital"]);
+  });
+
+  test("is found by its start, and by no other number", () => {
+    assert.deepEqual(names(image, "021"), ["Back Bay Hospital", "Harbor Hospital"]);
+    for (const query of ["90049", "2114", "cedars 02114"]) assert.deepEqual(names(image, query), [], query);
+  });
+
+  test("comes after a CCN of the same digits without its leading zero", () => {
+    const both = snapshotOf([
+      ["050625", "CA", "5072", 1, 1, "Z by CCN"],
+      ["060001", "CO", "5072", 1, 1, "A by ZIP"],
+    ]);
+    const zip = both.facilities.ccn.map((ccn) => (ccn === "060001" ? "50625" : ""));
+    const found = imageOf(sealSnapshot({ ...both, facilities: { ...both.facilities, zip } }));
+    assert.deepEqual(names(found, "50625"), ["Z by CCN", "A by ZIP"]);
   });
 });

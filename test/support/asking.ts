@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
@@ -14,11 +15,11 @@ import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 type Options = ConstructorParameters<typeof Service>[0];
 
 /** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
-export function serviceOf(options: Omit<Options, "names" | "report"> & Partial<Options>): Service {
+export function serviceOf(options: Omit<Options, "names" | "days" | "report"> & Partial<Options>): Service {
   const report = (error: unknown) => {
     throw error;
   };
-  return new Service({ names: new AccountNames(), report, ...options });
+  return new Service({ names: new AccountNames(), days: new UsageDays(), report, ...options });
 }
 
 /** A service asked by one account that is never refused, and what stands behind it. */

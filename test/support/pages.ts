@@ -156,8 +156,10 @@ const wordsOf = (text: string) =>
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u);
 
-/** Short words, which have to be typed right: a prefix of a word matches. The order is that of one whole search. */
-function searchLists(image: Image, { facilities, procedures }: Snapshot): List[] {
+/** Short words, which have to be typed right: a prefix of a word matches, of what has a price. The order is that of one whole search. */
+function searchLists(image: Image, { facilities, procedures, rows: amounts }: Snapshot): List[] {
+  const isPriced = (kind: DocumentKind, i: number) =>
+    amounts[kind].some((each, row) => each === i && amounts.charge[row] > 0 && amounts.allowed[row] > 0);
   const texts: Record<DocumentKind, string[]> = {
     facility: facilities.name.map(
       (name, i) => `${name} ${facilities.city[i]} ${facilities.state[i]} ${stateNames[facilities.state[i]]}`,
@@ -180,7 +182,7 @@ function searchLists(image: Image, { facilities, procedures }: Snapshot): List[]
     ["hos", "city", "c", "lev", "same", facilities.state[0]].map((query) => {
       const { documents, scores } = search(image, kind, query, 0, everything);
       const matching = texts[kind].flatMap((text, i) =>
-        wordsOf(text).some((word) => word.startsWith(query.toLowerCase())) ? [i] : [],
+        isPriced(kind, i) && wordsOf(text).some((word) => word.startsWith(query.toLowerCase())) ? [i] : [],
       );
       assert.deepEqual(
         [...documents].sort((a, b) => a - b),

@@ -3,10 +3,24 @@ import { datasets } from "./datasets.ts";
 import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
+import { procedure } from "./procedure.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
+import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
+import { versions } from "./versions.ts";
 
-/** All endpoints but the OpenAPI document, which describes them. */
+/** All endpoints but the overview and the OpenAPI document, which describe them. */
 
-export const endpoints: readonly Endpoint[] = [prices, search, procedures, facility, datasets, usage, pages];
+export const endpoints: readonly Endpoint[] = [
+  prices,
+  search,
+  procedures,
+  procedure,
+  facility,
+  trends,
+  datasets,
+  usage,
+  versions,
+  pages,
+];
