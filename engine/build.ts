@@ -132,7 +132,7 @@ function facilityDocuments({ facilities }: Snapshot) {
   });
   return documentsOf(facilities.name, rows, (i) => [
     { words: indexWords(facilities.name[i]), field: nameField },
-    { words: otherNameWords(indexWords(facilities.name[i])), field: nameField, isOtherName: true },
+    { words: otherNameWords(indexWords(facilities.name[i])), field: nameField },
     ...placeWordsOf(facilities.city[i], cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),

@@ -70,7 +70,7 @@ const placeWorth = worths({
   [statePartField]: 0.8,
 });
 /** The weight of a word that no match needs, where one that is needed has 1. */
-const optionalWeight = 0.25;
+const optionalWeight = 0.15;
 /** Documents that are all looked at, whether they match the other words or not. */
 const fewDocuments = 64;
 /** How a word of the index is asked for: by a word of the query that is needed, or another. */
@@ -220,18 +220,20 @@ function closeWords(index: TextIndex, word: string): string[] {
 /** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
 function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const times = new Map<string, number>();
-  const words = splitWords(text).filter((word) => {
-    const before = times.get(word) ?? 0;
-    times.set(word, before + 1);
-    return before === 0 || (before === 1 && isInPlace(index, word));
+  const typed = splitWords(text);
+  const words = typed.filter((word, i) => {
+    if (typed.indexOf(word) === i) return true;
+    return typed.lastIndexOf(word) === i && isInPlace(index, word);
   });
-  const isFiller = (word: string, i: number) => fillerWords.has(word) && !(isStateCode(word) && isLast(i));
+  const isFiller = (word: string, i: number) =>
+    fillerWords.has(word) && !(isStateCode(word) && isLast(i) && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
   const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
   const isAnyNeeded = saySomething.includes(true);
   const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
-  const inCity = new Set(kind === "facility" ? cityWithState(index, words) : []);
+  const inCity = new Set(
+    kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],
+  );
   const terms = words.map((word, i): Term => {
     const isNeeded = saySomething[i] || !isAnyNeeded;
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
@@ -265,16 +267,15 @@ function isInPlace(index: TextIndex, word: string): boolean {
     .some((fields) => (fields & placeFields) !== 0);
 }
 
-/** The positions of the words of a city that is followed by its state, and of that. */
-function cityWithState(index: TextIndex, words: readonly string[]): number[] {
-  for (let start = 1; start < words.length; start++)
-    for (let end = Math.min(words.length, start + mostParts); end > start; end--) {
-      const state = words.slice(start, end).join("");
-      if (!stateWords.has(state)) continue;
-      for (let from = Math.max(0, start - mostParts); from < start; from++)
-        if (isCityIn(index, words.slice(from, start), state))
-          return Array.from({ length: end - from }, (_, i) => from + i);
-    }
+/** The positions of the words before `end` that are a city and its state. */
+function cityWithState(index: TextIndex, words: readonly string[], end: number): number[] {
+  for (let start = Math.max(1, end - mostParts); start < end; start++) {
+    const state = words.slice(start, end).join("");
+    if (!stateWords.has(state)) continue;
+    for (let from = Math.max(0, start - mostParts); from < start; from++)
+      if (isCityIn(index, words.slice(from, start), state))
+        return Array.from({ length: end - from }, (_, i) => from + i);
+  }
   return [];
 }
 
@@ -618,10 +619,9 @@ function best(
     const quality = sum[document] / weight;
     // A word that says little is a small part of a name, unless it is asked for.
     const size = nameSize[document] + (wordSize - 1) * nameFillers[document];
-    const named =
-      Math.min(1, (wordSize * nameWords[document]) / size) *
-      ((isNamed[document] & ledBit) === 0 ? notLed : 1);
-    const coverage = (isNamed[document] & namedBit) === 0 ? 0 : named;
+    const named = Math.min(1, (wordSize * nameWords[document]) / size);
+    const isAsked = (isNamed[document] & namedBit) !== 0 || named === 1;
+    const coverage = isAsked ? named * ((isNamed[document] & ledBit) !== 0 ? 1 : notLed) : 0;
     sum[document] = 0;
     nameWords[document] = 0;
     nameFillers[document] = 0;

@@ -106,8 +106,8 @@ export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;
 
-/** A document's words, one text after the other, and the field of each text; another name adds nothing to the name's size. */
-export type Document = { words: string[]; field: number; isOtherName?: boolean }[];
+/** A document's words, one text after the other, and the field of each text. */
+export type Document = { words: string[]; field: number }[];
 
 /** The words of a place: each of them, and where they are several, all of them joined. */
 export function placeWordsOf(text: string, whole: number, part: number): Document {
@@ -170,14 +170,13 @@ export function indexText(documents: Document[]): TextIndex {
   const fieldsOf: number[][] = sorted.map(() => []);
   const nameSize = new Uint32Array(documents.length);
   for (const [i, document] of documents.entries()) {
-    for (const { words, field, isOtherName } of document)
+    for (const { words, field } of document)
       for (const word of words) {
         const at = position.get(word) ?? 0;
         const isRepeated = documentsOf[at].at(-1) === i;
         const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
         tokens.push((at << fieldBits) | here);
-        if (isOtherName !== true && (here === nameField || here === fillerField))
-          nameSize[i] += here === nameField ? wordSize : 1;
+        if (here === nameField || here === fillerField) nameSize[i] += here === nameField ? wordSize : 1;
         if (!isRepeated) fieldsOf[at][documentsOf[at].push(i) - 1] = 0;
         fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
       }

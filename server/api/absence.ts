@@ -59,15 +59,15 @@ export function noFacility(image: Image, ccn: string, facility: number): ApiErro
 /** Why a search finds nothing: the word at fault and what is near it. */
 export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
-  const absent = kind === "procedure" ? absentProcedure(text) : undefined;
-  if (absent !== undefined)
+  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
+  const absent = absentProcedure(text);
+  if (absent !== undefined && (kind === "procedure" || (isUnknown && absent === word)))
     return notFound(
       image,
       what,
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
         "one with all that belongs to them; imaging, tests, visits and drugs are paid by other APCs or fee schedules",
     );
-  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
   if (word === undefined) return notFound(image, what, "it has no word in it");
   const fault = isUnknown
     ? `nothing matches ${echo(word)}`
