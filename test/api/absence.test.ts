@@ -170,7 +170,7 @@ describe("a search", () => {
 
   test("names the word that doesn't go with the others, and what these find", () => {
     assert.match(
-      told("q=grace+clinic+tampa"),
+      told("q=grace+boise+tampa"),
       /: nothing that matches the other words matches "tampa"; near: Grace Clinic \(Boise ID\)$/,
     );
   });
