@@ -44,8 +44,19 @@ describe("any text", () => {
       imageOf(sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed }))),
     );
     const words = [
-      ...["general", "hospitl", "ca", "v", "saint", "regional", "memrial", "willow", "m", "o"],
-      ...["county", "texas", "ny", "level", "imaging", "without", "x-ray", "5072", "990901", "zzzzz"],
+      ...[
+        "general",
+        "hospitl",
+        "sample",
+        "community",
+        "saint",
+        "regional",
+        "memrial",
+        "willow",
+        "hollow",
+        "o",
+      ],
+      ...["ca", "texas", "ny", "level", "imaging", "without", "x-ray", "5072", "990901", "zzzzz"],
     ];
     const kinds: DocumentKind[] = ["facility", "procedure"];
     const found = (image: Image, kind: DocumentKind, text: string) =>
