@@ -129,7 +129,7 @@ interface Term {
 }
 
 /**
- * Finds the documents of which every word of a text that says something matches one: exactly, as a prefix, or with few
+ * Finds the documents of which every word of a text that says something and isn't one of kind matches one: exactly, as a prefix, or with few
  * typos, written apart or together. A document is as good as its worst match; then how well the words match and where,
  * then how much of its name they are, decide. The facility or procedure whose code is a word comes first.
  *

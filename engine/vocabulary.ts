@@ -71,11 +71,13 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["sw", "southwest"],
 ];
 
-/** What people call a city, several words written together, and its name, likewise. */
+/** What people call a city, or a state that has a city's name, several words written together, and what the index does. */
 export const cityNicknames: ReadonlyMap<string, string> = new Map([
   ["nyc", "newyork"],
   ["newyorkcity", "newyork"],
   ["philly", "philadelphia"],
+  ["washingtonstate", "wa"],
+  ["newyorkstate", "ny"],
 ]);
 
 const setOf = (words: string) => new Set(words.split(" "));
@@ -88,11 +90,11 @@ export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc corp",
 );
 
-/** Words for a kind of facility: beside others no match needs them, but one that has them is better. */
+/** Words of kind: beside others no match needs them, but one that has them is better. By what is looked for. */
 export const genericWords = {
   facility: setOf(
     "hospital medical center health healthcare system clinic institute network service facility authority campus " +
-      "main state best cheapest nearest",
+      "main best cheapest nearest",
   ),
   procedure: setOf(
     "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair treatment",
