@@ -132,10 +132,10 @@ export const institutions: readonly (readonly [name: string, otherName: string])
 /**
  * What patients call the procedures of an APC. An APC is a mix of procedures of like cost: these are the frequent ones.
  * Source: CMS, Hospital Outpatient PPS Addendum B (January 2023), which assigns each HCPCS code to its APC; the code
- * looked up is named beside the words.
+ * looked up is named beside the words. Words that stand for one thing only together are written in one.
  */
 export const plainWordsOf: Readonly<Record<string, string>> = {
-  "5072": "skin lesion removal abscess drainage breast iandd liver", // 10061, 11042
+  "5072": "skin lesion removal abscess drainage breast iandd liver", // 10061, 11042, 47000
   "5073": "tumor cyst removal breast", // 21555
   "5091": "lumpectomy breast cancer tumor removal", // 19301
   "5092": "mastectomy breast removal", // 19303
@@ -180,9 +180,9 @@ export const plainWordsOf: Readonly<Record<string, string>> = {
   "5376": "prostate brachytherapy incontinence sling", // 55875
   "5377": "penile prosthesis", // 54401
   "5378": "artificial urinary sphincter penile prosthesis", // 53445
-  "5414": "hysteroscopy uterus dandc", // 58558
+  "5414": "hysteroscopy uterus dandc", // 58558, 58120
   "5415": "hysterectomy vaginal prolapse uterus", // 58260
-  "5431": "carpal tunnel", // 64721
+  "5431": "carpal tunnel nerveablation", // 64721, 64635
   "5432": "nerve repair", // 64910
   "5462": "spinal cord stimulator trial lead", // 63650
   "5463": "spinal cord stimulator generator", // 63663

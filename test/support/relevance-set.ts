@@ -514,6 +514,7 @@ export const procedureQueries: readonly Expectation[] = [
   ["sinus surgery", "5155"],
   ["pacemaker implant", "5222", "5223", "5224"],
   ["cardiac ablation", "5212", "5213"],
+  ["nerve ablation", "5431"],
   ["radiation treatment", "5627"],
   ["gallstones", "5361"],
   ["ear tubes", "5163", "5164"],
