@@ -31,6 +31,7 @@ import {
   indexText,
   indexWords,
   nameField,
+  otherNameWords,
   placeWordsOf,
   stateField,
   statePartField,
@@ -136,6 +137,7 @@ function facilityDocuments(snapshot: Snapshot) {
   });
   return documentsOf(facilities.name, pricedOf(snapshot, "facility"), rows, (i) => [
     { words: indexWords(facilities.name[i]), field: nameField },
+    { words: otherNameWords(indexWords(facilities.name[i])), field: nameField },
     ...placeWordsOf(facilities.city[i], cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),

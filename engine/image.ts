@@ -52,7 +52,7 @@ const documents = {
   postingStart: uint32,
   postings: uint32,
   postingFields: bytes,
-  nameHalves: uint32,
+  nameSize: uint32,
   priced: uint32,
   rank: uint32,
   byRank: uint32,

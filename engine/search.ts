@@ -14,11 +14,14 @@ import {
   meaningOf,
   nameField,
   otherMeanings,
+  otherNumbers,
   repeatField,
   splitWords,
   stateField,
   statePartField,
+  stateWords,
   type TextIndex,
+  wordSize,
 } from "./text.ts";
 import { absentProcedures, fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
@@ -68,13 +71,19 @@ const placeWorth = worths({
   [beyondField]: 0.92,
 });
 /** The weight of a word that no match needs, where one that is needed has 1. */
-const optionalWeight = 0.25;
+const optionalWeight = 0.15;
 /** Documents that are all looked at, whether they match the other words or not. */
 const fewDocuments = 64;
 /** How a word of the index is asked for: by a word of the query that is needed, or another. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /** The fields of which a name consists. */
 const nameFields = (1 << nameField) | (1 << fillerField);
+/** The fields of a place. */
+const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
+/** What is known of a document's name: whether a needed word of it is asked for, and whether its first one is. */
+const [namedBit, ledBit] = [1, 2];
+/** What a name is worth that doesn't begin with what is asked for: West Virginia University isn't that of Virginia. */
+const notLed = 0.8;
 /** Postings to a candidate from which each candidate is looked up in them. */
 const manyPostings = 8;
 
@@ -110,7 +119,7 @@ interface Term {
   word: string;
   /** Whether every match has to have it. */
   isNeeded: boolean;
-  /** Whether it stands after "in" or "near". */
+  /** Whether it stands after "in" or "near", in a city followed by its state, or for a place that a name repeats. */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
@@ -121,7 +130,7 @@ interface Term {
 }
 
 /**
- * Finds the documents of which every word of a text that says something matches one: exactly, as a prefix, or with few
+ * Finds the documents of which every word of a text that says something and isn't one of kind matches one: exactly, as a prefix, or with few
  * typos, written apart or together. A document is as good as its worst match; then how well the words match and where,
  * then how much of its name they are, decide. The facility or procedure whose code is a word comes first. What has no
  * price isn't found.
@@ -217,18 +226,26 @@ function closeWords(index: TextIndex, word: string): string[] {
     .map(({ word }) => textOf(wordAt(index, word)));
 }
 
-/** The words of a query in order, each once, and what matches them. */
+/** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
 function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const words = [...new Set(splitWords(text))];
-  const isFiller = (word: string, i: number) => fillerWords.has(word) && !(isStateCode(word) && isLast(i));
+  const typed = splitWords(text);
+  const words = typed.filter((word, i) => {
+    if (typed.indexOf(word) === i) return true;
+    return typed.lastIndexOf(word) === i && isInPlace(index, word);
+  });
+  const isFiller = (word: string, i: number) =>
+    fillerWords.has(word) && !(isStateCode(word) && isLast(i) && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
   const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
   const isAnyNeeded = saySomething.includes(true);
   const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
+  const inCity = new Set(
+    kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],
+  );
   const terms = words.map((word, i): Term => {
     const isNeeded = saySomething[i] || !isAnyNeeded;
-    const isPlace = places >= 0 && i > places;
+    const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
     const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, kind, term);
     matchExactly(index, word, exact, [term]);
@@ -249,6 +266,48 @@ function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   return terms;
 }
 
+/** Whether a word of the index is one of a place. */
+function isInPlace(index: TextIndex, word: string): boolean {
+  if (fillerWords.has(word)) return false;
+  const found = findWord(index, meaningOf(word));
+  if (found < 0) return false;
+  return index.postingFields
+    .subarray(index.postingStart[found], index.postingStart[found + 1])
+    .some((fields) => (fields & placeFields) !== 0);
+}
+
+/** The positions of the words before `end` that are a city and its state. */
+function cityWithState(index: TextIndex, words: readonly string[], end: number): number[] {
+  for (let start = Math.max(1, end - mostParts); start < end; start++) {
+    const state = words.slice(start, end).join("");
+    if (!stateWords.has(state)) continue;
+    for (let from = Math.max(0, start - mostParts); from < start; from++)
+      if (isCityIn(index, words.slice(from, start), state))
+        return Array.from({ length: end - from }, (_, i) => from + i);
+  }
+  return [];
+}
+
+/** Whether a document is in a city and a state. */
+function isCityIn(index: TextIndex, words: readonly string[], state: string): boolean {
+  const { postingStart, postings, postingFields } = index;
+  const city = findWord(index, cityOf(words.map(meaningOf).join("")));
+  const there = findWord(index, state);
+  if (city < 0 || there < 0) return false;
+  let at = postingStart[there];
+  for (let i = postingStart[city]; i < postingStart[city + 1]; i++) {
+    if ((postingFields[i] & (1 << cityField)) === 0) continue;
+    while (at < postingStart[there + 1] && postings[at] < postings[i]) at++;
+    if (
+      at < postingStart[there + 1] &&
+      postings[at] === postings[i] &&
+      (postingFields[at] & (1 << stateField)) !== 0
+    )
+      return true;
+  }
+  return false;
+}
+
 function isStateCode(word: string): boolean {
   return word.length === 2 && Object.hasOwn(stateNames, word.toUpperCase());
 }
@@ -257,8 +316,10 @@ function isStateCode(word: string): boolean {
 function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  matchTypos(index, term);
-  matchPrefix(index, Buffer.from(word), [term]);
+  matchTypos(index, term, word);
+  if (word.endsWith("s")) matchTypos(index, term, word.slice(0, -1));
+  if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
+  for (const other of otherNumbers(word)) matchExactly(index, other, exact, [term]);
   matchExactly(index, cityOf(word), exact, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
@@ -266,9 +327,10 @@ function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   if (coded >= 0) term.code = index.rank[coded];
 }
 
-/** The facility with a CCN, which may have lost its leading zero; −1 for none. */
+/** The facility with a CCN, which may have lost its leading zero unless it is something else there; −1 for none. */
 function facilityWithCode(image: Image, word: string): number {
-  return findFacility(image, /^[0-9]{5}$/.test(word) ? `0${word}` : word);
+  const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
+  return findFacility(image, isShort ? `0${word}` : word);
 }
 
 function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
@@ -289,7 +351,7 @@ function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
-function matchTypos(index: TextIndex, { word, matches }: Term): void {
+function matchTypos(index: TextIndex, { matches }: Term, word: string): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
   // Another number is another place or procedure.
@@ -365,7 +427,7 @@ const scratch = {
   fields: new Uint8Array(0),
   /**
    * Of each document: the worst of its matches, the sum of what they are worth; the words of its name that are asked for,
-   * those of them that say nothing, and whether one of them is needed.
+   * those of them that say little, and what is known of it.
    */
   worst: new Uint8Array(0),
   sum: new Float64Array(0),
@@ -456,7 +518,10 @@ function weigh(index: Index, terms: readonly Term[], count: number): void {
   for (const { matches, isPlace, isNeeded } of terms)
     if (!isPlace)
       for (const match of matches) asked[match >>> levelBits] |= isNeeded ? askedAsNeeded : askedAsOptional;
-  for (let i = 0; i < count; i++) worst[documents[i]] = exact;
+  for (let i = 0; i < count; i++) {
+    worst[documents[i]] = exact;
+    isNamed[documents[i]] = isLed(index, documents[i]) ? ledBit : 0;
+  }
   for (const { matches, phrases, isNeeded, isPlace, code } of terms) {
     for (const match of matches) {
       const word = match >>> levelBits;
@@ -475,7 +540,7 @@ function weigh(index: Index, terms: readonly Term[], count: number): void {
         if (ask === 0 || (inFields & nameFields) === 0) continue;
         nameWords[document]++;
         if ((inFields & (1 << nameField)) === 0) nameFillers[document]++;
-        if ((ask & askedAsNeeded) !== 0) isNamed[document] = 1;
+        if ((ask & askedAsNeeded) !== 0) isNamed[document] |= namedBit;
       }
     }
     for (const [document, field] of phrases) {
@@ -485,7 +550,7 @@ function weigh(index: Index, terms: readonly Term[], count: number): void {
       fields[document] = 1 << field;
       if (field !== nameField) continue;
       nameWords[document]++;
-      isNamed[document] = 1;
+      isNamed[document] |= namedBit;
     }
     const worth = isPlace ? placeWorth : fieldWorth;
     const weight = (isNeeded ? 1 : optionalWeight) / exact;
@@ -498,6 +563,13 @@ function weigh(index: Index, terms: readonly Term[], count: number): void {
       fields[document] = 0;
     }
   }
+}
+
+/** Whether the first word of a name that says something is asked for. */
+function isLed({ tokenStart, tokens }: TextIndex, document: number): boolean {
+  let at = tokenStart[document];
+  while (at < tokenStart[document + 1] && (tokens[at] & fieldMask) === fillerField) at++;
+  return at === tokenStart[document + 1] || scratch.asked[tokens[at] >>> fieldBits] !== 0;
 }
 
 /** The postings of a word whose documents are candidates, into `hits`. */
@@ -555,7 +627,7 @@ function mark(
 
 /** A page of the candidates, which come by name: those with the most points first, equal ones as they come. */
 function best(
-  { byRank, nameHalves }: Index,
+  { byRank, nameSize }: Index,
   terms: readonly Term[],
   count: number,
   offset: number,
@@ -571,9 +643,11 @@ function best(
     const document = candidates[i];
     const level = worst[document];
     const quality = sum[document] / weight;
-    // A word that says nothing is half a word of a name, unless it is asked for.
-    const halves = nameHalves[document] + nameFillers[document];
-    const coverage = isNamed[document] === 0 ? 0 : Math.min(1, (2 * nameWords[document]) / halves);
+    // A word that says little is a small part of a name, unless it is asked for.
+    const size = nameSize[document] + (wordSize - 1) * nameFillers[document];
+    const named = Math.min(1, (wordSize * nameWords[document]) / size);
+    const isAsked = (isNamed[document] & namedBit) !== 0 || named === 1;
+    const coverage = isAsked ? named * ((isNamed[document] & ledBit) !== 0 ? 1 : notLed) : 0;
     sum[document] = 0;
     nameWords[document] = 0;
     nameFillers[document] = 0;

@@ -1,6 +1,6 @@
 import { encodeText } from "./encode.ts";
 import { stateNames } from "./schema.ts";
-import { abbreviations, ambiguousForms, cityNicknames, fillerWords } from "./vocabulary.ts";
+import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
 
 /*
  * Words, as search compares them: no case, no accents, no punctuation, initials in one, abbreviations written out. The
@@ -13,6 +13,7 @@ export function splitWords(text: string): string[] {
     .normalize("NFKD")
     .replace(/[\p{M}'’‘`´]/gu, "")
     .toLowerCase()
+    .replace(/\b([di]) ?& ?([cd])\b/g, "$1and$2")
     .replaceAll("&", " and ")
     .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
     // Facilities have the first five digits of a ZIP code only.
@@ -42,6 +43,32 @@ export function indexWords(text: string): string[] {
   return splitWords(text).map(meaningOf);
 }
 
+/** The words that a name doesn't have but whose institution is called by. */
+export function otherNameWords(words: readonly string[]): string[] {
+  const has = (phrase: readonly string[]) =>
+    words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
+  return institutionWords.flatMap(([name, other]) => (has(name) ? other : has(other) ? name : []));
+}
+
+const institutionWords = institutions.map((names) => names.map(indexWords));
+
+/** A plural → its possible singulars, and a singular → its possible plurals. */
+export function otherNumbers(word: string): string[] {
+  if (word.length < pluralLetters) return [];
+  if (word.endsWith("ies")) return [`${word.slice(0, -3)}y`];
+  if (word.endsWith("s"))
+    return word.endsWith("es") ? [word.slice(0, -1), word.slice(0, -2)] : [word.slice(0, -1)];
+  return word.endsWith("y") ? [`${word.slice(0, -1)}ies`] : [`${word}s`];
+}
+
+/** Letters from which a word may be a plural or have one. */
+const pluralLetters = 5;
+
+/** Words of states, their codes and their names in one word. */
+export const stateWords: ReadonlySet<string> = new Set(
+  Object.entries(stateNames).flatMap(([code, name]) => [code.toLowerCase(), splitWords(name).join("")]),
+);
+
 /** A word → those that it may stand for, or that may stand for it: states and their codes, and ambiguous short forms. */
 const others = new Map<string, string[]>();
 const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
@@ -63,7 +90,7 @@ export function cityOf(joined: string): string {
 }
 
 /**
- * Where in a document a word stands: in its name, there as a word that says nothing, or once more; as the whole city or
+ * Where in a document a word stands: in its name, there as a word that says little, or once more; as the whole city or
  * state, whose words are joined, or as one of several words of these; or beyond these, as a ZIP code or among the plain
  * words for a procedure.
  */
@@ -77,6 +104,8 @@ export const [
   statePartField,
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
+/** How much of a name one of its words is, where one that says little is 1. */
+export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;
 
@@ -113,8 +142,8 @@ export interface TextIndex {
   postings: Uint32Array;
   /** In which fields the document of a posting has the word, a bit for each. */
   postingFields: Uint8Array;
-  /** How much each document's name is, in halves: a word has two, one that says nothing one. */
-  nameHalves: Uint32Array;
+  /** How much each document's name is: a word that says little is 1, any other `wordSize`. */
+  nameSize: Uint32Array;
 }
 
 /** A bit for each letter or digit of a word, several sharing one: words within n typos differ in at most 2n bits. */
@@ -125,7 +154,7 @@ export function lettersOf(word: Uint8Array): number {
 }
 
 function nameFieldOf(word: string, isRepeated: boolean): number {
-  return isRepeated ? repeatField : fillerWords.has(word) ? fillerField : nameField;
+  return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
 /** Builds the index of documents. O(words · log words), runs at load only. */
@@ -142,7 +171,7 @@ export function indexText(documents: Document[]): TextIndex {
   const tokens: number[] = [];
   const documentsOf: number[][] = sorted.map(() => []);
   const fieldsOf: number[][] = sorted.map(() => []);
-  const nameHalves = new Uint32Array(documents.length);
+  const nameSize = new Uint32Array(documents.length);
   for (const [i, document] of documents.entries()) {
     for (const { words, field } of document)
       for (const word of words) {
@@ -150,7 +179,7 @@ export function indexText(documents: Document[]): TextIndex {
         const isRepeated = documentsOf[at].at(-1) === i;
         const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
         tokens.push((at << fieldBits) | here);
-        if (here === nameField || here === fillerField) nameHalves[i] += here === nameField ? 2 : 1;
+        if (here === nameField || here === fillerField) nameSize[i] += here === nameField ? wordSize : 1;
         if (!isRepeated) fieldsOf[at][documentsOf[at].push(i) - 1] = 0;
         fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
       }
@@ -175,6 +204,6 @@ export function indexText(documents: Document[]): TextIndex {
     postingStart,
     postings: Uint32Array.from(documentsOf.flat()),
     postingFields: Uint8Array.from(fieldsOf.flat()),
-    nameHalves,
+    nameSize,
   };
 }

@@ -70,8 +70,9 @@ export function noFacility(image: Image, ccn: string, facility: number): ApiErro
 /** Why a search finds nothing: what matches has no prices, or the word at fault and what is near it. */
 export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
-  const absent = kind === "procedure" ? absentProcedure(text) : undefined;
-  if (absent !== undefined)
+  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
+  const absent = absentProcedure(text);
+  if (absent !== undefined && (kind === "procedure" || (isUnknown && absent === word)))
     return notFound(
       image,
       what,
@@ -89,7 +90,6 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
     }
     return notFound(image, `no ${kind} that matches ${echo(text)} has prices`, unpriced(counts));
   }
-  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
   if (word === undefined) return notFound(image, what, "it has no word in it");
   const fault = isUnknown
     ? `nothing matches ${echo(word)}`
