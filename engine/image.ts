@@ -7,7 +7,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
  *
  *  - the Arrow columns of the snapshot, rows ascending by CCN and APC code;
  *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
- *  - how many rows of any kind each group has, and how many of them are suppressed;
+ *  - how many rows of any kind each group has, how many of them are suppressed, and how long they are as CSV;
  *  - every group's summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
  *  - every group's JSON as an answer has it: the head up to the first row, and then all rows.
  *
@@ -16,7 +16,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 7;
+export const imageFormatVersion = 8;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -97,6 +97,7 @@ const layout = {
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,
+  csvBytes: float64,
   summaries: float64,
   headStart: uint32,
   headEnd: uint32,

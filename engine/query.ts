@@ -1,6 +1,7 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
 export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";
+export { csvBytes, csvPieces, type ExportScope, exportColumns, rowStatuses, rowsInScope } from "./csv.ts";
 export { DataError, reasonOf, SizeError, shown } from "./errors.ts";
 export {
   describeFacility,

@@ -42,6 +42,20 @@ export interface Context {
   onPage(image: Image, offset: number): Context;
 }
 
+/** A file that is answered with instead of JSON, and made as it is sent. */
+export class FileBody {
+  /** What it is to be called where it is saved. */
+  readonly name: string;
+  readonly length: number;
+  readonly pieces: () => Generator<Uint8Array, void>;
+
+  constructor(name: string, length: number, pieces: () => Generator<Uint8Array, void>) {
+    this.name = name;
+    this.length = length;
+    this.pieces = pieces;
+  }
+}
+
 export interface Endpoint {
   /** Below `basePath`; may end in a parameter, `/{name}`. */
   path: string;
@@ -53,6 +67,8 @@ export interface Endpoint {
   segment: { name: string; description: string; example: string } | undefined;
   parameters: v.ObjectSchema<Parameters, undefined>;
   response: v.GenericSchema;
+  /** The media type of what it answers with, where that is a file. */
+  fileType: string | undefined;
   /** Errors it gives beside those that any request can meet. */
   errors: readonly ErrorType[];
   /**
@@ -61,7 +77,7 @@ export interface Endpoint {
    * @param query what stands behind the `?`, undecoded
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
-  answer(context: Context, query: string): Uint8Array;
+  answer(context: Context, query: string): Uint8Array | FileBody;
   keyed: Keyed | undefined;
 }
 
@@ -75,8 +91,9 @@ export interface Keyed {
 
 /** Ties an endpoint's answer to the type of its parameters. */
 export function endpoint<Schema extends Parameters>(
-  definition: Omit<Endpoint, "parameters" | "answer" | "segment" | "keyed"> & {
+  definition: Omit<Endpoint, "parameters" | "answer" | "segment" | "keyed" | "fileType"> & {
     segment?: Endpoint["segment"];
+    fileType?: Endpoint["fileType"];
     parameters: v.ObjectSchema<Schema, undefined>;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
   },
@@ -84,11 +101,13 @@ export function endpoint<Schema extends Parameters>(
   return {
     segment: undefined,
     keyed: undefined,
+    fileType: undefined,
     ...definition,
     answer(context, query) {
       const values = checkParameters(definition.parameters, parseQuery(query));
       const answer = definition.answer(context, values);
-      return answer instanceof Uint8Array ? answer : Buffer.from(JSON.stringify(answer));
+      if (answer instanceof Uint8Array || answer instanceof FileBody) return answer;
+      return Buffer.from(JSON.stringify(answer));
     },
   };
 }

@@ -50,7 +50,7 @@ Where there are more rows, \`next\` is the path of the next page, else null. All
 Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` the same version gives the same bytes for ever; \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
-An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it.`;
+An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it; files are not.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
@@ -93,7 +93,8 @@ const errorSchema: JsonSchema = {
 
 /** The schemas of the answers, and of every part of them that has a title, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
-  const definitions = Object.fromEntries(entries.map(({ name, response }) => [schemaName(name), response]));
+  const answers = entries.filter(({ fileType }) => fileType === undefined);
+  const definitions = Object.fromEntries(answers.map(({ name, response }) => [schemaName(name), response]));
   const { $defs = {} } = toJsonSchema(v.unknown(), {
     ...conversion,
     definitions,
@@ -154,6 +155,10 @@ const headers = {
     enum: ["private, no-cache", "private, max-age=31536000, immutable"],
   }),
   Vary: header("What else the answer depends on.", text),
+  ContentDisposition: header("The file's name.", {
+    type: "string",
+    pattern: '^attachment; filename="opps-[0-9.]+[.](csv|arrow|parquet)"$',
+  }),
   ContentEncoding: {
     description: "Where the body is compressed.",
     schema: { type: "string", enum: ["br", "gzip"] },
@@ -197,7 +202,7 @@ const responses = {
   InternalServerError: errorResponse(["internal_error"]),
 };
 
-function responsesOf({ name, errors: own, segment }: Endpoint, ofVersion: boolean) {
+function responsesOf({ name, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
   const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
@@ -206,8 +211,15 @@ function responsesOf({ name, errors: own, segment }: Endpoint, ofVersion: boolea
   return {
     "200": {
       description: "The answer.",
-      headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
-      content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
+      ...(fileType === undefined
+        ? {
+            headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
+            content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
+          }
+        : {
+            headers: { ...cacheHeaders, "Content-Disposition": reference("headers", "ContentDisposition") },
+            content: { [fileType]: {} },
+          }),
     },
     "304": { description: "What If-None-Match names is still right.", headers: cacheHeaders },
     "400": errorResponse(of("400")),

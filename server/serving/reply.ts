@@ -1,3 +1,4 @@
+import type { FileBody } from "../api/endpoint.ts";
 import type { ApiError } from "../api/errors.ts";
 import { errorBody, errors } from "../api/errors.ts";
 import { type Coding, codingOf, compress, matches } from "./negotiation.ts";
@@ -22,17 +23,26 @@ export const headerNames = {
   ifNoneMatch: Buffer.from("if-none-match"),
 };
 
+/** A body that is made as it is sent; its source is to be told by `return` that no more is wanted. */
+export interface Pieces {
+  readonly length: number;
+  /** Each is valid until the next one is asked for, and may be empty. */
+  readonly source: Generator<Uint8Array, void>;
+}
+
 /** What is sent; valid until the next one. */
 export interface Reply {
   /** The status and all headers but the length, without the last line break. */
   head: string | Uint8Array;
-  /** Absent on a 304. */
+  /** Absent on a 304, and where there are pieces. */
   body: Uint8Array | undefined;
   /** What the absent body has. */
   absentBytes?: number;
+  pieces?: Pieces;
 }
 
-const contentType = "Content-Type: application/json";
+const json = "application/json";
+const contentType = `Content-Type: ${json}`;
 
 /**
  * The lines that end a head, but for the number of requests left.
@@ -60,8 +70,39 @@ export function okLines(etag: string, cacheControl: string): string {
   return `200 OK\r\n${validatorLines(etag, cacheControl)}`;
 }
 
-function validatorLines(etag: string, cacheControl: string): string {
-  return `${contentType}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
+function validatorLines(etag: string, cacheControl: string, type = json): string {
+  return `Content-Type: ${type}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
+}
+
+/** A 200 whose body is a file. It isn't compressed, and made anew for each request. */
+export class FileAnswer {
+  readonly #head: AnswerHead;
+  readonly #file: FileBody;
+  readonly #type: string;
+
+  constructor(head: AnswerHead, file: FileBody, type: string) {
+    this.#head = head;
+    this.#file = file;
+    this.#type = type;
+  }
+
+  /** @param remaining requests left of the month */
+  replyTo(request: RequestHead, remaining: number): Reply {
+    const { tag, cacheControl, resetLines } = this.#head;
+    const { name, length } = this.#file;
+    const etag = `"${tag}"`;
+    const lines = validatorLines(etag, cacheControl, this.#type);
+    const end = `${resetLines}${remaining}`;
+    const condition = request.getHeader(headerNames.ifNoneMatch);
+    if (condition !== "" && matches(condition, etag))
+      return { head: `304 Not Modified\r\n${lines}${end}`, body: undefined, absentBytes: length };
+    const disposition = `Content-Disposition: attachment; filename="${name}"`;
+    return {
+      head: `200 OK\r\n${lines}\r\n${disposition}${end}`,
+      body: undefined,
+      pieces: { length, source: this.#file.pieces() },
+    };
+  }
 }
 
 /** The bytes of a head that ends in the number of requests left. */

@@ -12,7 +12,15 @@ import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Authenticator, noKey } from "./authenticator.ts";
 import { RequestContext } from "./context.ts";
 import { KeyedAnswers, tagOfKey, tagStart } from "./keyed-answers.ts";
-import { Answer, errorReply, headerNames, type Reply, type RequestHead, resetLines } from "./reply.ts";
+import {
+  Answer,
+  errorReply,
+  FileAnswer,
+  headerNames,
+  type Reply,
+  type RequestHead,
+  resetLines,
+} from "./reply.ts";
 
 /** Makes the checks of a request in their order, and replies to it. */
 
@@ -194,15 +202,18 @@ export class Service {
     return made;
   }
 
-  #make(path: string, query: string, asked: string, slot: number): Answer {
+  #make(path: string, query: string, asked: string, slot: number): Answer | FileAnswer {
     const target = decodeTarget(resolve(path));
     const context = new RequestContext(this.#versions, target, this.#scratch, () => this.#usage(slot));
     const body = target.endpoint.answer(context, query);
+    const isFile = !(body instanceof Uint8Array);
+    const isTagged = isFile || target.endpoint.kind === "versioned";
     const head = {
-      tag: target.endpoint.kind === "versioned" ? requestTag(context.image, target, query) : digest(body),
+      tag: isTagged ? requestTag(context.image, target, query) : digest(body),
       cacheControl: isImmutable(this.#versions, target) ? immutable : current,
       resetLines: this.#month.resetLines,
     };
+    if (isFile) return new FileAnswer(head, body, target.endpoint.fileType ?? "");
     // What shows the account's state is another answer every time.
     if (context.isLive || this.#asks.count(hashOf(asked)) < asksToKeep) return Answer.borrowed(head, body);
     const answer = Answer.keptCopy(head, body);

@@ -54,11 +54,18 @@ const found = new Map([
   ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
+  ["/api/v1/export.csv", "/api/v1/export.csv?procedure=5073"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
-const versioned = ["/healthcare/prices", "/search", "/healthcare/procedures", "/healthcare/facilities/{ccn}"];
+const versioned = [
+  "/healthcare/prices",
+  "/search",
+  "/healthcare/procedures",
+  "/healthcare/facilities/{ccn}",
+  "/export.csv",
+];
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
   found.set(`/api/v1/versions/{version}${path}`, request);
@@ -69,6 +76,7 @@ const missing = new Map([
   ["/api/v1/search", "/api/v1/search?q=zzzzzz"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
+  ["/api/v1/export.csv", "/api/v1/export.csv?state=wy"],
 ]);
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/1999.1") ?? "";
@@ -117,7 +125,7 @@ test("every error type is documented, with its own status only, and every docume
   const statuses = new Map<string, Set<string>>();
   for (const { responses } of operations.values())
     for (const [status, { content }] of Object.entries(responses))
-      for (const type of Object.keys(content?.["application/json"].examples ?? {}))
+      for (const type of Object.keys(content?.["application/json"]?.examples ?? {}))
         statuses.set(type, (statuses.get(type) ?? new Set()).add(status));
   const expected = Object.entries(errors).map(([type, { status }]) => [type, [status.slice(0, 3)]]);
   const actual = [...statuses].map(([type, each]) => [type, [...each]]);
@@ -174,7 +182,7 @@ test("every example of an error is what a request gets, to the letter", async ()
   assert.deepEqual([...told.keys()].sort(), Object.keys(errors).sort());
   for (const { responses } of operations.values())
     for (const { content } of Object.values(responses))
-      for (const [type, { value }] of Object.entries(content?.["application/json"].examples ?? {}))
+      for (const [type, { value }] of Object.entries(content?.["application/json"]?.examples ?? {}))
         assert.deepEqual(value, told.get(type));
 });
 
@@ -234,6 +242,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
     state,
     limit: limit(100),
   },
+  "/export.csv": { procedure: { type: "string", minLength: 1 }, state },
 };
 
 for (const [path, { parameters }] of operations) {

@@ -319,6 +319,7 @@ export function ask(versions: Versions, url: string): unknown {
   const usage = () => assert.fail("nobody asked for the usage");
   const context = new RequestContext(versions, target, Buffer.alloc(0), usage);
   const body = target.endpoint.answer(context, query);
+  assert.ok(body instanceof Uint8Array);
   return JSON.parse(Buffer.from(body).toString("utf8"));
 }
 

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../endpoint.ts";
 import { datasets } from "./datasets.ts";
+import { csv } from "./exports.ts";
 import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
@@ -9,4 +10,13 @@ import { usage } from "./usage.ts";
 
 /** All endpoints but the OpenAPI document, which describes them. */
 
-export const endpoints: readonly Endpoint[] = [prices, search, procedures, facility, datasets, usage, pages];
+export const endpoints: readonly Endpoint[] = [
+  prices,
+  search,
+  procedures,
+  facility,
+  datasets,
+  usage,
+  pages,
+  csv,
+];

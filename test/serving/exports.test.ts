@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { blank, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { ofSchema1, randomSnapshot, testProvenance } from "../support/fixtures.ts";
+import { memoryBytes } from "../support/memory.ts";
+import {
+  Connection,
+  call,
+  rawRequest,
+  requestText,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+
+/** Whole files: what is in them, and how they are sent. */
+
+type Row = Record<string, string | number | null>;
+
+/** The rows that an export has to have, by the definitions alone. */
+function expectedRows({ schema, provenance, facilities, procedures, rows }: Snapshot): Row[] {
+  const dollars = (cents: number) => (cents === blank ? null : cents / 100);
+  const count = (value: number) => (value === blank ? null : value);
+  return Array.from(rows.facility, (f, i): Row => {
+    const [charge, allowed, p] = [rows.charge[i], rows.allowed[i], rows.procedure[i]];
+    const isPriced = charge > 0 && allowed > 0;
+    const isSuppressed = charge === blank && allowed === blank;
+    return {
+      data_year: provenance.dataYear,
+      data_version: `${provenance.dataYear}.${provenance.revision}`,
+      ccn: facilities.ccn[f],
+      facility: facilities.name[f],
+      city: facilities.city[f],
+      state: facilities.state[f],
+      code: procedures.code[p],
+      procedure: procedures.name[p],
+      submitted_charge: isPriced ? charge / 100 : null,
+      medicare_allowed: isPriced ? allowed / 100 : null,
+      status: isPriced ? "priced" : isSuppressed ? "suppressed" : "incomplete",
+      ...(schema > 1 && {
+        street: facilities.street[f] || null,
+        zip: facilities.zip[f] || null,
+        rural_urban_code: facilities.ruralUrbanCode[f] || null,
+        rural_urban_description: facilities.ruralUrbanDescription[f] || null,
+        services: count(rows.services[i]),
+        beneficiaries: count(rows.beneficiaries[i]),
+        medicare_payment: dollars(rows.payment[i]),
+        outlier_services: count(rows.outlierServices[i]),
+        outlier_amount: dollars(rows.outlierAmount[i]),
+      }),
+    };
+  });
+}
+
+const db = await (await DuckDBInstance.create(":memory:")).connect();
+
+const numeric = new Set([
+  "data_year",
+  "submitted_charge",
+  "medicare_allowed",
+  "services",
+  "beneficiaries",
+  "medicare_payment",
+  "outlier_services",
+  "outlier_amount",
+]);
+
+const folder = temporaryFolder();
+let files = 0;
+
+/** CSV as DuckDB reads it, numbers as numbers. */
+async function csvRows(csv: Uint8Array): Promise<Row[]> {
+  const file = path.join(folder, `${++files}.csv`);
+  writeFileSync(file, csv);
+  const reader = await db.runAndReadAll(
+    `from read_csv('${file}', all_varchar = true, header = true, delim = ',', quote = '"', escape = '"', auto_detect = false,
+      new_line = '\\r\\n', columns = {${csv
+        .subarray(0, csv.indexOf(13))
+        .toString()
+        .split(",")
+        .map((name) => `'${name}': 'varchar'`)
+        .join(", ")}})`,
+  );
+  return reader
+    .getRowObjects()
+    .map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [
+          name,
+          value === null ? null : numeric.has(name) ? Number(value) : String(value),
+        ]),
+      ),
+    );
+}
+
+const tables = [
+  sealSnapshot(syntheticContent({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 })),
+  ...Array.from({ length: 9 }, (_, i) => {
+    const snapshot = randomSnapshot(i + 1);
+    return sealSnapshot({ ...snapshot, provenance: { ...testProvenance, dataYear: 2020 + i, revision: 1 } });
+  }),
+  ofSchema1(
+    sealSnapshot({ ...randomSnapshot(5), provenance: { ...testProvenance, dataYear: 2019, revision: 1 } }),
+  ),
+];
+const [largest] = tables;
+const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenance.revision}`;
+
+let server: TestServer;
+const datasetsDir = temporaryFolder();
+before(async () => {
+  for (const table of tables)
+    writeFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`), encodeSnapshot(table));
+  server = await startServer({ datasetsDir });
+});
+after(() => server.stop());
+
+const download = async (target: string) => {
+  const answer = await call(server, `GET /api/v1${target}`);
+  assert.equal(answer.status, 200, target);
+  assert.equal(Number(answer.header("Content-Length")), answer.body.length);
+  return answer.body;
+};
+
+test("the CSV of every table has its rows, of both schemas, as DuckDB reads it", async () => {
+  for (const table of tables)
+    assert.deepEqual(
+      await csvRows(await download(`/versions/${nameOf(table)}/export.csv`)),
+      expectedRows(table),
+      nameOf(table),
+    );
+});
+
+test("procedure and state leave the rows that they name", async () => {
+  for (const table of tables) {
+    const all = expectedRows(table);
+    for (const row of [all[0], all[all.length >> 1]]) {
+      const base = `/versions/${nameOf(table)}/export.csv`;
+      const [procedure, state] = [`procedure=${row.code}`, `state=${String(row.state).toLowerCase()}`];
+      const ofProcedure = all.filter(({ code }) => code === row.code);
+      assert.deepEqual(await csvRows(await download(`${base}?${procedure}`)), ofProcedure);
+      assert.deepEqual(
+        await csvRows(await download(`${base}?${state}`)),
+        all.filter((each) => each.state === row.state),
+      );
+      assert.deepEqual(
+        await csvRows(await download(`${base}?${procedure}&${state}`)),
+        ofProcedure.filter((each) => each.state === row.state),
+      );
+    }
+  }
+});
+
+test("an export without rows, of an unknown version or with a bad parameter is refused", async () => {
+  for (const [target, status] of [
+    ["/export.csv?procedure=9999x", 404],
+    ["/export.csv?state=GU", 404],
+    ["/versions/1999/export.csv", 404],
+    ["/export.csv?state=XX", 400],
+    ["/export.csv?limit=1", 400],
+    ["/export.csv?procedure=", 400],
+  ] as const)
+    assert.equal((await call(server, `GET /api/v1${target}`)).status, status, target);
+  assert.equal((await call(server, "POST /api/v1/export.csv")).status, 405);
+  assert.equal((await call(server, "GET /api/v1/export.csv", { Authorization: undefined })).status, 401);
+});
+
+test("an export has a name, a length and an ETag, counts once, and isn't compressed", async () => {
+  const first = await call(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
+  assert.equal(first.header("Content-Disposition"), `attachment; filename="opps-${nameOf(largest)}.csv"`);
+  assert.equal(first.header("Content-Type"), "text/csv; charset=utf-8; header=present");
+  assert.equal(first.header("Cache-Control"), "private, no-cache");
+  const whole = await call(server, "GET /api/v1/export.csv", { "Accept-Encoding": "br" });
+  assert.equal(whole.remaining, first.remaining - 1);
+  assert.equal(whole.header("ETag"), first.header("ETag"));
+  assert.equal(whole.header("Content-Length"), first.header("Content-Length"));
+  assert.equal(whole.header("Content-Encoding"), undefined);
+  const unchanged = await call(server, "GET /api/v1/export.csv", { "If-None-Match": whole.header("ETag") });
+  assert.equal(unchanged.status, 304);
+  const other = await call(server, `GET /api/v1/export.csv?state=${largest.facilities.state[0]}`);
+  assert.notEqual(other.header("ETag"), whole.header("ETag"));
+});
+
+const asking = (target: string, headers = {}) =>
+  requestText(`GET /api/v1${target}`, { Authorization: `Bearer ${server.key}`, ...headers });
+
+test("one connection takes one export after the other, and then ends", async () => {
+  const connection = await Connection.open(server.api);
+  for (const state of ["CA", "TX"]) {
+    await connection.send(asking(`/export.csv?state=${state}`));
+    assert.equal((await connection.answer()).status, 200);
+  }
+  await connection.send(asking("/export.csv?state=NY", { Connection: "close" }));
+  assert.equal((await connection.answer()).status, 200);
+  await connection.rest();
+});
+
+test("readers that don't read hold up nobody and cost little memory; resets leave nothing behind", async () => {
+  const body = await download("/export.csv");
+  const before = memoryBytes("VmRSS", server.process.pid);
+  const slow = await Promise.all(Array.from({ length: 40 }, () => Connection.open(server.api)));
+  for (const connection of slow) {
+    connection.pause();
+    await connection.send(asking("/export.csv"));
+    await connection.allRead();
+  }
+  assert.deepEqual(await download("/export.csv"), body);
+  const grown = memoryBytes("VmRSS", server.process.pid) - before;
+  assert.ok(grown < 40 * 2 ** 20, `${grown} bytes for 40 connections`);
+  for (const connection of slow.slice(0, 36)) connection.cut();
+  for (const connection of slow.slice(36)) {
+    connection.resume();
+    assert.ok((await connection.answer()).body.equals(body));
+    connection.close();
+  }
+  assert.equal((await call(server, "GET /api/v1/datasets")).status, 200);
+});
+
+test("a version that is retired meanwhile is sent to its end", async () => {
+  const body = await download(`/versions/${nameOf(largest)}/export.csv`);
+  const connection = await Connection.open(server.api);
+  connection.pause();
+  await connection.send(asking(`/versions/${nameOf(largest)}/export.csv`));
+  await connection.allRead();
+  rmSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
+  await until("the version to be retired", async () => {
+    const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
+    return answer.status === 404;
+  });
+  connection.resume();
+  assert.ok((await connection.answer()).body.equals(body));
+  connection.close();
+  writeFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`), encodeSnapshot(largest));
+  await until("the version to be back", async () => {
+    const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
+    return answer.status === 200;
+  });
+});
+
+test("a stop waits for an export that is read, and cuts one that isn't", async () => {
+  const other = await startServer({ datasetsDir });
+  const text = requestText("GET /api/v1/export.csv", { Authorization: `Bearer ${other.key}` });
+  const [read, unread] = [await Connection.open(other.api), await Connection.open(other.api)];
+  for (const connection of [read, unread]) {
+    connection.pause();
+    await connection.send(text);
+    await connection.allRead();
+  }
+  other.process.signal("SIGTERM");
+  await until("the stop", () => other.process.stderr.includes("stopping"));
+  read.resume();
+  assert.equal((await read.answer()).status, 200);
+  assert.equal((await other.process.finished()).code, 0);
+  unread.resume();
+  const rest = await unread.rest();
+  assert.ok(rest.length < Number(/content-length: (\d+)/i.exec(rest.toString("latin1"))?.[1]));
+});
