@@ -73,7 +73,7 @@ function serviceOver(image: Image) {
     keys,
     limits,
     names: new AccountNames(),
-    versions: { images: [image], byName: new Map(), loadedAt: new Map() },
+    versions: { images: [image], byName: new Map(), loadedAt: new Map(), files: new Map() },
     now: () => now,
     steadyNow: () => now++,
     report: (error) => {

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { Image } from "../../engine/query.ts";
+import type { SnapshotFile } from "../shared/snapshot-file.ts";
 import type { ErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
@@ -15,6 +16,8 @@ export interface Versions {
   byName: ReadonlyMap<string, Image>;
   /** ISO times at which they were loaded. */
   loadedAt: ReadonlyMap<string, string>;
+  /** The files that they were loaded from. */
+  files: ReadonlyMap<string, SnapshotFile>;
 }
 
 /** The caller's account, as `/usage` shows it. */
@@ -47,12 +50,15 @@ export class FileBody {
   /** What it is to be called where it is saved. */
   readonly name: string;
   readonly length: number;
-  readonly pieces: () => Generator<Uint8Array, void>;
+  readonly pieces: (start: number, end: number) => Generator<Uint8Array, void>;
+  /** Names the bytes, where they can be had in parts and other bytes may stand for the same data. */
+  readonly signature: string | undefined;
 
-  constructor(name: string, length: number, pieces: () => Generator<Uint8Array, void>) {
+  constructor(name: string, length: number, pieces: FileBody["pieces"], signature?: string) {
     this.name = name;
     this.length = length;
     this.pieces = pieces;
+    this.signature = signature;
   }
 }
 

@@ -131,13 +131,14 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   };
 }
 
-function parametersOf({ parameters, segment }: Endpoint, ofVersion: boolean) {
+function parametersOf({ parameters, segment, errors }: Endpoint, ofVersion: boolean) {
   const inPath = { in: "path", required: true, schema: { type: "string", minLength: 1 } };
   return [
     ...(ofVersion ? [reference("parameters", "Version")] : []),
     ...(segment === undefined ? [] : [{ ...inPath, ...segment }]),
     ...Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter),
     reference("parameters", "IfNoneMatch"),
+    ...(errors.includes("range_not_satisfiable") ? [reference("parameters", "Range")] : []),
   ];
 }
 
@@ -159,6 +160,11 @@ const headers = {
     type: "string",
     pattern: '^attachment; filename="opps-[0-9.]+[.](csv|arrow|parquet)"$',
   }),
+  AcceptRanges: header("What ranges are counted in.", { type: "string", const: "bytes" }),
+  ContentRange: header("Where the part lies in the file, and the file's size.", {
+    type: "string",
+    pattern: "^bytes [0-9]+-[0-9]+/[0-9]+$",
+  }),
   ContentEncoding: {
     description: "Where the body is compressed.",
     schema: { type: "string", enum: ["br", "gzip"] },
@@ -178,10 +184,10 @@ const cacheHeaders = {
 /** A response with one of the errors, which all have the same status and headers. */
 function errorResponse(types: readonly ErrorType[]) {
   const { headers: own = [] } = errors[types[0]];
-  const ownHeaders = own.map(({ name, description, value }) => [
-    name,
-    header(description, value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value }),
-  ]);
+  const ownHeaders = own.map(({ name, description, value, pattern }) => {
+    const fixed = value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value };
+    return [name, header(description, pattern === undefined ? fixed : { type: "string", pattern })];
+  });
   return {
     description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
     headers: { ...limitHeaders, ...Object.fromEntries(ownHeaders) },
@@ -206,6 +212,12 @@ function responsesOf({ name, errors: own, segment, fileType }: Endpoint, ofVersi
   const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
+  const isSeekable = possible.has("range_not_satisfiable");
+  const fileHeaders = {
+    ...cacheHeaders,
+    "Content-Disposition": reference("headers", "ContentDisposition"),
+    ...(isSeekable && { "Accept-Ranges": reference("headers", "AcceptRanges") }),
+  };
   const of = (status: string) =>
     allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
   return {
@@ -216,16 +228,21 @@ function responsesOf({ name, errors: own, segment, fileType }: Endpoint, ofVersi
             headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
             content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
           }
-        : {
-            headers: { ...cacheHeaders, "Content-Disposition": reference("headers", "ContentDisposition") },
-            content: { [fileType]: {} },
-          }),
+        : { headers: fileHeaders, content: { [fileType]: {} } }),
     },
+    ...(isSeekable && {
+      "206": {
+        description: "The part of the file that `Range` asks for; of several ranges, the whole file comes.",
+        headers: { ...fileHeaders, "Content-Range": reference("headers", "ContentRange") },
+        content: { [fileType ?? ""]: {} },
+      },
+    }),
     "304": { description: "What If-None-Match names is still right.", headers: cacheHeaders },
     "400": errorResponse(of("400")),
     "401": reference("responses", "Unauthorized"),
     ...(of("404").length > 0 ? { "404": errorResponse(of("404")) } : {}),
     "405": reference("responses", "MethodNotAllowed"),
+    ...(of("416").length > 0 ? { "416": errorResponse(of("416")) } : {}),
     "429": reference("responses", "TooManyRequests"),
     "500": reference("responses", "InternalServerError"),
   };
@@ -276,6 +293,12 @@ function describe(entries: readonly Endpoint[]) {
           description: "A data version such as 2024.1, or a year, which means its newest revision.",
           schema: { type: "string", pattern: "^\\d{4}(\\.\\d+)?$" },
           example: "2024.1",
+        },
+        Range: {
+          name: "Range",
+          in: "header",
+          description: "A part of the file, as `bytes=0-1023`, or `bytes=-8` for its end.",
+          schema: text,
         },
         IfNoneMatch: {
           name: "If-None-Match",

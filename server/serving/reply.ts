@@ -1,7 +1,6 @@
 import type { FileBody } from "../api/endpoint.ts";
-import type { ApiError } from "../api/errors.ts";
-import { errorBody, errors } from "../api/errors.ts";
-import { type Coding, codingOf, compress, matches } from "./negotiation.ts";
+import { ApiError, errorBody, errors } from "../api/errors.ts";
+import { type ByteRange, type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
 
 /** Writes replies: heads and bodies as they are sent. */
 
@@ -21,6 +20,8 @@ export const headerNames = {
   authorization: Buffer.from("authorization"),
   acceptEncoding: Buffer.from("accept-encoding"),
   ifNoneMatch: Buffer.from("if-none-match"),
+  range: Buffer.from("range"),
+  ifRange: Buffer.from("if-range"),
 };
 
 /** A body that is made as it is sent; its source is to be told by `return` that no more is wanted. */
@@ -53,10 +54,15 @@ export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
-/** @param seconds to wait, where an error says that */
-export function errorReply(error: ApiError, resetLines: string, remaining: number, seconds = 0): Reply {
+/** @param header what the header says that comes with an error that says more of an error, as the seconds to wait */
+export function errorReply(
+  error: ApiError,
+  resetLines: string,
+  remaining: number,
+  header: number | string = 0,
+): Reply {
   const { status, headers = [] } = errors[error.type];
-  const own = headers.map(({ name, value }) => `${name}: ${value ?? seconds}`);
+  const own = headers.map(({ name, value }) => `${name}: ${value ?? header}`);
   const lines = [status, contentType, ...own].join("\r\n");
   return { head: `${lines}${resetLines}${remaining}`, body: Buffer.from(errorBody(error)) };
 }
@@ -86,22 +92,40 @@ export class FileAnswer {
     this.#type = type;
   }
 
-  /** @param remaining requests left of the month */
-  replyTo(request: RequestHead, remaining: number): Reply {
+  /**
+   * @param remaining requests left of the month
+   * @param mayBePart whether a range is wanted, if any is asked for
+   */
+  replyTo(request: RequestHead, remaining: number, mayBePart: boolean): Reply {
     const { tag, cacheControl, resetLines } = this.#head;
-    const { name, length } = this.#file;
+    const { name, length, pieces, signature } = this.#file;
     const etag = `"${tag}"`;
     const lines = validatorLines(etag, cacheControl, this.#type);
     const end = `${resetLines}${remaining}`;
     const condition = request.getHeader(headerNames.ifNoneMatch);
     if (condition !== "" && matches(condition, etag))
       return { head: `304 Not Modified\r\n${lines}${end}`, body: undefined, absentBytes: length };
-    const disposition = `Content-Disposition: attachment; filename="${name}"`;
+    const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
+    if (range === null) {
+      const error = new ApiError("range_not_satisfiable", errors.range_not_satisfiable.example.message);
+      return errorReply(error, resetLines, remaining, `bytes */${length}`);
+    }
+    const [start, stop] = range ?? [0, length];
+    const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];
+    headers.push(`Content-Disposition: attachment; filename="${name}"`);
+    if (signature !== undefined) headers.push("Accept-Ranges: bytes");
+    if (range !== undefined) headers.push(`Content-Range: bytes ${start}-${stop - 1}/${length}`);
     return {
-      head: `200 OK\r\n${lines}\r\n${disposition}${end}`,
+      head: headers.join("\r\n") + end,
       body: undefined,
-      pieces: { length, source: this.#file.pieces() },
+      pieces: { length: stop - start, source: pieces(start, stop) },
     };
+  }
+
+  #rangeOf(request: RequestHead, etag: string): ByteRange | null | undefined {
+    const unchanged = request.getHeader(headerNames.ifRange);
+    if (unchanged !== "" && unchanged !== etag) return undefined;
+    return rangeOf(request.getHeader(headerNames.range), this.#file.length);
   }
 }
 

@@ -183,7 +183,9 @@ export class Service {
     if (reply !== undefined) return reply;
     const asked = `${path}?${query}`;
     const answer = this.#answers.get(asked) ?? this.#make(path, query, asked, slot);
-    return answer.replyTo(request, remaining);
+    return answer instanceof FileAnswer
+      ? answer.replyTo(request, remaining, method === "GET")
+      : answer.replyTo(request, remaining);
   }
 
   #keyedAnswers(path: string): KeyedAnswers | undefined {
@@ -208,8 +210,9 @@ export class Service {
     const body = target.endpoint.answer(context, query);
     const isFile = !(body instanceof Uint8Array);
     const isTagged = isFile || target.endpoint.kind === "versioned";
+    const of = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
     const head = {
-      tag: isTagged ? requestTag(context.image, target, query) : digest(body),
+      tag: isTagged ? requestTag(context.image, target, of) : digest(body),
       cacheControl: isImmutable(this.#versions, target) ? immutable : current,
       resetLines: this.#month.resetLines,
     };

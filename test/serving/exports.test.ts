@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { syntheticContent } from "../../datasets/synthetic.ts";
+import { parseFooter } from "../../engine/footer.ts";
 import { blank, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
-import { ofSchema1, randomSnapshot, testProvenance } from "../support/fixtures.ts";
+import { ofSchema1, randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
 import {
   Connection,
@@ -109,6 +110,7 @@ const tables = [
   ),
 ];
 const [largest] = tables;
+const formats = ["csv", "parquet"] as const;
 const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenance.revision}`;
 
 let server: TestServer;
@@ -186,6 +188,90 @@ test("an export has a name, a length and an ETag, counts once, and isn't compres
   assert.notEqual(other.header("ETag"), whole.header("ETag"));
 });
 
+test("the Parquet file is the snapshot's own, and DuckDB reads the same rows from it", async () => {
+  for (const table of tables) {
+    const bytes = await download(`/versions/${nameOf(table)}/export.parquet`);
+    const file = path.join(datasetsDir, `${nameOf(table)}.parquet`);
+    assert.ok(bytes.equals(readFileSync(file)));
+    const downloaded = path.join(folder, `${++files}.parquet`);
+    writeFileSync(downloaded, bytes);
+    const reader = await db.runAndReadAll(`from read_parquet('${downloaded}')`);
+    assert.deepEqual(reader.getRowObjects(), rowsOf(table), nameOf(table));
+  }
+});
+
+test("a client that reads the footer first finds its way by ranges", async () => {
+  const target = "GET /api/v1/export.parquet";
+  const file = readFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
+  const size = Number((await call(server, target.replace("GET", "HEAD"))).header("Content-Length"));
+  assert.equal(size, file.length);
+  const part = async (range: string, [start, end]: [number, number]) => {
+    const answer = await call(server, target, { Range: range });
+    assert.equal(answer.status, 206, range);
+    assert.equal(answer.header("Content-Range"), `bytes ${start}-${end - 1}/${size}`);
+    assert.ok(answer.body.equals(file.subarray(start, end)), range);
+    return answer.body;
+  };
+  const tail = await part("bytes=-8", [size - 8, size]);
+  const start = size - 8 - tail.readUInt32LE(0);
+  const footer = await part(`bytes=${start}-${size - 9}`, [start, size - 8]);
+  assert.equal(parseFooter(footer, start).metadata.get("rows"), String(largest.rows.facility.length));
+  await part("bytes=0-0", [0, 1]);
+  await part("BYTES=4-", [4, size]);
+  await part(`bytes=${size - 1}-${10 * size}`, [size - 1, size]);
+  await part(`bytes=-${10 * size}`, [0, size]);
+});
+
+test("a range that can't be had is refused, and one that doesn't hold is left out", async () => {
+  const target = "GET /api/v1/export.parquet";
+  const whole = await call(server, target);
+  assert.equal(whole.header("Accept-Ranges"), "bytes");
+  for (const range of [`bytes=${whole.body.length}-`, "bytes=-0"]) {
+    const answer = await call(server, target, { Range: range });
+    assert.equal(answer.status, 416);
+    assert.equal(answer.error().type, "range_not_satisfiable");
+    assert.equal(answer.header("Content-Range"), `bytes */${whole.body.length}`);
+  }
+  for (const headers of [
+    { Range: "bytes=5-4" },
+    { Range: "bytes=-" },
+    { Range: "bytes=0-1,4-5" },
+    { Range: "lines=0-1" },
+    { Range: "bytes=0-1", "If-Range": '"another"' },
+    { Range: "bytes=0-1", "If-Range": "Sat, 01 Jan 2000 00:00:00 GMT" },
+  ])
+    assert.equal((await call(server, target, headers)).status, 200, JSON.stringify(headers));
+  const headers = { Range: "bytes=0-1" };
+  assert.equal((await call(server, target.replace("GET", "HEAD"), headers)).status, 200);
+  assert.equal((await call(server, "GET /api/v1/export.csv?state=CA", headers)).status, 200);
+  const still = await call(server, target, { ...headers, "If-Range": whole.header("ETag") });
+  assert.equal(still.status, 206);
+  const known = await call(server, target, { ...headers, "If-None-Match": whole.header("ETag") });
+  assert.equal(known.status, 304);
+});
+
+test("another file with the same rows has another ETag, and a file that is gone isn't found", async () => {
+  const trial = temporaryFolder();
+  const file = (name: string) => path.join(trial, `${name}.parquet`);
+  const versions = tables.slice(1, 3).map((table) => ({ ...table.provenance, name: nameOf(table) }));
+  for (const { name } of versions) copyFileSync(path.join(datasetsDir, `${name}.parquet`), file(name));
+  const other = await startServer({ datasetsDir: trial });
+  const [{ name }] = versions;
+  const target = `GET /api/v1/versions/${name}/export.parquet`;
+  const before = await call(other, target);
+  copyFileSync(file(name), file("copy").replace(/parquet$/, "tmp"));
+  renameSync(file("copy").replace(/parquet$/, "tmp"), file(name));
+  const after = await until("the new file", async () => {
+    const answer = await call(other, target);
+    return answer.status === 200 && answer.header("ETag") !== before.header("ETag") ? answer : undefined;
+  });
+  assert.ok(after.body.equals(before.body));
+  for (const { name } of versions) rmSync(file(name));
+  const { message } = (await call(other, "GET /api/v1/export.parquet")).error();
+  assert.match(message, /^no snapshot file in data version \d+\.1: it was deleted or is being replaced$/);
+  assert.equal(await other.stop(), 0);
+});
+
 const asking = (target: string, headers = {}) =>
   requestText(`GET /api/v1${target}`, { Authorization: `Bearer ${server.key}`, ...headers });
 
@@ -221,26 +307,27 @@ test("readers that don't read hold up nobody and cost little memory; resets leav
   assert.equal((await call(server, "GET /api/v1/datasets")).status, 200);
 });
 
-test("a version that is retired meanwhile is sent to its end", async () => {
-  const body = await download(`/versions/${nameOf(largest)}/export.csv`);
-  const connection = await Connection.open(server.api);
-  connection.pause();
-  await connection.send(asking(`/versions/${nameOf(largest)}/export.csv`));
-  await connection.allRead();
-  rmSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
-  await until("the version to be retired", async () => {
-    const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
-    return answer.status === 404;
+for (const format of formats)
+  test(`a version that is retired meanwhile is sent to its end as ${format}`, async () => {
+    const body = await download(`/versions/${nameOf(largest)}/export.${format}`);
+    const connection = await Connection.open(server.api);
+    connection.pause();
+    await connection.send(asking(`/versions/${nameOf(largest)}/export.${format}`));
+    await connection.allRead();
+    rmSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
+    await until("the version to be retired", async () => {
+      const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
+      return answer.status === 404;
+    });
+    connection.resume();
+    assert.ok((await connection.answer()).body.equals(body));
+    connection.close();
+    writeFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`), encodeSnapshot(largest));
+    await until("the version to be back", async () => {
+      const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
+      return answer.status === 200;
+    });
   });
-  connection.resume();
-  assert.ok((await connection.answer()).body.equals(body));
-  connection.close();
-  writeFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`), encodeSnapshot(largest));
-  await until("the version to be back", async () => {
-    const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
-    return answer.status === 200;
-  });
-});
 
 test("a stop waits for an export that is read, and cuts one that isn't", async () => {
   const other = await startServer({ datasetsDir });

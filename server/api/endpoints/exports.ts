@@ -7,7 +7,8 @@ import {
   rowsInScope,
   versionName,
 } from "../../../engine/query.ts";
-import { noRows } from "../absence.ts";
+import { piecesOf, sizeOf } from "../../shared/snapshot-file.ts";
+import { noRows, notFound } from "../absence.ts";
 import { type Endpoint, endpoint, FileBody } from "../endpoint.ts";
 import { state } from "../parameters.ts";
 
@@ -46,5 +47,24 @@ export const csv: Endpoint = endpoint({
   answer({ image }, { procedure, state }) {
     const scope = scopeOf(image, procedure, state);
     return new FileBody(fileName(image, "csv"), csvBytes(image, scope), () => csvPieces(image, scope));
+  },
+});
+
+export const parquet: Endpoint = endpoint({
+  path: "/export.parquet",
+  name: "exportParquet",
+  summary: "The snapshot file itself, as a whole or by a range of bytes; amounts are cents there",
+  kind: "versioned",
+  fileType: "application/vnd.apache.parquet",
+  parameters: v.object({}),
+  response: v.string(),
+  errors: ["not_found", "range_not_satisfiable"],
+  answer({ image, versions }) {
+    const file = versions.files.get(versionName(image.description.provenance));
+    const size = file && sizeOf(file);
+    if (file === undefined || size === undefined)
+      throw notFound(image, "no snapshot file", "it was deleted or is being replaced");
+    const pieces = (start: number, end: number) => piecesOf(file, start, end);
+    return new FileBody(fileName(image, "parquet"), size, pieces, file.signature);
   },
 });
