@@ -1,6 +1,7 @@
 import { type TextColumn, utf8, writeHundredths } from "./encode.ts";
-import { groupOf, type Image, textAt } from "./image.ts";
+import { type Image, textAt } from "./image.ts";
 import { blank, columnsOfSchema } from "./schema.ts";
+import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 import { versionName } from "./snapshot.ts";
 
 /**
@@ -9,8 +10,6 @@ import { versionName } from "./snapshot.ts";
  */
 
 const pieceBytes = 32 * 2 ** 10;
-/** Rows that are looked at for one piece: a filter may leave few of them. */
-const maxScannedRows = 2 ** 16;
 /** Amounts, counts, the status, and what is between and behind them. */
 const maxNumberBytes = 160;
 const comma = 44;
@@ -34,30 +33,15 @@ const firstColumns = [
 const exportName = (name: string) => name.replace(/_cents$/, "");
 
 /** The names of an export's columns, in order. */
-export function exportColumns({ description: { schema } }: Image): string[] {
+function exportColumns({ description: { schema } }: Image): string[] {
   const further = columnsOfSchema(schema).filter(({ since }) => since > 1);
   return [...firstColumns, ...further.map(({ name }) => exportName(name))];
 }
 
-/** The part of a snapshot that is exported: everything, or the rows of a procedure, of a state, or both. */
-export interface ExportScope {
-  /** A procedure's place, or null. */
-  procedure: number | null;
-  /** A state's code, or null. */
-  state: string | null;
-}
-
-export const rowStatuses = ["priced", "suppressed", "incomplete"] as const;
 const statusBytes = rowStatuses.map(utf8);
 
-/** The place of a row's status in `rowStatuses`. */
-export function statusOfRow(charge: number, allowed: number): number {
-  if (charge > 0 && allowed > 0) return 0;
-  return charge === blank && allowed === blank ? 1 : 2;
-}
-
 /** The header line of an image's CSV. */
-export function csvHeader(image: Image): Uint8Array {
+function csvHeader(image: Image): Uint8Array {
   return utf8(`${exportColumns(image).join(",")}\r\n`);
 }
 
@@ -65,34 +49,22 @@ export function csvHeader(image: Image): Uint8Array {
  * The lines of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
  * rows were looked at and none is in the scope.
  */
-export function* csvPieces(image: Image, { procedure, state }: ExportScope): Generator<Uint8Array, void> {
+export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
+  const found = new ScopeRows(image, scope);
   let out = new Uint8Array(pieceBytes);
   const header = csvHeader(image);
   out.set(header);
   let at = header.length;
-  let facility = -1;
-  let isInState = true;
-  let scanned = 0;
-  for (let row = 0; row < image.facility.length; row++) {
-    if (++scanned > maxScannedRows) {
+  while (!found.isOver) {
+    const row = found.next();
+    const most = row < 0 ? 0 : lines.enter(row);
+    if (row < 0 || at + most > out.length) {
       yield out.subarray(0, at);
       at = 0;
-      scanned = 0;
-    }
-    if (image.facility[row] !== facility) {
-      facility = image.facility[row];
-      isInState = state === null || textAt(image.state, facility) === state;
-    }
-    if (!isInState || (procedure !== null && image.procedure[row] !== procedure)) continue;
-    const most = lines.enter(row);
-    if (at + most > out.length) {
-      yield out.subarray(0, at);
-      at = 0;
-      scanned = 0;
       if (most > out.length) out = new Uint8Array(most);
     }
-    at = lines.write(out, at, row);
+    if (row >= 0) at = lines.write(out, at, row);
   }
   yield out.subarray(0, at);
 }
@@ -110,22 +82,7 @@ export function csvLengths(image: Image): (row: number) => number {
 
 /** The length of what `csvPieces` writes. O(procedures). */
 export function csvBytes(image: Image, scope: ExportScope): number {
-  let length = csvHeader(image).length;
-  for (const group of groupsOf(image, scope)) length += image.csvBytes[group];
-  return length;
-}
-
-/** How many rows are in a scope. O(procedures). */
-export function rowsInScope(image: Image, scope: ExportScope): number {
-  let rows = 0;
-  for (const group of groupsOf(image, scope)) rows += image.groupRows[group];
-  return rows;
-}
-
-/** The groups that a scope's rows are in, each row in one. */
-function groupsOf(image: Image, { procedure, state }: ExportScope): number[] {
-  const procedures = procedure === null ? Array.from(image.codes.keys()) : [procedure];
-  return procedures.map((each) => groupOf(image, each, state));
+  return csvHeader(image).length + sumOver(image, scope, image.csvBytes);
 }
 
 /** Each procedure's fields, once for all exports of an image. */

@@ -55,6 +55,7 @@ const found = new Map([
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
   ["/api/v1/export.csv", "/api/v1/export.csv?procedure=5073"],
+  ["/api/v1/export.arrow", "/api/v1/export.arrow?procedure=5073"],
   ["/api/v1/export.parquet", "/api/v1/export.parquet"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
@@ -66,6 +67,7 @@ const versioned = [
   "/healthcare/procedures",
   "/healthcare/facilities/{ccn}",
   "/export.csv",
+  "/export.arrow",
   "/export.parquet",
 ];
 for (const path of versioned) {
@@ -79,6 +81,7 @@ const missing = new Map([
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
   ["/api/v1/export.csv", "/api/v1/export.csv?state=wy"],
+  ["/api/v1/export.arrow", "/api/v1/export.arrow?state=wy"],
 ]);
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/1999.1") ?? "";
@@ -248,6 +251,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
     limit: limit(100),
   },
   "/export.csv": { procedure: { type: "string", minLength: 1 }, state },
+  "/export.arrow": { procedure: { type: "string", minLength: 1 }, state },
 };
 
 for (const [path, { parameters }] of operations) {

@@ -3,6 +3,7 @@ import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "n
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { tableFromIPC } from "apache-arrow";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { parseFooter } from "../../engine/footer.ts";
 import { blank, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
@@ -110,7 +111,7 @@ const tables = [
   ),
 ];
 const [largest] = tables;
-const formats = ["csv", "parquet"] as const;
+const formats = ["csv", "arrow", "parquet"] as const;
 const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenance.revision}`;
 
 let server: TestServer;
@@ -129,34 +130,37 @@ const download = async (target: string) => {
   return answer.body;
 };
 
-test("the CSV of every table has its rows, of both schemas, as DuckDB reads it", async () => {
-  for (const table of tables)
-    assert.deepEqual(
-      await csvRows(await download(`/versions/${nameOf(table)}/export.csv`)),
-      expectedRows(table),
-      nameOf(table),
-    );
-});
+const readers = {
+  csv: csvRows,
+  arrow: (stream: Uint8Array) =>
+    tableFromIPC(stream)
+      .toArray()
+      .map((row): Row => row.toJSON()),
+};
 
-test("procedure and state leave the rows that they name", async () => {
-  for (const table of tables) {
-    const all = expectedRows(table);
-    for (const row of [all[0], all[all.length >> 1]]) {
-      const base = `/versions/${nameOf(table)}/export.csv`;
-      const [procedure, state] = [`procedure=${row.code}`, `state=${String(row.state).toLowerCase()}`];
-      const ofProcedure = all.filter(({ code }) => code === row.code);
-      assert.deepEqual(await csvRows(await download(`${base}?${procedure}`)), ofProcedure);
-      assert.deepEqual(
-        await csvRows(await download(`${base}?${state}`)),
-        all.filter((each) => each.state === row.state),
-      );
-      assert.deepEqual(
-        await csvRows(await download(`${base}?${procedure}&${state}`)),
-        ofProcedure.filter((each) => each.state === row.state),
-      );
+for (const [format, read] of Object.entries(readers)) {
+  test(`the ${format} of every table has its rows, of both schemas`, async () => {
+    for (const table of tables) {
+      const rows = await read(await download(`/versions/${nameOf(table)}/export.${format}`));
+      assert.deepEqual(rows, expectedRows(table), nameOf(table));
     }
-  }
-});
+  });
+
+  test(`procedure and state leave the rows in the ${format} that they name`, async () => {
+    for (const table of tables) {
+      const all = expectedRows(table);
+      const base = `/versions/${nameOf(table)}/export.${format}`;
+      for (const { code, state } of [all[0], all[all.length >> 1]]) {
+        const [ofProcedure, inState] = [`procedure=${code}`, `state=${String(state).toLowerCase()}`];
+        const assertRows = async (query: string, of: (row: Row) => boolean) =>
+          assert.deepEqual(await read(await download(`${base}?${query}`)), all.filter(of), query);
+        await assertRows(ofProcedure, (row) => row.code === code);
+        await assertRows(inState, (row) => row.state === state);
+        await assertRows(`${ofProcedure}&${inState}`, (row) => row.code === code && row.state === state);
+      }
+    }
+  });
+}
 
 test("an export without rows, of an unknown version or with a bad parameter is refused", async () => {
   for (const [target, status] of [
@@ -165,6 +169,9 @@ test("an export without rows, of an unknown version or with a bad parameter is r
     ["/versions/1999/export.csv", 404],
     ["/export.csv?state=XX", 400],
     ["/export.csv?limit=1", 400],
+    ["/export.arrow?procedure=9999", 404],
+    ["/export.arrow?limit=1", 400],
+    ["/export.parquet?state=CA", 400],
     ["/export.csv?procedure=", 400],
   ] as const)
     assert.equal((await call(server, `GET /api/v1${target}`)).status, status, target);

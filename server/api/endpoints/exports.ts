@@ -1,5 +1,7 @@
 import * as v from "valibot";
 import {
+  arrowBytes,
+  arrowPieces,
   csvBytes,
   csvPieces,
   type ExportScope,
@@ -47,6 +49,21 @@ export const csv: Endpoint = endpoint({
   answer({ image }, { procedure, state }) {
     const scope = scopeOf(image, procedure, state);
     return new FileBody(fileName(image, "csv"), csvBytes(image, scope), () => csvPieces(image, scope));
+  },
+});
+
+export const arrow: Endpoint = endpoint({
+  path: "/export.arrow",
+  name: "exportArrow",
+  summary: "The same rows and columns as an Arrow IPC stream; texts are dictionary-coded",
+  kind: "versioned",
+  fileType: "application/vnd.apache.arrow.stream",
+  parameters,
+  response: v.string(),
+  errors: ["not_found"],
+  answer({ image }, { procedure, state }) {
+    const scope = scopeOf(image, procedure, state);
+    return new FileBody(fileName(image, "arrow"), arrowBytes(image, scope), () => arrowPieces(image, scope));
   },
 });
 

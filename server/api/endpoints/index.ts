@@ -1,6 +1,6 @@
 import type { Endpoint } from "../endpoint.ts";
 import { datasets } from "./datasets.ts";
-import { csv, parquet } from "./exports.ts";
+import { arrow, csv, parquet } from "./exports.ts";
 import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
@@ -19,5 +19,6 @@ export const endpoints: readonly Endpoint[] = [
   usage,
   pages,
   csv,
+  arrow,
   parquet,
 ];
