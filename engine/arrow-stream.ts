@@ -10,8 +10,8 @@ import { versionName } from "./snapshot.ts";
  * A dictionary has a text per facility or procedure, in the image's own memory.
  */
 
-const batchRows = 512;
-const maxPieceBytes = 64 * 2 ** 10;
+const batchRows = 256;
+const maxPieceBytes = 32 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 
@@ -148,7 +148,7 @@ const dictionaryBytes = ({ offsets, bytes }: TextColumn) => padded(offsets.byteL
 class Batch {
   readonly #columns: readonly Column[];
   readonly #count: number;
-  readonly #head: number;
+  readonly #head: Uint8Array;
   readonly #body: number;
   #out: Uint8Array | undefined;
 
@@ -156,18 +156,25 @@ class Batch {
     this.#columns = columns;
     this.#count = count;
     this.#body = columns.reduce((sum, column) => sum + this.#validity(column) + this.#data(column), 0);
-    this.#head = this.#message(columns.map(() => 0)).length;
+    this.#head = this.#message();
   }
 
   get length(): number {
-    return this.#head + this.#body;
+    return this.#head.length + this.#body;
   }
 
   write(rows: Int32Array): Uint8Array {
-    this.#out ??= new Uint8Array(this.length);
+    if (this.#out === undefined) {
+      this.#out = new Uint8Array(this.length);
+      this.#out.set(this.#head);
+    }
     const out = this.#out;
-    let at = this.#head;
-    const absent = this.#columns.map((column) => {
+    const view = new DataView(out.buffer);
+    let at = this.#head.length;
+    // The message ends in a pair for each column, the second of which is how many values are absent; a length, padded;
+    // and two pairs for each column.
+    let absentAt = at - this.#columns.length * 3 * 16;
+    for (const column of this.#columns) {
       const validity = out.subarray(at, at + this.#validity(column)).fill(0);
       at += validity.length;
       const values = column.isFloat
@@ -183,9 +190,9 @@ class Batch {
         }
         values[i] = value === blank ? 0 : value;
       }
-      return blanks;
-    });
-    out.set(this.#message(absent));
+      view.setInt32(absentAt, blanks, true);
+      absentAt += 16;
+    }
     return out;
   }
 
@@ -197,8 +204,8 @@ class Batch {
     return padded(this.#count * (isFloat ? 8 : 4));
   }
 
-  /** @param absent values of each column */
-  #message(absent: number[]): Uint8Array {
+  /** The message of a batch without absent values. */
+  #message(): Uint8Array {
     let at = 0;
     const extents = this.#columns.flatMap((column) =>
       [this.#validity(column), this.#data(column)].map((length) => {
@@ -207,7 +214,7 @@ class Batch {
         return extent;
       }),
     );
-    const nodes = absent.map((blanks) => [this.#count, blanks] as const);
+    const nodes = this.#columns.map(() => [this.#count, 0] as const);
     return message(messageTypes.recordBatch, recordBatch(this.#count, nodes, extents), this.#body);
   }
 }

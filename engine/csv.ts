@@ -9,7 +9,7 @@ import { versionName } from "./snapshot.ts";
  * the snapshot has beside; each part is encoded once as long as rows need it.
  */
 
-const pieceBytes = 32 * 2 ** 10;
+const pieceBytes = 16 * 2 ** 10;
 /** Amounts, counts, the status, and what is between and behind them. */
 const maxNumberBytes = 160;
 const comma = 44;

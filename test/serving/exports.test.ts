@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -7,6 +16,7 @@ import { tableFromIPC } from "apache-arrow";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { parseFooter } from "../../engine/footer.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { piecesOf, signatureOf, sizeOf } from "../../server/shared/snapshot-file.ts";
 import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.ts";
 import { ofSchema1, randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
@@ -241,6 +251,44 @@ test("another file with the same rows has another ETag, and a file that is gone 
   const { message } = (await call(other, "GET /api/v1/export.parquet")).error();
   assert.match(message, /^no snapshot file in data version \d+\.1: it was deleted or is being replaced$/);
   assert.equal(await other.stop(), 0);
+});
+
+test("readers of a file share a descriptor, which outlives the file's name and ends with the last of them", () => {
+  const file = path.join(folder, "file");
+  const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
+  writeFileSync(file, content);
+  const loaded = { path: file, signature: signatureOf(statSync(file)) };
+  const descriptors = () =>
+    readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(file);
+      } catch {
+        // The one that listed them is closed again.
+        return false;
+      }
+    }).length;
+  const readers = [0, 1, 100_000].map((start) => ({
+    start,
+    pieces: piecesOf(loaded, start, content.length),
+  }));
+  const begun = readers.map(({ start, pieces }) => ({
+    start,
+    pieces,
+    first: Buffer.from(pieces.next().value ?? []),
+  }));
+  assert.equal(descriptors(), 1);
+  rmSync(file);
+  assert.equal(sizeOf(loaded), undefined);
+  begun[0].pieces.return();
+  for (const { start, pieces, first } of begun.slice(1))
+    assert.ok(
+      Buffer.concat([first, ...Array.from(pieces, (piece) => piece.slice())]).equals(content.subarray(start)),
+    );
+  assert.equal(descriptors(), 0);
+  writeFileSync(file, content.subarray(1));
+  assert.equal(sizeOf(loaded), undefined);
+  assert.throws(() => piecesOf(loaded, 0, 1).next(), /isn't the file that was loaded/);
+  assert.equal(descriptors(), 0);
 });
 
 const asking = (target: string, headers = {}) =>
