@@ -70,12 +70,11 @@ export function serveHttp(
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
     const { pieces } = reply;
-    if (pieces !== undefined) res.cork(() => respondInPieces(res, pieces, closes));
-    else if (hasBody || closes) respondLast(res);
+    isStuck = false;
+    if (pieces === undefined && (hasBody || closes)) respondLast(res);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else {
-      isStuck = false;
-      res.cork(respond);
+      res.cork(pieces === undefined ? respond : () => respondInPieces(res, pieces, closes));
       if (isStuck) res.close();
     }
   }
@@ -145,8 +144,11 @@ export function serveHttp(
     const wait = waitFor(res, () => source.return());
     let piece: Uint8Array = empty;
     let start = 0;
+    /** Whether the socket hasn't taken all of the piece. */
+    let isBehind = false;
     const send = (offset: number) => {
       const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), length);
+      isBehind = !isTaken;
       if (finished) wait.end();
       else if (isTaken) turns.wait(sendNext);
       return isTaken;
@@ -165,8 +167,10 @@ export function serveHttp(
         res.close();
       }
     };
-    res.onWritable(send);
+    res.onWritable((offset) => !isBehind || send(offset));
     sendNext();
+    // Its client pipelines and is behind; part of the head may have been dropped.
+    if (!wait.isOver && isBehind && res.getWriteOffset() === 0) isStuck = true;
   }
 
   /**

@@ -21,10 +21,12 @@ import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.
 import { ofSchema1, randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
 import {
+  type Answer,
   Connection,
   call,
   rawRequest,
   requestText,
+  settled,
   startServer,
   type TestServer,
   temporaryFolder,
@@ -303,6 +305,26 @@ test("one connection takes one export after the other, and then ends", async () 
   await connection.send(asking("/export.csv?state=NY", { Connection: "close" }));
   assert.equal((await connection.answer()).status, 200);
   await connection.rest();
+});
+
+test("an export behind answers that nobody reads for a while is right up to the connection's end", async () => {
+  const small = "/healthcare/procedures?limit=3";
+  const [first, last] = await Promise.all(
+    [small, "/export.csv"].map((target) => call(server, `GET /api/v1${target}`)),
+  );
+  const textOf = ({ head, body }: Answer) => settled(`${head}\r\n\r\n${body.toString("latin1")}`);
+  for (const count of [0, 1, 20, 600, 3000]) {
+    const connection = await Connection.open(server.api);
+    connection.pause();
+    const closing = asking("/export.csv", { Connection: "close" });
+    await connection.send(asking(small).repeat(count) + closing);
+    assert.equal((await call(server, `GET /api/v1${small}`)).status, 200);
+    connection.resume();
+    const received = settled((await connection.rest()).toString("latin1"));
+    const whole = textOf(first).repeat(count) + textOf(last);
+    assert.ok(whole.startsWith(received), `of ${count}`);
+    if (count <= 20) assert.equal(received.length, whole.length);
+  }
 });
 
 test("readers that don't read hold up nobody and cost little memory; resets leave nothing behind", async () => {
