@@ -1,3 +1,4 @@
+import { csvLengths } from "./csv.ts";
 import {
   encodeText,
   hundredthsLength,
@@ -9,15 +10,19 @@ import {
 } from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import {
+  attachImage,
   type Contents,
   type Description,
   dollarsOf,
+  type Image,
   layOut,
   maxImageBytes,
   type Summary,
+  stateGroup,
   stateIndex,
   summaryFields,
   summaryOf,
+  textAt,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
@@ -90,6 +95,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
       ...byField(optionalTexts, (field) => validityOfTexts(rows.facility, facilities[field]).nullBitmap),
     },
     ...groups,
+    csvBytes: new Float64Array(groups.groupRows.length),
     summaries,
     ...extents,
     answers: {
@@ -98,7 +104,23 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
     },
     documents: { facility: facilityDocuments(snapshot), procedure: procedureDocuments(snapshot) },
   };
-  return layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
+  const buffer = layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
+  measureCsv(attachImage(buffer));
+  return buffer;
+}
+
+/** How long the rows of each group are as CSV: an export says its length before it is written. */
+function measureCsv(image: Image): void {
+  const lengthOf = csvLengths(image);
+  const stateOf = Array.from(image.ccn.offsets.keys())
+    .slice(1)
+    .map((i) => stateIndex.get(textAt(image.state, i - 1)) ?? 0);
+  for (let row = 0; row < image.facility.length; row++) {
+    const procedure = image.procedure[row];
+    const length = lengthOf(row);
+    image.csvBytes[procedure] += length;
+    image.csvBytes[stateGroup(image, procedure, stateOf[image.facility[row]])] += length;
+  }
 }
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {

@@ -7,7 +7,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
  *
  *  - the Arrow columns of the snapshot, rows ascending by CCN and APC code;
  *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
- *  - how many rows of any kind each group has, and how many of them are suppressed;
+ *  - how many rows of any kind each group has, how many of them are suppressed, and how long they are as CSV;
  *  - every group's summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
  *  - every group's JSON as an answer has it: the head up to the first row, and then all rows.
  *
@@ -98,6 +98,7 @@ const layout = {
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,
+  csvBytes: float64,
   summaries: float64,
   headStart: uint32,
   headEnd: uint32,

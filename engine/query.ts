@@ -1,6 +1,9 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
+
+export { arrowBytes, arrowPieces } from "./arrow-stream.ts";
 export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";
+export { csvBytes, csvPieces } from "./csv.ts";
 export { allowedOf, histogramOf, markupOf, stateSummaries } from "./distribution.ts";
 export { DataError, reasonOf, SizeError, shown } from "./errors.ts";
 export {
@@ -27,6 +30,7 @@ export {
 export { encodePrices, groupSize } from "./prices.ts";
 export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
+export { type ExportScope, rowsInScope } from "./scope.ts";
 export {
   absentProcedure,
   type DocumentKind,

@@ -49,6 +49,13 @@ export function noTrend(images: readonly Image[], code: string, state: string | 
   return new ApiError("not_found", `${what} in any loaded data year (${versions.join(", ")})`);
 }
 
+/** Why there is no row of any kind, of a procedure or in a state. */
+export function noRows(image: Image, code: string | undefined, state: string | undefined): ApiError {
+  if (code === undefined) return notFound(image, `no rows${inState(state)}`, noRowsIn(image, state));
+  if (!image.procedureOf.has(code)) return notFound(image, `there is no procedure ${echo(code)}`);
+  return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
+}
+
 /** @param minFacilities that a procedure has to have to be in the list, which is empty */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;

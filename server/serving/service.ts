@@ -13,7 +13,15 @@ import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Authenticator, noKey } from "./authenticator.ts";
 import { RequestContext } from "./context.ts";
 import { KeyedAnswers, tagOfKey, tagStart } from "./keyed-answers.ts";
-import { Answer, errorReply, headerNames, type Reply, type RequestHead, resetLines } from "./reply.ts";
+import {
+  Answer,
+  errorReply,
+  FileAnswer,
+  headerNames,
+  type Reply,
+  type RequestHead,
+  resetLines,
+} from "./reply.ts";
 
 /** Makes the checks of a request in their order, and replies to it. */
 
@@ -178,7 +186,9 @@ export class Service {
     if (reply !== undefined) return reply;
     const asked = `${path}?${query}`;
     const answer = this.#answers.get(asked) ?? this.#make(path, query, asked, slot);
-    return answer.replyTo(request, remaining);
+    return answer instanceof FileAnswer
+      ? answer.replyTo(request, remaining, method === "GET")
+      : answer.replyTo(request, remaining);
   }
 
   #keyedAnswers(path: string): KeyedAnswers | undefined {
@@ -197,15 +207,19 @@ export class Service {
     return made;
   }
 
-  #make(path: string, query: string, asked: string, slot: number): Answer {
+  #make(path: string, query: string, asked: string, slot: number): Answer | FileAnswer {
     const target = decodeTarget(resolve(path));
     const context = new RequestContext(this.#versions, target, this.#scratch, () => this.#usage(slot));
     const body = target.endpoint.answer(context, query);
+    const isFile = !(body instanceof Uint8Array);
+    const isTagged = isFile || target.endpoint.kind === "versioned";
+    const of = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
     const head = {
-      tag: target.endpoint.kind === "versioned" ? requestTag(context.image, target, query) : digest(body),
+      tag: isTagged ? requestTag(context.image, target, of) : digest(body),
       cacheControl: isImmutable(this.#versions, target) ? immutable : current,
       resetLines: this.#month.resetLines,
     };
+    if (isFile) return new FileAnswer(head, body, target.endpoint.fileType ?? "");
     // What shows the account's state is another answer every time.
     if (context.isLive || this.#asks.count(hashOf(asked)) < asksToKeep) return Answer.borrowed(head, body);
     const answer = Answer.keptCopy(head, body);

@@ -29,6 +29,7 @@ function versionsOf(published: Published): Versions {
     images,
     byName: new Map(images.map((image, i) => [names[i], image])),
     loadedAt: new Map(published.map(({ loadedAt }, i) => [names[i], loadedAt])),
+    files: new Map(published.map(({ file }, i) => [names[i], file])),
   };
 }
 

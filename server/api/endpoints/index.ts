@@ -1,5 +1,6 @@
 import type { Endpoint } from "../endpoint.ts";
 import { datasets } from "./datasets.ts";
+import { arrow, csv, parquet } from "./exports.ts";
 import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
@@ -23,4 +24,7 @@ export const endpoints: readonly Endpoint[] = [
   usage,
   versions,
   pages,
+  csv,
+  arrow,
+  parquet,
 ];
