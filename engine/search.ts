@@ -317,7 +317,8 @@ function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
   matchTypos(index, term, word);
-  if (word.endsWith("s")) matchTypos(index, term, word.slice(0, -1));
+  // A plural with a typo may be that of a singular, which the index has.
+  if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   for (const other of otherNumbers(word)) matchExactly(index, other, exact, [term]);
   matchExactly(index, cityOf(word), exact, [term]);
