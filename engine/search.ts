@@ -229,7 +229,7 @@ function closeWords(index: TextIndex, word: string): string[] {
 /** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
 function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const typed = splitWords(text);
+  const typed = splitWords(text).map((word) => kindMeant(index, kind, word));
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
@@ -264,6 +264,18 @@ function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
       if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
     }
   return terms;
+}
+
+/** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
+function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
+  if (word.length < oneTypoLetters) return word;
+  const typed = Buffer.from(word);
+  const next = lowerBound(index, typed);
+  if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;
+  for (const meant of genericWords[kind])
+    if (meant.length >= oneTypoLetters && Math.abs(meant.length - word.length) <= 1)
+      if (typosBetween(codePoints(typed), Buffer.from(meant), 1) === 1) return meant;
+  return word;
 }
 
 /** Whether a word of the index is one of a place. */

@@ -46,7 +46,7 @@ describe("any text", () => {
     const words = [
       ...[
         "general",
-        "hospitl",
+        "generl",
         "sample",
         "community",
         "saint",
