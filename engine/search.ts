@@ -272,11 +272,23 @@ function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
   const typed = Buffer.from(word);
   const next = lowerBound(index, typed);
   if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;
-  for (const meant of genericWords[kind])
-    if (meant.length >= oneTypoLetters && Math.abs(meant.length - word.length) <= 1)
-      if (typosBetween(codePoints(typed), Buffer.from(meant), 1) === 1) return meant;
+  const letters = lettersOf(typed);
+  for (const { meant, bytes, has } of kindSpellings[kind])
+    if (Math.abs(meant.length - word.length) <= 1 && !hasMoreBits(has & ~letters, 1))
+      if (typosBetween(codePoints(typed), bytes, 1) === 1) return meant;
   return word;
 }
+
+const spellingsOf = (words: ReadonlySet<string>) =>
+  Array.from(words, (meant) => ({
+    meant,
+    bytes: Buffer.from(meant),
+    has: lettersOf(Buffer.from(meant)),
+  })).filter(({ meant }) => meant.length >= oneTypoLetters);
+const kindSpellings = {
+  facility: spellingsOf(genericWords.facility),
+  procedure: spellingsOf(genericWords.procedure),
+};
 
 /** Whether a word of the index is one of a place. */
 function isInPlace(index: TextIndex, word: string): boolean {
