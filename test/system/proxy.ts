@@ -11,6 +11,7 @@ import {
   Connection,
   call,
   createKey,
+  datasetsFolder,
   requestText,
   startServer,
   type TestServer,
@@ -63,7 +64,7 @@ export async function startProxied(
   const stateDir = temporaryFolder();
   const spentKey = createKey(stateDir, "spent", { burst: 1000, quota: 1 });
   const slowKey = createKey(stateDir, "slow", { burst: 1, quota: 1000 });
-  const service = await startServer({ stateDir });
+  const service = await startServer({ stateDir, datasetsDir: datasetsFolder() });
   const upstream = new URL(service.api);
   const folder = temporaryFolder();
   const [program, ...options] = command(folder, upstream.host, port);
