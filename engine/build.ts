@@ -27,6 +27,7 @@ import {
   indexText,
   indexWords,
   nameField,
+  nameHalvesOf,
   placeWordsOf,
   plainField,
   stateField,
@@ -148,20 +149,28 @@ function procedureDocuments({ procedures }: Snapshot) {
   ]);
 }
 
-/** The index has the documents by name, so that equally good ones are found in order. */
+/** The index has the documents by the halves of their names, and then by name: equally good ones are found in order. */
 function documentsOf(names: string[], rows: string[], documentOf: (i: number) => Document) {
-  const { rank, byRank } = ranksOf(names);
-  return { ...indexText(Array.from(byRank, documentOf)), rank, byRank, rows: encodeText(rows) };
+  const documents = names.map((_, i) => documentOf(i));
+  const byName = Uint32Array.from(ascending(names));
+  const order = stableOrder(Int32Array.from(documents, nameHalvesOf), byName);
+  const places = inverse(byName);
+  return {
+    ...indexText(Array.from(order, (i) => documents[i])),
+    documentOf: inverse(order),
+    nameRank: order.map((i) => places[i]),
+    byName,
+    rows: encodeText(rows),
+  };
 }
 
-/** The documents by name, equal names in the order given, and the place of each among them. */
-function ranksOf(names: string[]) {
-  const byRank = Uint32Array.from(ascending(names));
-  const rank = new Uint32Array(names.length);
-  byRank.forEach((document, i) => {
-    rank[document] = i;
+/** The place of each element of an order. */
+function inverse(order: Uint32Array): Uint32Array {
+  const places = new Uint32Array(order.length);
+  order.forEach((element, place) => {
+    places[element] = place;
   });
-  return { rank, byRank };
+  return places;
 }
 
 type Groups = ReturnType<typeof orderRows>;
