@@ -41,14 +41,13 @@ export function chartOf(load: LoadResult, { machine, date }: Results): string {
   const x = (us: number) =>
     round(left + ((Math.log10(us) - first) / Math.max(1, last - first)) * (width - left - right));
 
-  const grid: string[] = [];
-  for (let exponent = first; exponent <= last; exponent++) {
+  const exponents = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const grid = exponents.map((exponent) => {
     const at = x(10 ** exponent);
-    grid.push(
-      `<line class="grid" x1="${at}" y1="${top - 8}" x2="${at}" y2="${bottom}"/>`,
-      `<text class="axis" x="${at}" y="${bottom + 16}" text-anchor="middle">${digits(10 ** exponent)} µs</text>`,
-    );
-  }
+    const label = `${digits(10 ** exponent)} µs`;
+    return `<line class="grid" x1="${at}" y1="${top - 8}" x2="${at}" y2="${bottom}"/>
+<text class="axis" x="${at}" y="${bottom + 16}" text-anchor="middle">${label}</text>`;
+  });
   const marks = rows.map(({ name, cpuUs }, i) => {
     const y = top + i * rowHeight + rowHeight / 2;
     const ours = name === "service" ? " ours" : "";

@@ -4,11 +4,11 @@ import { parseArgs } from "node:util";
 import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
 import { chartOf } from "./chart.ts";
 import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
-import { type Load, loads, writeLists } from "./loads.ts";
+import { type Load, loads } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke, temporaryFolder, twoCores } from "./options.ts";
-import { type Measured, type Results, summarize, surroundings, tableOf } from "./report.ts";
-import { hotTarget } from "./requests.ts";
+import { type Measured, print, type Results, summarize, surroundings } from "./report.ts";
+import { hotTarget, writeLists } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, type Server, Servers, sendsConstant } from "./servers.ts";
 
@@ -58,7 +58,7 @@ interface Ready extends Measured {
 }
 
 type Lists = ReturnType<typeof writeLists>;
-type Turns = Pick<ReturnType<typeof readOptions>, "rounds" | "seconds">;
+type Turns = Omit<ReturnType<typeof readOptions>, "chosen">;
 
 /** Starts the servers of a load and checks what they answer. */
 async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[]> {
@@ -113,13 +113,13 @@ async function main(): Promise<void> {
   const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
   const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };
   const date = new Date().toISOString();
-  const { machine, versions } = await surroundings();
-  const results: Results = { date, seed: defaultSampleSeed, settings, machine, versions, loads: [] };
+  const results: Results = { date, seed: defaultSampleSeed, settings, ...surroundings(), loads: [] };
   for (const load of chosen) {
     const result = await runLoad(servers, lists, load, { rounds, seconds });
     results.loads.push(result);
     const names = load.entrants.map(({ name }) => name).join("; ");
-    console.log(smoke ? `${load.name}: ${names}: answers checked` : tableOf(result));
+    if (smoke) console.log(`${load.name}: ${names}: answers checked`);
+    else print(result);
     // Each load meets fresh servers, whatever was measured before.
     if (!smoke) await servers.stopAll();
   }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { UsageDays } from "../server/accounts/days.ts";
 import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits, maxAccounts } from "../server/accounts/limits.ts";
@@ -102,7 +103,7 @@ function lookUp(count: number, isBaseline = false): number {
  * Milliseconds that a state of so many accounts with a key each takes: for opening its database and filling the shared
  * tables, then for saving the counts of accounts that all changed: first counts, higher ones, and none.
  */
-function stateTimes(count: number): { open: number; first: number; again: number; none: number } {
+function stateTimes(count: number) {
   const folder = temporaryFolder();
   const made = Store.open(folder);
   const now = new Date();
@@ -117,7 +118,7 @@ function stateTimes(count: number): { open: number; first: number; again: number
   const [keys, limits, names] = [new KeyTable(), new Limits(), new AccountNames()];
   const start = performance.now();
   const store = Store.open(folder);
-  const accounts = new Accounts(store, keys, limits, names, now.getTime());
+  const accounts = new Accounts(store, keys, limits, names, new UsageDays(), now.getTime());
   const open = performance.now() - start;
   if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
   const save = (changed: boolean) => {
@@ -134,14 +135,10 @@ function stateTimes(count: number): { open: number; first: number; again: number
   return times;
 }
 
-async function report(what: string, unit: string, run: () => number | Promise<number>): Promise<void> {
+/** Prints the median of what some rounds give, and their range. */
+async function report(what: string, unit: string, run: (round: number) => number | Promise<number>) {
   const figures: number[] = [];
-  for (let i = 0; i < rounds; i++) figures.push(await run());
-  print(what, unit, figures);
-}
-
-/** Prints the median of some runs, and their range. */
-function print(what: string, unit: string, figures: readonly number[]): void {
+  for (let round = 0; round < rounds; round++) figures.push(await run(round));
   const { median, min, max } = spreadOf(figures);
   console.log(`${what}: median ${digits(median)} ${unit} (${digits(min)} to ${digits(max)})`);
 }
@@ -156,14 +153,12 @@ async function main(): Promise<void> {
   }
   await report("open the state and fill the tables without a key", "ms", () => stateTimes(0).open);
   const times = Array.from({ length: rounds }, () => stateTimes(many));
-  const printAll = (what: string, kind: "open" | "first" | "again" | "none") => {
-    const figures = times.map((each) => each[kind]);
-    print(what, "ms", figures);
-  };
-  printAll(`open the state and fill the tables with ${many} keys`, "open");
-  printAll(`save ${many} accounts, first counts`, "first");
-  printAll(`save ${many} accounts, counts that changed again`, "again");
-  printAll(`save ${many} accounts, no change`, "none");
+  const state = (what: string, kind: keyof ReturnType<typeof stateTimes>) =>
+    report(what, "ms", (round) => times[round][kind]);
+  await state(`open the state and fill the tables with ${many} keys`, "open");
+  await state(`save ${many} accounts, first counts`, "first");
+  await state(`save ${many} accounts, counts that changed again`, "again");
+  await state(`save ${many} accounts, no change`, "none");
   console.log(
     `counters ${new Limits().buffer.byteLength.toLocaleString("en")} bytes for ${maxAccounts} accounts`,
   );

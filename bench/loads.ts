@@ -1,10 +1,4 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { defaultSampleSeed } from "../datasets/synthetic.ts";
-import type { Image, Snapshot } from "../engine/index.ts";
-import { generateKey } from "../server/accounts/keys.ts";
-import { seededRandom } from "../test/support/random.ts";
-import { allPriceTargets, drawZipf, hotTarget, searchTargets } from "./requests.ts";
+import type { ListName } from "./requests.ts";
 import type { Kind } from "./servers.ts";
 
 /** The loads: what is asked, how, and which servers are asked. */
@@ -15,6 +9,8 @@ export interface Entrant {
   kind: Kind;
   threads: number;
   list: ListName;
+  /** The other entrant by which a ratio is made: the ceiling, or the same server in another setting. */
+  against: string | null;
 }
 
 export interface Load {
@@ -33,132 +29,72 @@ export interface Load {
   p99AtMostUs?: number;
 }
 
-export type ListName = keyof ReturnType<typeof writeLists>;
-
-export interface List {
-  file: string;
-  lines: readonly string[];
-  /** Whether all are refused. */
-  refused: boolean;
-}
-
-/** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
-export function writeLists(
-  folder: string,
-  data: { image: Image; snapshot: Snapshot },
-  hotEtag: string,
-  sizes: { zipf: number; warm: number; cold: number; keys: number },
-) {
-  const prices = allPriceTargets(data.image, seededRandom(defaultSampleSeed));
-  const random = seededRandom(defaultSampleSeed + 1);
-  // The service's cache is full of these at once; the others outnumber what it holds many times.
-  const searches = searchTargets(data.snapshot, sizes.warm + sizes.cold, random);
-  const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
-  const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
-  const unknown = Array.from({ length: sizes.keys }, withKey);
-  const list = (name: string, lines: readonly string[], refused = false): List => {
-    const file = join(folder, `${name}.txt`);
-    writeFileSync(file, `${lines.join("\n")}\n`);
-    return { file, lines, refused };
-  };
-  return {
-    hot: list("hot", [hotTarget]),
-    zipf: list("zipf", drawZipf(prices, sizes.zipf, random)),
-    uniform: list("uniform", prices),
-    "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
-    "search-cold": list("search-cold", searches.slice(sizes.warm)),
-    "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
-    // Well formed and unknown: what costs most to refuse.
-    unauthorized: list("unauthorized", unknown, true),
-  };
-}
-
 /** One connection's request after the other, on a core beside the server's, unless something else is said. */
 export const plain = { connections: 64, pipeline: 1, loadProcesses: 1, isPinned: true };
 
 /** @param others where it isn't `plain` */
-function load(
-  name: string,
-  title: string,
-  entrants: Entrant[],
-  targets: Load["targets"] = {},
-  others: Partial<Load> = {},
-): Load {
-  return { ...plain, name, title, entrants, targets, ...others };
+function load(name: string, title: string, entrants: Entrant[], others: Partial<Load> = {}): Load {
+  return { ...plain, name, title, entrants, targets: {}, ...others };
 }
 
 function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"]): Entrant[] {
-  return kinds.map((kind) => ({ name: kind, kind, threads: 1, list }));
+  const against = (kind: Kind) => (kind === "ceiling" ? null : "ceiling");
+  return kinds.map((kind) => ({ name: kind, kind, threads: 1, list, against: against(kind) }));
 }
 
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"];
 /** The service has to take a fifteenth of what these take. */
 const databases = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
-const hot200: Entrant = { name: "service, 200", kind: "service", threads: 1, list: "hot" };
+const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 
 export const loads: readonly Load[] = [
   load("hot", "one query, 64 connections", entrants("hot", [...constants, "sqlite", "duckdb", "node-http"]), {
-    "service / ceiling": 1.1,
-    "service / nginx": 1,
-    ...databases,
+    targets: { "service / ceiling": 1.1, "service / nginx": 1, ...databases },
   }),
   load("zipf", "Zipf mix over every procedure, state and limit, exponent 1.1", entrants("zipf", computing), {
-    "service / ceiling": 1.15,
-    ...databases,
+    targets: { "service / ceiling": 1.15, ...databases },
   }),
   load("uniform", "every procedure, state and limit, in random order", entrants("uniform", computing), {
-    "service / ceiling": 1.3,
-    ...databases,
+    targets: { "service / ceiling": 1.3, ...databases },
   }),
   load("search-warm", "searches that were asked before", entrants("search-warm"), {
-    "service / ceiling": 1.2,
+    targets: { "service / ceiling": 1.2 },
   }),
-  load(
-    "search-cold",
-    "searches that were never asked before, one connection",
-    entrants("search-cold"),
-    {},
+  load("search-cold", "searches that were never asked before, one connection", entrants("search-cold"), {
     // One connection, so that the latency is that of a search and not of a queue.
-    { connections: 1, p99AtMostUs: 300 },
-  ),
+    connections: 1,
+    p99AtMostUs: 300,
+  }),
   load("not-modified", "one query with If-None-Match: 304", [...entrants("not-modified"), hot200]),
   load("unauthorized", "unknown keys: 401", [...entrants("unauthorized"), hot200], {
-    "service / service, 200": 1,
+    targets: { "service / service, 200": 1 },
   }),
-  load(
-    "pipelined",
-    "one query, 16 requests at once on each of 64 connections",
-    entrants("hot", constants),
-    { "service / ceiling": 1.5 },
-    { pipeline: 16 },
-  ),
-  load("connections-1", "one query, 1 connection", entrants("hot", constants), {}, { connections: 1 }),
-  load(
-    "connections-1000",
-    "one query, 1,000 connections",
-    entrants("hot", constants),
-    {},
-    { connections: 1000 },
-  ),
+  load("pipelined", "one query, 16 requests at once on each of 64 connections", entrants("hot", constants), {
+    targets: { "service / ceiling": 1.5 },
+    pipeline: 16,
+  }),
+  load("connections-1", "one query, 1 connection", entrants("hot", constants), { connections: 1 }),
+  load("connections-1000", "one query, 1,000 connections", entrants("hot", constants), { connections: 1000 }),
   load(
     "threads",
     "one query, more serving threads, and two loads on the same cores",
-    ["1 thread", "2 threads", "4 threads"].flatMap((threads) =>
-      entrants("hot").map((one) => ({
+    ["1 thread", "2 threads", "4 threads"].flatMap((setting) => {
+      const threads = Number(setting[0]);
+      return entrants("hot").map((one) => ({
         ...one,
-        name: `${one.kind}, ${threads}`,
-        threads: Number(threads[0]),
-      })),
-    ),
-    { "service, 2 threads / service, 1 thread": 1.1, "service, 4 threads / service, 1 thread": 1.1 },
-    { loadProcesses: 2, isPinned: false },
+        name: `${one.kind}, ${setting}`,
+        threads,
+        against: threads === 1 ? null : `${one.kind}, 1 thread`,
+      }));
+    }),
+    {
+      targets: {
+        "service, 2 threads / service, 1 thread": 1.1,
+        "service, 4 threads / service, 1 thread": 1.1,
+      },
+      loadProcesses: 2,
+      isPinned: false,
+    },
   ),
 ];
-
-/** The other entrant by which a ratio is made: the same server in another setting, or the ceiling. */
-export function baselineOf(load: Load, { name, kind }: Entrant): string | undefined {
-  const single = `${kind}, 1 thread`;
-  if (load.entrants.some((entrant) => entrant.name === single)) return name === single ? undefined : single;
-  return kind === "ceiling" ? undefined : "ceiling";
-}

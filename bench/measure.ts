@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { List, Load } from "./loads.ts";
+import type { Load } from "./loads.ts";
+import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
 /** Measures a server from outside: wrk loads it, and the kernel says what its process took. */
@@ -96,9 +97,8 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
 
 /** Runs a command to its end. @param timeout milliseconds, 0 for any time @returns what it printed */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(file, args, { timeout });
-  // Some programs print their version there.
-  return stdout || stderr;
+  const { stdout } = await promisify(execFile)(file, args, { timeout });
+  return stdout;
 }
 
 function cpuSeconds(pids: readonly number[]): { user: number; system: number } {

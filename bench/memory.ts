@@ -2,9 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
 import { memoryBytes } from "../test/support/memory.ts";
 import { spreadOf } from "./figures.ts";
-import { plain, writeLists } from "./loads.ts";
+import { plain } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke, temporaryFolder } from "./options.ts";
+import { writeLists } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+
+export { temporaryFolder } from "../test/support/folders.ts";
 
 /** How a benchmark is run and ends, and what those over HTTP need of the machine. */
 
@@ -30,27 +30,13 @@ export function twoCores(): { server: number; load: number } | undefined {
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
 
-const folders: string[] = [];
-process.once("exit", () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A folder that goes when the process ends. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "bench-"));
-  folders.push(folder);
-  return folder;
-}
-
 /** Runs a benchmark and ends the process, with code 1 and its message where it failed. */
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
   // Whatever ends it, servers and folders go at its exit.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-  try {
-    await main();
-    process.exit();
-  } catch (error) {
+  await main().catch((error) => {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
-  }
+  });
+  process.exit();
 }

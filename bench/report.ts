@@ -1,22 +1,20 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
-import { digits, type Spread, spreadOf } from "./figures.ts";
-import { baselineOf, type Entrant, type Load } from "./loads.ts";
-import { type Figures, run } from "./measure.ts";
+import { digits, rounded, type Spread, spreadOf } from "./figures.ts";
+import type { Entrant, Load } from "./loads.ts";
+import type { Figures } from "./measure.ts";
 
 /** What a run found, as it stands in the results file. */
-export interface Results {
+export interface Results extends ReturnType<typeof surroundings> {
   date: string;
   seed: number;
   settings: Record<string, number | null>;
-  machine: { cpu: string; cores: number; memoryBytes: number; kernel: string };
-  versions: Record<string, string>;
   loads: LoadResult[];
 }
 
 export type LoadResult = ReturnType<typeof summarize>;
-type EntrantResult = LoadResult["entrants"][number];
 
 /** What was measured of an entrant. */
 export interface Measured {
@@ -40,63 +38,42 @@ export function summarize(load: Load, measured: readonly Measured[]) {
     const others = roundsOf(against);
     return spreadOf(roundsOf(name).map(({ cpuUs }, round) => cpuUs / others[round].cpuUs));
   };
-  const entrants = measured.map(({ entrant, bodyBytes, rounds }) => {
-    const against = baselineOf(load, entrant);
+  const entrants = measured.map(({ entrant: { name, against }, bodyBytes, rounds }) => {
     const medians = fields.map((field) => [field, spreadOf(rounds.map((round) => round[field])).median]);
     return {
-      name: entrant.name,
+      name,
       bodyBytes: Math.round(bodyBytes),
       median: Object.fromEntries(medians) as Record<(typeof fields)[number], number>,
       cpuUs: spreadOf(rounds.map(({ cpuUs }) => cpuUs)),
-      ratio: against === undefined ? null : { against, ...ratio(entrant.name, against) },
+      ratio: against && { against, ...ratio(name, against) },
       rounds,
     };
   });
-  const target = (what: string, atMost: number, found: Spread) => {
-    return { what, atMost, found, met: found.median <= atMost };
-  };
-  const targets = Object.entries(load.targets).map(([pair, atMost]) => {
+  const bounds = Object.entries(load.targets).map(([pair, atMost]) => {
     const [name, against] = pair.split(" / ");
-    return target(`CPU of ${pair}`, atMost, ratio(name, against));
+    return { what: `CPU of ${pair}`, atMost, found: ratio(name, against) };
   });
   if (load.p99AtMostUs !== undefined) {
     const found = spreadOf(roundsOf("service").map(({ p99Us }) => p99Us));
-    targets.push(target("p99 of service, µs", load.p99AtMostUs, found));
+    bounds.push({ what: "p99 of service, µs", atMost: load.p99AtMostUs, found });
   }
+  const targets = bounds.map((bound) => ({ ...bound, met: bound.found.median <= bound.atMost }));
   const { name, title, connections, pipeline, loadProcesses } = load;
   return { name, title, connections, pipeline, loadProcesses, entrants, targets };
 }
 
-const range = ({ min, max }: Spread) => `${digits(min)}–${digits(max)}`;
-const withRange = (spread: Spread) => `${digits(spread.median)} (${range(spread)})`;
+const withRange = ({ median, min, max }: Spread) => `${digits(median)} (${digits(min)}–${digits(max)})`;
 
-/** A width below 0 puts the text to the left. */
-const columns: readonly [title: string, width: number, text: (entrant: EntrantResult) => string][] = [
-  ["", -20, ({ name }) => name],
-  ["CPU µs", 9, ({ median }) => digits(median.cpuUs)],
-  ["spread", 15, ({ cpuUs }) => range(cpuUs)],
-  ["user", 8, ({ median }) => digits(median.userUs)],
-  ["system", 8, ({ median }) => digits(median.systemUs)],
-  ["ratio", 8, ({ ratio }) => digits(ratio?.median ?? 1)],
-  ["spread", 13, ({ ratio }) => (ratio === null ? "" : range(ratio))],
-  ["requests/s", 11, ({ median }) => Math.round(median.requestsPerSecond).toLocaleString("en")],
-  ["p50 µs", 9, ({ median }) => digits(median.p50Us)],
-  ["p99 µs", 9, ({ median }) => digits(median.p99Us)],
-  ["p99.9 µs", 10, ({ median }) => digits(median.p999Us)],
-];
-
-/** A load's results as lines of text. */
-export function tableOf({ name, title, entrants, targets }: LoadResult): string {
-  const line = (of: (column: (typeof columns)[number]) => string) =>
-    columns
-      .map((column) => (column[1] < 0 ? of(column).padEnd(-column[1]) : of(column).padStart(column[1])))
-      .join(" ");
-  const verdicts = targets.map(
-    ({ what, atMost, found, met }) =>
-      `  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`,
-  );
-  const table = entrants.map((entrant) => line(([, , text]) => text(entrant)));
-  return [`${name}: ${title}`, line(([title]) => title), ...table, ...verdicts, ""].join("\n");
+/** Prints a load's results, and whether its targets are met. */
+export function print({ name, title, entrants, targets }: LoadResult): void {
+  const rows = entrants.map(({ name, median, cpuUs: { min, max }, ratio }) => {
+    const ratios = ratio && { ratio: ratio.median, ratioMin: ratio.min, ratioMax: ratio.max };
+    return [name, rounded({ ...median, cpuMinUs: min, cpuMaxUs: max, ...ratios })];
+  });
+  console.log(`${name}: ${title}`);
+  console.table(Object.fromEntries(rows));
+  for (const { what, atMost, found, met } of targets)
+    console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
 /** Every target and what was found, as a table for the README. */
@@ -113,20 +90,20 @@ export function markdownOf({ loads }: Results): string {
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
 
 /** The machine and the programs that a run's figures are true for. */
-export async function surroundings(): Promise<Pick<Results, "machine" | "versions">> {
+export function surroundings() {
   const installed = packages.map((name): [string, string] => {
     const file = join(import.meta.dirname, "../node_modules", name, "package.json");
     const found: { name: string; version: string } = JSON.parse(readFileSync(file, "utf8"));
     // uWebSockets.js is installed under its own name from another package.
     return [found.name, found.version];
   });
-  const firstLine = async (...command: string[]) => (await run(command)).split("\n", 1)[0];
-  const versions = {
+  // nginx says it on stderr, and wrk fails after it.
+  const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
+  const versions: Record<string, string> = {
     node: process.versions.node,
     ...Object.fromEntries(installed),
-    nginx: (await firstLine("nginx", "-v")).replace(/^.*nginx\//, ""),
-    // wrk prints its version with its usage, and fails.
-    wrk: (await firstLine("sh", "-c", "wrk --version || true")).replace(/^wrk (\S+).*$/, "$1"),
+    nginx: /nginx\/(.*)/.exec(said("nginx"))?.[1] ?? "",
+    wrk: /^wrk (\S+)/.exec(said("wrk"))?.[1] ?? "",
   };
   const [{ model }, ...others] = cpus();
   const machine = { cpu: model.trim(), cores: 1 + others.length, memoryBytes: totalmem(), kernel: release() };

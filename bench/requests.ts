@@ -1,25 +1,76 @@
-import { findGroup, type Image, type Snapshot, stateCodes } from "../engine/index.ts";
-import type { Random } from "../test/support/random.ts";
-import { pricesPath } from "./rivals/rival.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { defaultSampleSeed } from "../datasets/synthetic.ts";
+import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
+import { generateKey } from "../server/accounts/keys.ts";
+import { type Random, seededRandom } from "../test/support/random.ts";
+import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
-/** What is asked: seeded lists of targets, the same for every server. */
+/** What is asked: seeded lists, the same for every server. */
 
 const maxLimit = 50;
 const zipfExponent = 1.1;
 
-export const hotTarget = `${pricesPath}?procedure=5072&limit=25`;
+export const searchPath = "/api/v1/search";
+export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
+export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
+
+type Data = ReturnType<typeof loadSnapshot>;
+
+export type ListName = keyof ReturnType<typeof writeLists>;
+
+export interface List {
+  file: string;
+  lines: readonly string[];
+  /** Whether all are refused. */
+  refused: boolean;
+}
+
+/** Writes the lists into files. A line is a target and, after a tab, a header that goes with it. */
+export function writeLists(
+  folder: string,
+  data: Data,
+  hotEtag: string,
+  sizes: { zipf: number; warm: number; cold: number; keys: number },
+) {
+  const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
+  const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
+  const random = seededRandom(defaultSampleSeed + 1);
+  // The service's cache is full of these at once; the others outnumber what it holds many times.
+  const texts = searchTexts(data, sizes.warm + sizes.cold, random);
+  const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
+  const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
+  const withKey = () => `${hotTarget}\tAuthorization: Bearer ${generateKey(bytes())}`;
+  const unknown = Array.from({ length: sizes.keys }, withKey);
+  const list = (name: string, lines: readonly string[], refused = false): List => {
+    const file = join(folder, `${name}.txt`);
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    return { file, lines, refused };
+  };
+  return {
+    hot: list("hot", [hotTarget]),
+    zipf: list("zipf", drawZipf(prices, sizes.zipf, random)),
+    uniform: list("uniform", prices),
+    "search-warm": list("search-warm", searches.slice(0, sizes.warm)),
+    "search-cold": list("search-cold", searches.slice(sizes.warm)),
+    "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
+    // Well formed and unknown: what costs most to refuse.
+    unauthorized: list("unauthorized", unknown, true),
+  };
+}
+
+export function answerOf(image: Image, { procedure, state, limit }: Query): Uint8Array {
+  return encodePrices(image, findGroup(image, procedure, state), limit);
+}
 
 /** Every procedure, state (or none) and limit that has an answer, in random order. */
-export function allPriceTargets(image: Image, random: Random): string[] {
-  const targets: string[] = [];
-  for (const code of image.procedureOf.keys())
-    for (const state of [null, ...stateCodes]) {
-      if (findGroup(image, code, state) < 0) continue;
-      const scope = state === null ? "" : `&state=${state}`;
-      for (let limit = 1; limit <= maxLimit; limit++)
-        targets.push(`${pricesPath}?procedure=${code}${scope}&limit=${limit}`);
-    }
-  return random.shuffled(targets);
+export function allPriceQueries(image: Image, random: Random): Query[] {
+  const queries: Query[] = [];
+  for (const procedure of image.procedureOf.keys())
+    for (const state of [null, ...stateCodes])
+      if (findGroup(image, procedure, state) >= 0)
+        for (let limit = 1; limit <= maxLimit; limit++) queries.push({ procedure, state, limit });
+  return random.shuffled(queries);
 }
 
 /** Draws by Zipf's law: the first target is asked most, the n-th 1/n^1.1 as often. */
@@ -44,10 +95,11 @@ export function drawZipf(targets: readonly string[], count: number, random: Rand
 }
 
 /** Different searches that each find something: words of a facility's name and place, some cut short or mistyped. */
-export function searchTargets({ facilities }: Snapshot, count: number, random: Random): string[] {
-  const targets = new Set<string>();
+export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
+  const { facilities } = snapshot;
+  const texts = new Set<string>();
   const maxDraws = 100 * count;
-  for (let draws = 0; targets.size < count && draws < maxDraws; draws++) {
+  for (let draws = 0; texts.size < count && draws < maxDraws; draws++) {
     const facility = random.int(facilities.name.length);
     const words = wordsOf(facilities.name[facility]);
     const from = random.int(words.length);
@@ -55,9 +107,9 @@ export function searchTargets({ facilities }: Snapshot, count: number, random: R
     if (random.next() < 0.5) chosen.push(...wordsOf(facilities.city[facility]));
     if (random.next() < 0.5) chosen.push(facilities.state[facility].toLowerCase());
     const typed = chosen.map((word) => mistyped(word, random)).join(" ");
-    if (typed !== "") targets.add(`/api/v1/search?q=${encodeURIComponent(typed)}`);
+    if (typed !== "" && search(image, "facility", typed, 0, 1).total > 0) texts.add(typed);
   }
-  return [...targets];
+  return [...texts];
 }
 
 /** Words of letters only: punctuation is the search's business, not the load's. */

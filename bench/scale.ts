@@ -1,17 +1,17 @@
 import { strict as assert } from "node:assert";
-import { mkdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
-import { attachImage, encodePrices, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
+import { attachImage, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
 import { openFile, readHead, stateOf } from "../server/snapshots/folder.ts";
 import { Loads } from "../server/snapshots/loads.ts";
 import { memoryBytes } from "../test/support/memory.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { ask, json } from "./check.ts";
-import { spreadOf } from "./figures.ts";
+import { rounded, spreadOf } from "./figures.ts";
 import { run } from "./measure.ts";
 import { runToEnd, smoke, temporaryFolder } from "./options.ts";
-import { pricesPath } from "./rivals/rival.ts";
+import { allPriceQueries, answerOf } from "./requests.ts";
+import { pricesPath, type Query } from "./rivals/rival.ts";
 import { type Ground, prepareGround, Servers } from "./servers.ts";
 
 /*
@@ -31,9 +31,6 @@ const manyThreads = 4;
 const connections = 32;
 const requestsPerConnection = 20;
 const dataYear = 2024;
-
-/** A price query: an APC code and a state, null for the nation. */
-type Query = [code: string, state: string | null];
 
 /** CPU time of all threads in microseconds. */
 function cpuUs(): number {
@@ -63,24 +60,13 @@ async function load(file: string) {
   const started = performance.now();
   const image = await loadImage(file);
   return {
-    loadMs: performance.now() - started,
-    loadCpuMs: (cpuUs() - cpuBefore) / 1000,
+    "file MB": statSync(file).size / 1e6,
+    "load ms": performance.now() - started,
+    "load CPU ms": (cpuUs() - cpuBefore) / 1000,
     // Beyond what was held before, at the peak.
-    peakMb: (memoryBytes("VmHWM") - bytesBefore) / 1e6,
-    imageBytes: image.buffer.byteLength,
+    "load peak MB": (memoryBytes("VmHWM") - bytesBefore) / 1e6,
+    "image MB": image.buffer.byteLength / 1e6,
   };
-}
-
-/** Groups that give a full answer, and so do at every larger size. */
-function fullGroups(image: Image): Query[] {
-  const states = [null, "CA", "TX", "NY", "FL", "PA", "OH", "IL", "MI", "NC", "GA"];
-  const queries = [...image.procedureOf.keys()].flatMap((code) =>
-    states.map((state): Query => [code, state]),
-  );
-  return queries.filter(([code, state]) => {
-    const group = findGroup(image, code, state);
-    return group >= 0 && groupSize(image, group) >= limit;
-  });
 }
 
 /**
@@ -90,22 +76,25 @@ function fullGroups(image: Image): Query[] {
 async function time(files: string[]) {
   const images: Image[] = [];
   for (const file of files) images.push(await loadImage(file));
-  const queries = fullGroups(images[0]);
-  const answer = (image: Image, [code, state]: Query) =>
-    encodePrices(image, findGroup(image, code, state), limit);
+  const random = seededRandom(seed);
+  // Of groups that give a full answer, and so do at every larger size.
+  const isFull = ({ procedure, state }: Query) =>
+    groupSize(images[0], findGroup(images[0], procedure, state)) >= limit;
+  const queries = allPriceQueries(images[0], random).filter(
+    (query) => query.limit === limit && isFull(query),
+  );
   for (const image of images)
     for (const query of queries) {
-      const { procedure, data } = JSON.parse(textOf(answer(image, query)));
-      assert.equal(procedure.code, query[0]);
+      const { procedure, data } = JSON.parse(textOf(answerOf(image, query)));
+      assert.equal(procedure.code, query.procedure);
       assert.equal(data.length, limit);
     }
   const times = images.map((): number[] => []);
-  const random = seededRandom(seed);
   let sink = 0;
   for (let i = 0; i < warmingBatches + batches; i++)
     for (const [at, image] of images.entries()) {
       const before = cpuUs();
-      for (let j = 0; j < batch; j++) sink += answer(image, random.pick(queries)).length;
+      for (let j = 0; j < batch; j++) sink += answerOf(image, random.pick(queries)).length;
       if (i >= warmingBatches) times[at].push((cpuUs() - before) / batch);
     }
   assert.ok(sink > 0);
@@ -140,38 +129,26 @@ async function serverMb(servers: Servers, threads: number): Promise<number> {
 }
 
 async function main(): Promise<void> {
-  const temporary = temporaryFolder();
   const table: Record<string, number>[] = [];
   const files: string[] = [];
   for (const rows of sizes) {
-    const folder = join(temporary, String(rows));
-    mkdirSync(folder);
-    const ground = await inProcess(write, { rows, folder });
-    const file = ground.snapshotFile;
-    files.push(file);
-    const loaded = await inProcess(load, file);
+    const ground = await inProcess(write, { rows, folder: temporaryFolder() });
+    files.push(ground.snapshotFile);
+    const loaded = await inProcess(load, ground.snapshotFile);
     const servers = new Servers(ground);
     const few = await serverMb(servers, fewThreads);
     const many = await serverMb(servers, manyThreads);
     table.push({
       rows,
-      "file MB": tenths(statSync(file).size / 1e6),
-      "load ms": Math.round(loaded.loadMs),
-      "load CPU ms": Math.round(loaded.loadCpuMs),
-      "load peak MB": Math.round(loaded.peakMb),
-      "image MB": tenths(loaded.imageBytes / 1e6),
-      [`RSS MB, ${fewThreads} thread`]: Math.round(few),
-      [`RSS MB, ${manyThreads} threads`]: Math.round(many),
-      "MB a further thread": tenths((many - few) / (manyThreads - fewThreads)),
+      ...loaded,
+      [`RSS MB, ${fewThreads} thread`]: few,
+      [`RSS MB, ${manyThreads} threads`]: many,
+      "MB a further thread": (many - few) / (manyThreads - fewThreads),
     });
   }
   const { queryUs, groups } = await inProcess(time, files);
-  console.table(table.map((row, i) => ({ ...row, "query CPU µs": Math.round(queryUs[i] * 1000) / 1000 })));
+  console.table(table.map((row, i) => rounded({ ...row, "query CPU µs": queryUs[i] })));
   console.log(`queries over ${groups} groups, ${limit} rows an answer, seed ${seed}`);
-}
-
-function tenths(value: number): number {
-  return Math.round(value * 10) / 10;
 }
 
 const [name, given] = process.argv.slice(2);

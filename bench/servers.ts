@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { cpSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
+import { freePort, until } from "../test/support/connection.ts";
 import { run } from "./measure.ts";
 import { writeNginx } from "./rivals/nginx.ts";
-import { freePort, type Headers, type RivalSettings } from "./rivals/rival.ts";
+import type { Headers, RivalSettings } from "./rivals/rival.ts";
 
 /** Starts the service and its rivals as processes of their own, on one core. */
 
@@ -18,7 +18,6 @@ const repository = resolve(import.meta.dirname, "..");
 /** Ten million rows take half a minute, on a machine with nothing else to do. */
 const maxStartMs = 300_000;
 const maxStopMs = 15_000;
-const pollMs = 20;
 
 /** The service, a sender of constants, and servers that compute the answer. */
 export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "duckdb" | "node-http";
@@ -32,6 +31,7 @@ export interface Constant {
   body: Buffer;
 }
 
+const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0" };
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
 
 export interface Server {
@@ -53,17 +53,15 @@ export interface Ground {
 
 /** Writes snapshots of some years and a state with one account that is never refused. */
 export async function prepareGround(folder: string, rows: number, years = [2023, 2024]): Promise<Ground> {
-  const seed = defaultSampleSeed;
   const files = years.map((dataYear) =>
     publishSnapshot(join(folder, "snapshots"), dataYear, [], (revision) =>
-      encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }))),
+      encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed: defaultSampleSeed }))),
     ),
   );
-  const command = [process.execPath, join(repository, "server/commands/keys.ts"), "create"];
-  const account = ["--account", "bench", "--plan", "enterprise"];
-  const ceilings = ["--burst", String(maxBurst), "--quota", String(maxQuota)];
-  const stateDir = join(folder, "state");
-  const key = await run(["env", `STATE_DIR=${stateDir}`, ...command, ...account, ...ceilings]);
+  const script = join(repository, "server/commands/keys.ts");
+  const options = `create --account bench --plan enterprise --burst ${maxBurst} --quota ${maxQuota}`;
+  const stateDir = `STATE_DIR=${join(folder, "state")}`;
+  const key = await run(["env", stateDir, process.execPath, script, ...options.split(" ")]);
   return { folder, snapshotFile: files[files.length - 1], key: key.trim() };
 }
 
@@ -135,16 +133,15 @@ export class Servers {
     if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, core, constant)];
     if (core !== undefined) command.unshift("taskset", "-c", String(core));
     const [file, ...args] = command;
-    const ports = { PORT: "0", OPS_PORT: "0" };
     const child = spawn(file, args, {
       cwd: repository,
-      env: { PATH: process.env.PATH, ...ports, THREADS: String(threads), DATASETS_DIR, STATE_DIR },
+      env: { ...environment, THREADS: String(threads), DATASETS_DIR, STATE_DIR },
       stdio: ["ignore", "pipe", openSync(logFile, "a")],
     });
     if (child.pid === undefined) throw new Error(`${kind} can't be started`);
     const running = { kind, port, pids: [child.pid], key, child, ended: once(child, "exit"), logFile };
     this.#running.push(running);
-    if (kind === "nginx") running.pids = await workersOf(running);
+    if (kind === "nginx") running.pids = await until("nginx to start its worker", () => workersOf(running));
     else running.port = await readyPort(running);
     return running;
   }
@@ -161,14 +158,11 @@ async function readyPort(running: Running): Promise<number> {
 }
 
 /** The worker processes of nginx, which it starts as soon as it listens. */
-async function workersOf(running: Running): Promise<number[]> {
+function workersOf(running: Running): number[] | undefined {
+  if (running.child.exitCode !== null) throw notReady(running);
   const [master] = running.pids;
-  for (let waited = 0; waited < maxStartMs && running.child.exitCode === null; waited += pollMs) {
-    const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
-    if (workers !== "") return workers.split(" ").map(Number);
-    await delay(pollMs);
-  }
-  throw notReady(running);
+  const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
+  return workers === "" ? undefined : workers.split(" ").map(Number);
 }
 
 function notReady({ child, kind, logFile }: Running): Error {

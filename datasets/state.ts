@@ -91,7 +91,8 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Keeps the log of a database that was lost from the one in its place: SQLite would replay it.
+ * Keeps the log of a database that was lost from the one in its place, because SQLite would replay it, and an empty
+ * state from the place of one that was lost.
  *
  * @param served what the last server had open, and left
  */
@@ -101,7 +102,15 @@ export function checkLog(folder: string, served: string | undefined): void {
   const [database, log, , written = ""] = served.split("\n");
   const found = identityOf(file);
   if ((found ?? "") === database && (written === "" || written === writtenOf(file))) return;
-  if (!hasLog(folder) || identityOf(`${file}-wal`) !== log) {
+  const isLogged = hasLog(folder) && identityOf(`${file}-wal`) === log;
+  // A new one would know nothing of the keys that clients have, nor of the numbers that versions were served under.
+  if (found === undefined && !isLogged)
+    throw new DataError(
+      `state database ${file}`,
+      "none, though a server had one here that didn't end in order or lost it",
+      `that one: put it back, or a backup; to begin a new state, delete ${servedFile(folder)}`,
+    );
+  if (!isLogged) {
     // That log is gone, and the next one may get its identity.
     rmSync(servedFile(folder), { force: true });
     return;

@@ -1,3 +1,4 @@
+import { csvLengths } from "./csv.ts";
 import {
   encodeText,
   hundredthsLength,
@@ -9,27 +10,36 @@ import {
 } from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import {
+  attachImage,
   type Contents,
   type Description,
+  dollarsOf,
+  type Image,
   layOut,
   maxImageBytes,
+  type Summary,
+  stateGroup,
   stateIndex,
   summaryFields,
+  summaryOf,
+  textAt,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
 import { ascending, type Snapshot, versionName } from "./snapshot.ts";
 import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import {
+  beyondField,
+  bitsOf,
   cityField,
   cityPartField,
   type Document,
   indexText,
   indexWords,
   nameField,
-  nameHalvesOf,
+  nameSizeOf,
+  otherNameWords,
   placeWordsOf,
-  plainField,
   stateField,
   statePartField,
 } from "./text.ts";
@@ -87,6 +97,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
       ...byField(optionalTexts, (field) => validityOfTexts(rows.facility, facilities[field]).nullBitmap),
     },
     ...groups,
+    csvBytes: new Float64Array(groups.groupRows.length),
     summaries,
     ...extents,
     answers: {
@@ -95,12 +106,28 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
     },
     documents: { facility: facilityDocuments(snapshot), procedure: procedureDocuments(snapshot) },
   };
-  return layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
+  const buffer = layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
+  measureCsv(attachImage(buffer));
+  return buffer;
+}
+
+/** How long the rows of each group are as CSV: an export says its length before it is written. */
+function measureCsv(image: Image): void {
+  const lengthOf = csvLengths(image);
+  const stateOf = Array.from(image.ccn.offsets.keys())
+    .slice(1)
+    .map((i) => stateIndex.get(textAt(image.state, i - 1)) ?? 0);
+  for (let row = 0; row < image.facility.length; row++) {
+    const procedure = image.procedure[row];
+    const length = lengthOf(row);
+    image.csvBytes[procedure] += length;
+    image.csvBytes[stateGroup(image, procedure, stateOf[image.facility[row]])] += length;
+  }
 }
 
 function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
   const words = new Set<string>();
-  // These aren't searched, and equal ones are one text.
+  // Equal ones are one text.
   let bytes = optionalTexts
     .flatMap((field) => [...new Set(facilities[field])])
     .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
@@ -121,42 +148,64 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
   };
   count(facilities.name, bytesPerDocument);
   count(facilities.city, 0);
+  count(facilities.zip, 0);
   count(procedures.name, bytesPerDocument);
 }
 
-/** What search finds facilities by: the words of their names and cities, and their states' codes and names. */
-function facilityDocuments({ facilities }: Snapshot) {
+/** What search finds facilities by: the words of their names and cities, their states' codes and names, and ZIP codes. */
+function facilityDocuments(snapshot: Snapshot) {
+  const { facilities } = snapshot;
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return rowUpTo("score", { type: "facility", ccn, facility, city, state });
   });
-  return documentsOf(facilities.name, rows, (i) => [
+  return documentsOf(facilities.name, pricedOf(snapshot, "facility"), rows, (i) => [
     { words: indexWords(facilities.name[i]), field: nameField },
+    { words: otherNameWords(indexWords(facilities.name[i])), field: nameField },
     ...placeWordsOf(facilities.city[i], cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),
+    { words: indexWords(facilities.zip[i]), field: beyondField },
   ]);
 }
 
 /** What search finds procedures by: the words of their names, and what patients call them. */
-function procedureDocuments({ procedures }: Snapshot) {
+function procedureDocuments(snapshot: Snapshot) {
+  const { procedures } = snapshot;
   const rows = procedures.code.map((code, i) =>
     rowUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, rows, (i) => [
+  return documentsOf(procedures.name, pricedOf(snapshot, "procedure"), rows, (i) => [
     { words: indexWords(procedures.name[i]), field: nameField },
-    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: plainField },
+    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
   ]);
 }
 
-/** The index has the documents by the halves of their names, and then by name: equally good ones are found in order. */
-function documentsOf(names: string[], rows: string[], documentOf: (i: number) => Document) {
+/** Facilities or procedures with a priced row. */
+function pricedOf({ rows, counts }: Snapshot, column: "facility" | "procedure"): Set<number> {
+  const found = new Set<number>();
+  for (let row = 0; row < counts.rows; row++)
+    if (rows.charge[row] > 0 && rows.allowed[row] > 0) found.add(rows[column][row]);
+  return found;
+}
+
+/** The index has the documents by the sizes of their names, and then by name: equally good ones are found in order. */
+function documentsOf(
+  names: string[],
+  priced: ReadonlySet<number>,
+  rows: string[],
+  documentOf: (i: number) => Document,
+) {
   const documents = names.map((_, i) => documentOf(i));
   const byName = Uint32Array.from(ascending(names));
-  const order = stableOrder(Int32Array.from(documents, nameHalvesOf), byName);
+  const order = stableOrder(Int32Array.from(documents, nameSizeOf), byName);
   const places = inverse(byName);
   return {
     ...indexText(Array.from(order, (i) => documents[i])),
+    priced: bitsOf(
+      [...order.keys()].filter((document) => priced.has(order[document])),
+      order.length,
+    ),
     documentOf: inverse(order),
     nameRank: order.map((i) => places[i]),
     byName,
@@ -237,7 +286,7 @@ function summarize({ rows }: Snapshot, { order, groupStart }: Groups): Float64Ar
     const charge = (rank: number) => charges[rank];
     const min = charges[0];
     const max = charges[count - 1];
-    const summary: Record<(typeof summaryFields)[number], number> = {
+    const summary: Summary = {
       facilities: count,
       median_charge: percentile(charge, count, 50),
       min_charge: min,
@@ -284,15 +333,10 @@ function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupSta
     if (groupStart[group] === groupStart[group + 1]) return "";
     const inState = group - national;
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
-    const summary = summaryFields.map((field, i) => {
-      const value = summaries[group * summaryFields.length + i];
-      // JSON writes NaN as null.
-      return [field, field === "facilities" || field === "services" ? value : value / 100];
-    });
     const head = JSON.stringify({
       procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },
       scope: { state: inState < 0 ? "national" : stateCodes[inState % stateCodes.length] },
-      summary: Object.fromEntries(summary),
+      summary: dollarsOf(summaryOf({ summaries }, group)),
     });
     return `${head.slice(0, -1)},"data":[`;
   });

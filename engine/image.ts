@@ -7,7 +7,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
  *
  *  - the Arrow columns of the snapshot, rows ascending by CCN and APC code;
  *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
- *  - how many rows of any kind each group has, and how many of them are suppressed;
+ *  - how many rows of any kind each group has, how many of them are suppressed, and how long they are as CSV;
  *  - every group's summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
  *  - every group's JSON as an answer has it: the head up to the first row, and then all rows.
  *
@@ -16,7 +16,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 8;
+export const imageFormatVersion = 9;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -38,9 +38,9 @@ const float64: ElementType<Float64Array> = Float64Array;
 const texts = { offsets: int32, bytes };
 
 /**
- * A `TextIndex` of the documents by the halves of their names, then by name and code; the document of each facility or
- * procedure; the place of each document by name and code, and which facility or procedure has that place; and its row as
- * JSON, up to its score.
+ * A `TextIndex` of the documents by the sizes of their names, then by name and code; a bit for each that has prices; the
+ * document of each facility or procedure; the place of each document by name and code, and which facility or procedure
+ * has that place; and its row as JSON, up to its score.
  */
 const documents = {
   wordOffsets: int32,
@@ -55,7 +55,8 @@ const documents = {
   postings: int32,
   fieldSetStart: uint32,
   fieldSets: bytes,
-  halvesStart: uint32,
+  sizeStart: uint32,
+  priced: int32,
   documentOf: uint32,
   nameRank: uint32,
   byName: uint32,
@@ -101,6 +102,7 @@ const layout = {
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,
+  csvBytes: float64,
   summaries: float64,
   headStart: uint32,
   headEnd: uint32,
@@ -178,9 +180,18 @@ export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((c
 /** A group's statistics by name: amounts in cents, spread in hundredths; all 0 for a group without rows. */
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
-export function summaryOf(image: Image, group: number): Summary {
+export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
   const at = group * summaryFields.length;
-  return Object.fromEntries(summaryFields.map((field, i) => [field, image.summaries[at + i]])) as Summary;
+  return Object.fromEntries(summaryFields.map((field, i) => [field, summaries[at + i]])) as Summary;
+}
+
+/** The same as answers show it: in dollars and ratios. What isn't known is NaN, which JSON writes as null. */
+export function dollarsOf(summary: Summary): Summary {
+  const shown = summaryFields.map((field) => [
+    field,
+    field === "facilities" || field === "services" ? summary[field] : summary[field] / 100,
+  ]);
+  return Object.fromEntries(shown) as Summary;
 }
 
 /** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */

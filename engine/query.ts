@@ -1,6 +1,10 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
+
+export { arrowBytes, arrowPieces } from "./arrow-stream.ts";
 export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";
+export { csvBytes, csvPieces } from "./csv.ts";
+export { allowedOf, histogramOf, markupOf, stateSummaries } from "./distribution.ts";
 export { DataError, reasonOf, SizeError, shown } from "./errors.ts";
 export {
   describeFacility,
@@ -12,18 +16,21 @@ export {
 export {
   attachImage,
   type Description,
+  dollarsOf,
   findGroup,
   type Image,
   imageFormatVersion,
   stateGroup,
   stateIndex,
   summaryFields,
+  summaryOf,
   textAt,
   textOf,
 } from "./image.ts";
 export { encodePrices, groupSize } from "./prices.ts";
 export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
+export { type ExportScope, rowsInScope } from "./scope.ts";
 export {
   absentProcedure,
   type DocumentKind,
@@ -31,5 +38,7 @@ export {
   encodeMatches,
   explainNoMatch,
   search,
+  unpricedMatches,
 } from "./search.ts";
 export { versionName } from "./snapshot.ts";
+export { changeOf, type Matched, matchGroups } from "./trends.ts";

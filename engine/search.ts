@@ -3,6 +3,7 @@ import { findFacility } from "./facilities.ts";
 import { type Image, textAt, textOf } from "./image.ts";
 import { stateNames } from "./schema.ts";
 import {
+  beyondField,
   bitWordsOf,
   cityField,
   cityOf,
@@ -14,12 +15,14 @@ import {
   meaningOf,
   nameField,
   otherMeanings,
-  plainField,
+  otherNumbers,
   repeatField,
   splitWords,
   stateField,
   statePartField,
+  stateWords,
   type TextIndex,
+  wordSize,
 } from "./text.ts";
 import { absentProcedures, fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
@@ -58,7 +61,7 @@ const fieldWorth = worths({
   [stateField]: 0.88,
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
-  [plainField]: 0.92,
+  [beyondField]: 0.92,
 });
 const placeWorth = worths({
   [nameField]: 0.7,
@@ -68,13 +71,18 @@ const placeWorth = worths({
   [stateField]: 0.96,
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
+  [beyondField]: 0.92,
 });
 /** The weight of a word that no match needs, where one that is needed has 1. */
-const optionalWeight = 0.25;
+const optionalWeight = 0.15;
 /** How a word of the index is asked for: by a word of the query that is needed, or another. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /** The fields of which a name consists. */
 const nameFields = (1 << nameField) | (1 << fillerField);
+/** The fields of a place. */
+const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
+/** What a name is worth that doesn't begin with what is asked for: West Virginia University isn't that of Virginia. */
+const notLed = 0.8;
 
 /** The worth of every set of fields, a bit for each. */
 function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
@@ -108,7 +116,7 @@ interface Term {
   word: string;
   /** Whether every match has to have it. */
   isNeeded: boolean;
-  /** Whether it stands after "in" or "near". */
+  /** Whether it stands after "in" or "near", in a city followed by its state, or for a place that a name repeats. */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
@@ -119,9 +127,10 @@ interface Term {
 }
 
 /**
- * Finds the documents of which every word of a text that says something matches one: exactly, as a prefix, or with few
+ * Finds the documents of which every word of a text that says something and isn't one of kind matches one: exactly, as a prefix, or with few
  * typos, written apart or together. A document is as good as its worst match; then how well the words match and where,
- * then how much of its name they are, decide. The facility or procedure whose code is a word comes first.
+ * then how much of its name they are, decide. The facility or procedure whose code is a word comes first. What has no
+ * price isn't found.
  *
  * @param offset how many of the best to leave out
  * @param limit how many to give at most
@@ -134,6 +143,12 @@ export function search(
   limit: number,
 ): Matches {
   return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+}
+
+/** The facilities or procedures without prices that a search would find. */
+export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
+  const index = image.documents[kind];
+  return find(index, termsOf(image, kind, text), 0, index.byName.length, false).documents;
 }
 
 /** Why a search finds nothing. */
@@ -207,18 +222,26 @@ function closeWords(index: TextIndex, word: string): string[] {
     .map(({ word }) => textOf(wordAt(index, word)));
 }
 
-/** The words of a query in order, each once, and what matches them. */
+/** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
 function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const words = [...new Set(splitWords(text))];
-  const isFiller = (word: string, i: number) => fillerWords.has(word) && !(isStateCode(word) && isLast(i));
+  const typed = splitWords(text);
+  const words = typed.filter((word, i) => {
+    if (typed.indexOf(word) === i) return true;
+    return typed.lastIndexOf(word) === i && isInPlace(index, word);
+  });
+  const isFiller = (word: string, i: number) =>
+    fillerWords.has(word) && !(isStateCode(word) && isLast(i) && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
   const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
   const isAnyNeeded = saySomething.includes(true);
   const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
+  const inCity = new Set(
+    kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],
+  );
   const terms = words.map((word, i): Term => {
     const isNeeded = saySomething[i] || !isAnyNeeded;
-    const isPlace = places >= 0 && i > places;
+    const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
     const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, kind, term);
     matchExactly(index, word, exact, [term]);
@@ -239,6 +262,45 @@ function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   return terms;
 }
 
+/** Whether a word of the index is one of a place. */
+function isInPlace(index: Index, word: string): boolean {
+  if (fillerWords.has(word)) return false;
+  const found = findWord(index, meaningOf(word));
+  if (found < 0) return false;
+  return (fieldsOf(index, found) & placeFields) !== 0;
+}
+
+/** The positions of the words before `end` that are a city and its state. */
+function cityWithState(index: Index, words: readonly string[], end: number): number[] {
+  for (let start = Math.max(1, end - mostParts); start < end; start++) {
+    const state = words.slice(start, end).join("");
+    if (!stateWords.has(state)) continue;
+    for (let from = Math.max(0, start - mostParts); from < start; from++)
+      if (isCityIn(index, words.slice(from, start), state))
+        return Array.from({ length: end - from }, (_, i) => from + i);
+  }
+  return [];
+}
+
+/** Whether a document is in a city and a state. */
+function isCityIn(index: Index, words: readonly string[], state: string): boolean {
+  const { tokenStart, tokens, documentOf } = index;
+  const city = findWord(index, cityOf(words.map(meaningOf).join("")));
+  const there = findWord(index, state);
+  if (city < 0 || there < 0 || (fieldsOf(index, city) & (1 << cityField)) === 0) return false;
+  const both = withWords(index, [city, there]);
+  for (
+    let i = nextOf(both, 0, documentOf.length);
+    i < documentOf.length;
+    i = nextOf(both, i + 1, documentOf.length)
+  ) {
+    const place = tokens.subarray(tokenStart[i], tokenStart[i + 1]);
+    if (place.includes((city << fieldBits) | cityField) && place.includes((there << fieldBits) | stateField))
+      return true;
+  }
+  return false;
+}
+
 function isStateCode(word: string): boolean {
   return word.length === 2 && Object.hasOwn(stateNames, word.toUpperCase());
 }
@@ -247,8 +309,11 @@ function isStateCode(word: string): boolean {
 function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
-  matchTypos(index, term);
-  matchPrefix(index, Buffer.from(word), [term]);
+  matchTypos(index, term, word);
+  // A plural with a typo may be that of a singular, which the index has.
+  if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
+  if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
+  for (const other of otherNumbers(word)) matchExactly(index, other, exact, [term]);
   matchExactly(index, cityOf(word), exact, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
@@ -256,9 +321,10 @@ function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
-/** The facility with a CCN, which may have lost its leading zero; −1 for none. */
+/** The facility with a CCN, which may have lost its leading zero unless it is something else there; −1 for none. */
 function facilityWithCode(image: Image, word: string): number {
-  return findFacility(image, /^[0-9]{5}$/.test(word) ? `0${word}` : word);
+  const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
+  return findFacility(image, isShort ? `0${word}` : word);
 }
 
 function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
@@ -279,10 +345,11 @@ function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
-function matchTypos(index: TextIndex, { word, matches }: Term): void {
+function matchTypos(index: TextIndex, { matches }: Term, word: string): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
-  if (allowed === 0) return;
+  // Another number is another place or procedure.
+  if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
     if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
@@ -328,15 +395,11 @@ function matchPhrases(index: Index, rest: string, before: readonly number[], ter
 /** Adds the documents in which words stand one after the other, as a name or place is written. */
 function addPhrase(index: Index, words: readonly number[], phrases: Map<number, number>): void {
   const { tokenStart, tokens, documentOf } = index;
-  const bitWords = bitWordsOf(documentOf.length);
-  makeRoom(index, words.length);
-  for (const [i, word] of words.entries()) markWord(index, word, scratch.terms[i]);
-  if (intersect(words.length, bitWords) === 0) return;
-  const { fresh } = scratch;
+  const having = withWords(index, words);
   for (
-    let document = nextOf(fresh, 0, documentOf.length);
+    let document = nextOf(having, 0, documentOf.length);
     document < documentOf.length;
-    document = nextOf(fresh, document + 1, documentOf.length)
+    document = nextOf(having, document + 1, documentOf.length)
   ) {
     const end = tokenStart[document + 1] - words.length;
     for (let at = tokenStart[document]; at <= end; at++) {
@@ -348,6 +411,14 @@ function addPhrase(index: Index, words: readonly number[], phrases: Map<number, 
       if (!phrases.has(document)) phrases.set(document, field);
     }
   }
+}
+
+/** A bit for each document: whether it has all of some words. It holds until the next search for anything. */
+function withWords(index: Index, words: readonly number[]): Int32Array {
+  makeRoom(index, words.length);
+  for (const [i, word] of words.entries()) markWord(index, word, scratch.terms[i]);
+  intersect(words.length, bitWordsOf(index.documentOf.length));
+  return scratch.fresh;
 }
 
 /** A document's words are counted in three bits: it has so many, or more. */
@@ -362,8 +433,8 @@ const scratch = {
   entryLevel: new Uint8Array(0),
   entryAsked: new Uint8Array(0),
   nextEntry: new Int32Array(0),
-  /** Of each document, a bit: whether it matches all terms so far, and whether it does since this level. */
-  candidates: new Int32Array(0),
+  /** Of each document, a bit: whether it is done with, and whether it matches all terms since this level. */
+  done: new Int32Array(0),
   fresh: new Int32Array(0),
   /** Whether it matches a term, for each that is needed. */
   terms: [] as Int32Array[],
@@ -373,19 +444,19 @@ const scratch = {
   layer: new Int32Array(0),
 };
 
-/** Makes room for an index, without candidates, and so many terms that no document matches yet. */
+/** Makes room for an index, with nothing done, and so many terms that no document matches yet. */
 function makeRoom({ wordOffsets, documentOf }: Index, terms: number): void {
   const bitWords = bitWordsOf(documentOf.length);
   if (scratch.entryOf.length < wordOffsets.length) scratch.entryOf = new Int32Array(wordOffsets.length);
-  if (scratch.candidates.length < bitWords) {
-    scratch.candidates = new Int32Array(bitWords);
+  if (scratch.done.length < bitWords) {
+    scratch.done = new Int32Array(bitWords);
     scratch.fresh = new Int32Array(bitWords);
     scratch.layer = new Int32Array(bitWords);
     scratch.counts = [1, 2, 4].map(() => new Int32Array(bitWords));
     scratch.terms = [];
   }
-  while (scratch.terms.length < terms) scratch.terms.push(new Int32Array(scratch.candidates.length));
-  scratch.candidates.fill(0, 0, bitWords);
+  while (scratch.terms.length < terms) scratch.terms.push(new Int32Array(scratch.done.length));
+  scratch.done.fill(0, 0, bitWords);
   for (let i = 0; i < terms; i++) scratch.terms[i].fill(0, 0, bitWords);
 }
 
@@ -394,31 +465,35 @@ type Index = Image["documents"][DocumentKind];
 /**
  * Goes from the best level to the worst, there from many words that are asked for to few, and there from short names to
  * long ones. It weighs no document that can't be better than those of the page: equal ones come by name.
+ *
+ * @param isPriced whether to look for documents that have prices, or for the others
  */
-function find(index: Index, terms: readonly Term[], offset: number, limit: number): Matches {
-  const { byName, nameRank, documentOf, halvesStart } = index;
+function find(index: Index, terms: readonly Term[], offset: number, limit: number, isPriced = true): Matches {
+  const { byName, nameRank, documentOf, sizeStart, priced } = index;
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0))
     return { total: 0, documents: new Uint32Array(0), scores: [] };
   const bitWords = bitWordsOf(documentOf.length);
   makeRoom(index, needed.length);
-  const { fresh } = scratch;
+  const { done, fresh } = scratch;
+  // As if those that aren't looked for had been found before.
+  for (let i = 0; i < bitWords; i++) done[i] = isPriced ? ~priced[i] : priced[i];
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);
   enterWords(terms);
   const score = scorerOf(index, terms);
-  const look = (bits: Int32Array, mostOf: (halves: number) => number) => {
-    for (let halves = 0; halves + 1 < halvesStart.length; halves++) {
-      const end = halvesStart[halves + 1];
-      if (end === halvesStart[halves]) continue;
-      const most = mostOf(halves);
+  const look = (bits: Int32Array, mostOf: (size: number) => number) => {
+    for (let size = 0; size + 1 < sizeStart.length; size++) {
+      const end = sizeStart[size + 1];
+      if (end === sizeStart[size]) continue;
+      const most = mostOf(size);
       if (!page.takes(most, 0)) continue;
       for (
-        let document = nextOf(bits, halvesStart[halves], end);
+        let document = nextOf(bits, sizeStart[size], end);
         document < end && page.takes(most, nameRank[document]);
         document = nextOf(bits, document + 1, end)
       )
-        page.offer(score(document, halves), nameRank[document]);
+        page.offer(score(document, size), nameRank[document]);
     }
   };
   let asked: Asked | undefined;
@@ -441,7 +516,7 @@ function find(index: Index, terms: readonly Term[], offset: number, limit: numbe
     asked ??= countWords(index, terms);
     const most = mostPoints(index, terms, asked, level);
     for (let words = Math.min(mostCounted, asked.words); words >= 0; words--)
-      if (page.takes(most(words, 1), 0)) look(layerOf(words, bitWords), (halves) => most(words, halves));
+      if (page.takes(most(words, 1), 0)) look(layerOf(words, bitWords), (size) => most(words, size));
   }
   for (const { matches } of terms) for (const match of matches) scratch.entryOf[match >>> levelBits] = 0;
   const found = page.from(offset);
@@ -477,8 +552,8 @@ function enterWords(terms: readonly Term[]): void {
 
 /** The documents that match all needed terms at this level, and didn't at a better one, into `fresh`; how many. */
 function intersect(terms: number, bitWords: number): number {
-  const { candidates, fresh } = scratch;
-  for (let i = 0; i < bitWords; i++) fresh[i] = ~candidates[i];
+  const { done, fresh } = scratch;
+  for (let i = 0; i < bitWords; i++) fresh[i] = ~done[i];
   for (let term = 0; term < terms; term++) {
     const bits = scratch.terms[term];
     for (let i = 0; i < bitWords; i++) fresh[i] &= bits[i];
@@ -487,7 +562,7 @@ function intersect(terms: number, bitWords: number): number {
   for (let i = 0; i < bitWords; i++) {
     const bits = fresh[i];
     if (bits === 0) continue;
-    candidates[i] |= bits;
+    done[i] |= bits;
     count += bitsIn(bits);
   }
   return count;
@@ -510,7 +585,7 @@ function nextOf(bits: Int32Array, from: number, end: number): number {
 }
 
 /** Gives the points of a document that matches all needed terms. */
-type Scorer = (document: number, halves: number) => number;
+type Scorer = (document: number, size: number) => number;
 
 /** Weighs documents by their words, which lie together. */
 function scorerOf({ tokenStart, tokens }: Index, terms: readonly Term[]): Scorer {
@@ -523,17 +598,24 @@ function scorerOf({ tokenStart, tokens }: Index, terms: readonly Term[]): Scorer
   const weights = Float64Array.from(terms, ({ isNeeded }) => weightOf(isNeeded) / exact);
   const weight = totalWeight(terms);
   const hasPhrases = terms.some(({ phrases }) => phrases.size > 0);
-  return (document, halves) => {
+  return (document, size) => {
     for (let i = 0; i < count; i++) levels[i] = fields[i] = 0;
     let nameWords = 0;
     let nameFillers = 0;
     let asked = 0;
+    // Whether the first word that says something is asked for.
+    let isLed = true;
+    let isBegun = false;
     const end = tokenStart[document + 1];
     for (let at = tokenStart[document]; at < end; at++) {
       const token = tokens[at];
       let entry = entryOf[token >>> fieldBits];
-      if (entry === 0) continue;
       const field = token & fieldMask;
+      if (!isBegun && field !== fillerField) {
+        isBegun = true;
+        isLed = entryAsked[entry] !== 0;
+      }
+      if (entry === 0) continue;
       // A word stands in one of these only where a name has it first.
       if ((field === nameField || field === fillerField) && entryAsked[entry] !== 0) {
         nameWords++;
@@ -566,13 +648,22 @@ function scorerOf({ tokenStart, tokens }: Index, terms: readonly Term[]): Scorer
       sum += weights[i] * levels[i] * worths[i][fields[i]];
     }
     const isNamed = (asked & askedAsNeeded) !== 0;
-    return pointsOf(worst, sum / weight, isNamed ? coverageOf(halves, nameWords, nameFillers) : 0);
+    return pointsOf(
+      worst,
+      sum / weight,
+      coverageOf(size, nameWords, nameFillers, isNamed) * (isLed ? 1 : notLed),
+    );
   };
 }
 
-/** A word that says nothing is half a word of a name, unless it is asked for. */
-function coverageOf(halves: number, nameWords: number, nameFillers: number): number {
-  return nameWords === 0 ? 0 : Math.min(1, (2 * nameWords) / (halves + nameFillers));
+/**
+ * How much of a name is asked for: nothing, unless a needed word of it is or all of it. A word that says little is a small
+ * part, unless it is asked for.
+ */
+function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
+  if (nameWords === 0) return 0;
+  const named = Math.min(1, (wordSize * nameWords) / (size + (wordSize - 1) * nameFillers));
+  return isNamed || named === 1 ? named : 0;
 }
 
 function pointsOf(level: number, quality: number, coverage: number): number {
@@ -588,7 +679,7 @@ function totalWeight(terms: readonly Term[]): number {
   return terms.reduce((sum, { isNeeded }) => sum + weightOf(isNeeded), 0);
 }
 
-/** The words of names that are asked for, those of them that only say nothing, and whether one is needed. */
+/** The words of names that are asked for, those of them that only say little, and whether one is needed. */
 interface Asked {
   words: number;
   fillers: number;
@@ -651,13 +742,13 @@ function layerOf(words: number, bitWords: number): Int32Array {
   return layer;
 }
 
-/** By a document's words that are asked for and the halves of its name: points that none has more of at a level. */
+/** By a document's words that are asked for and the size of its name: points that none has more of at a level. */
 function mostPoints(
   index: Index,
   terms: readonly Term[],
   { words, fillers, isNamed }: Asked,
   level: number,
-): (counted: number, halves: number) => number {
+): (counted: number, size: number) => number {
   const { fieldSetStart, fieldSets } = index;
   let sum = 0;
   let least = Number.POSITIVE_INFINITY;
@@ -686,9 +777,9 @@ function mostPoints(
   }
   // Sums of another order may differ in the last digit.
   const quality = (sum - (least === Number.POSITIVE_INFINITY ? 0 : least)) / totalWeight(terms) + 1e-9;
-  return (counted, halves) => {
+  return (counted, size) => {
     const most = counted < mostCounted ? counted : words;
-    const coverage = isNamed ? coverageOf(halves, most, Math.max(0, most - (words - fillers))) : 0;
+    const coverage = coverageOf(size, most, Math.max(0, most - (words - fillers)), isNamed);
     return pointsOf(level, quality, coverage);
   };
 }

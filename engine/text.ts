@@ -1,6 +1,6 @@
 import { encodeText } from "./encode.ts";
 import { stateNames } from "./schema.ts";
-import { abbreviations, ambiguousForms, cityNicknames, fillerWords } from "./vocabulary.ts";
+import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
 
 /*
  * Words, as search compares them: no case, no accents, no punctuation, initials in one, abbreviations written out. The
@@ -13,8 +13,11 @@ export function splitWords(text: string): string[] {
     .normalize("NFKD")
     .replace(/[\p{M}'’‘`´]/gu, "")
     .toLowerCase()
+    .replace(/\b([di]) ?& ?([cd])\b/g, "$1and$2")
     .replaceAll("&", " and ")
     .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
+    // Facilities have the first five digits of a ZIP code only.
+    .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
   const words: string[] = [];
@@ -40,6 +43,32 @@ export function indexWords(text: string): string[] {
   return splitWords(text).map(meaningOf);
 }
 
+/** The words that a name doesn't have but whose institution is called by. */
+export function otherNameWords(words: readonly string[]): string[] {
+  const has = (phrase: readonly string[]) =>
+    words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
+  return institutionWords.flatMap(([name, other]) => (has(name) ? other : has(other) ? name : []));
+}
+
+const institutionWords = institutions.map((names) => names.map(indexWords));
+
+/** A plural → its possible singulars, and a singular → its possible plurals. */
+export function otherNumbers(word: string): string[] {
+  if (word.length < pluralLetters) return [];
+  if (word.endsWith("ies")) return [`${word.slice(0, -3)}y`];
+  if (word.endsWith("s"))
+    return word.endsWith("es") ? [word.slice(0, -1), word.slice(0, -2)] : [word.slice(0, -1)];
+  return word.endsWith("y") ? [`${word.slice(0, -1)}ies`] : [`${word}s`];
+}
+
+/** Letters from which a word may be a plural or have one. */
+const pluralLetters = 5;
+
+/** Words of states, their codes and their names in one word. */
+export const stateWords: ReadonlySet<string> = new Set(
+  Object.entries(stateNames).flatMap(([code, name]) => [code.toLowerCase(), splitWords(name).join("")]),
+);
+
 /** A word → those that it may stand for, or that may stand for it: states and their codes, and ambiguous short forms. */
 const others = new Map<string, string[]>();
 const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
@@ -61,8 +90,9 @@ export function cityOf(joined: string): string {
 }
 
 /**
- * Where in a document a word stands: in its name, there as a word that says nothing, or once more; as the whole city or
- * state, whose words are joined, or as one of several words of these; or among the plain words for a procedure.
+ * Where in a document a word stands: in its name, there as a word that says little, or once more; as the whole city or
+ * state, whose words are joined, or as one of several words of these; or beyond these, as a ZIP code or among the plain
+ * words for a procedure.
  */
 export const [
   nameField,
@@ -72,8 +102,10 @@ export const [
   stateField,
   cityPartField,
   statePartField,
-  plainField,
+  beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
+/** How much of a name one of its words is, where one that says little is 1. */
+export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;
 
@@ -114,8 +146,8 @@ export interface TextIndex {
   fieldSetStart: Uint32Array;
   /** The different sets of fields in which documents have a word, a bit for each field. */
   fieldSets: Uint8Array;
-  /** Where the documents of which the name has so many halves start, one longer than the longest name. */
-  halvesStart: Uint32Array;
+  /** Where the documents of which the name has a size start, one longer than the longest name. */
+  sizeStart: Uint32Array;
 }
 
 /** How many elements have a bit for each document. */
@@ -123,12 +155,19 @@ export function bitWordsOf(documents: number): number {
   return (documents >>> 5) + 1;
 }
 
-/** How much a document's name is, in halves: a word has two, one that says nothing one. */
-export function nameHalvesOf(document: Document): number {
+/** A bit for each document: whether it is among some. */
+export function bitsOf(some: readonly number[], documents: number): Int32Array {
+  const bits = new Int32Array(bitWordsOf(documents));
+  for (const document of some) bits[document >>> 5] |= 1 << (document & 31);
+  return bits;
+}
+
+/** How much a document's name is: a word that says little is 1, any other `wordSize`. */
+export function nameSizeOf(document: Document): number {
   const words = new Set(document.filter(({ field }) => field === nameField).flatMap(({ words }) => words));
-  let halves = 0;
-  for (const word of words) halves += fillerWords.has(word) ? 1 : 2;
-  return halves;
+  let size = 0;
+  for (const word of words) size += weakWords.has(word) ? 1 : wordSize;
+  return size;
 }
 
 /** A bit for each letter or digit of a word, several sharing one: words within n typos differ in at most 2n bits. */
@@ -139,13 +178,13 @@ export function lettersOf(word: Uint8Array): number {
 }
 
 function nameFieldOf(word: string, isRepeated: boolean): number {
-  return isRepeated ? repeatField : fillerWords.has(word) ? fillerField : nameField;
+  return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
 /**
  * Builds the index of documents. O(words · log words), runs at load only.
  *
- * @param documents ascending by the halves of their names
+ * @param documents ascending by the sizes of their names
  */
 export function indexText(documents: Document[]): TextIndex {
   const bytesOf = new Map<string, Buffer>();
@@ -172,8 +211,8 @@ export function indexText(documents: Document[]): TextIndex {
       }
     tokenStart[i + 1] = tokens.length;
   }
-  const halves = documents.map(nameHalvesOf);
-  const halvesStart = startsOf(halves, Math.max(0, ...halves.slice(-1)));
+  const sizes = documents.map(nameSizeOf);
+  const sizeStart = startsOf(sizes, Math.max(0, ...sizes.slice(-1)));
   const documentCount = Uint32Array.from(documentsOf, ({ length }) => length);
   const postings = documentsOf.map((of) => shorter(of, documents.length));
   const fieldSets = fieldsOf.map((sets) => [...new Set(sets)]);
@@ -194,7 +233,7 @@ export function indexText(documents: Document[]): TextIndex {
     postings: Int32Array.from(postings.flatMap((of) => [...of])),
     fieldSetStart: listStartsOf(fieldSets),
     fieldSets: Uint8Array.from(fieldSets.flat()),
-    halvesStart,
+    sizeStart,
   };
 }
 
@@ -214,8 +253,5 @@ function listStartsOf(lists: ArrayLike<unknown>[]): Uint32Array {
 }
 
 function shorter(postings: number[], documents: number): number[] | Int32Array {
-  const bits = new Int32Array(bitWordsOf(documents));
-  if (postings.length <= bits.length) return postings;
-  for (const document of postings) bits[document >>> 5] |= 1 << (document & 31);
-  return bits;
+  return postings.length <= bitWordsOf(documents) ? postings : bitsOf(postings, documents);
 }

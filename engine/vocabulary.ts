@@ -41,7 +41,7 @@ const shortFormsOf: Readonly<Record<string, string>> = {
   regional: "reg regl region",
   rehabilitation: "rehab",
   research: "rsch",
-  saint: "st saints",
+  saint: "st ste sainte saints",
   science: "sci sciences",
   service: "svc svcs services",
   surgical: "surg",
@@ -61,18 +61,23 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["co", "company"],
   ["co", "county"],
   ["dr", "doctors"],
+  ["drs", "doctors"],
   ["ne", "northeast"],
   ["nw", "northwest"],
+  ["nw", "northwestern"],
+  ["pt", "point"],
   ["se", "southeast"],
   ["so", "south"],
   ["sw", "southwest"],
 ];
 
-/** What people call a city, several words written together, and its name, likewise. */
+/** What people call a city, or a state that has a city's name, several words written together, and what the index does. */
 export const cityNicknames: ReadonlyMap<string, string> = new Map([
   ["nyc", "newyork"],
   ["newyorkcity", "newyork"],
   ["philly", "philadelphia"],
+  ["washingtonstate", "wa"],
+  ["newyorkstate", "ny"],
 ]);
 
 const setOf = (words: string) => new Set(words.split(" "));
@@ -85,21 +90,52 @@ export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc corp",
 );
 
-/** Words that say nothing beside others, by what is looked for: a hospital, or an operation. */
+/** Words of kind: beside others no match needs them, but one that has them is better. By what is looked for. */
 export const genericWords = {
-  facility: setOf("hospital"),
+  facility: setOf(
+    "hospital medical center health healthcare system clinic institute network service facility authority campus " +
+      "main best cheapest nearest",
+  ),
   procedure: setOf(
-    "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair",
+    "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair treatment",
   ),
 } as const;
+
+/** Words of names that say less than others: a name is asked for by its other words. */
+export const weakWords: ReadonlySet<string> = new Set([
+  ...fillerWords,
+  ...genericWords.facility,
+  ...["university", "science"],
+]);
+
+/** Names of institutions, as they stand in the directory, and what else they are called: either finds the other. */
+export const institutions: readonly (readonly [name: string, otherName: string])[] = [
+  ["iu", "indiana university"],
+  ["musc", "medical university of south carolina"],
+  ["nebraska medical center", "university of nebraska"],
+  ["nyu", "new york university"],
+  ["ohsu", "oregon health and science university"],
+  ["ou", "university of oklahoma"],
+  ["uab", "university of alabama"],
+  ["uc", "university of california"],
+  ["ucla", "university of california los angeles"],
+  ["ucsf", "university of california san francisco"],
+  ["uf", "university of florida"],
+  ["umass", "university of massachusetts"],
+  ["unc", "university of north carolina"],
+  ["usc", "university of southern california"],
+  ["ut", "university of texas"],
+  ["uva", "university of virginia"],
+  ["vcu", "virginia commonwealth university"],
+];
 
 /**
  * What patients call the procedures of an APC. An APC is a mix of procedures of like cost: these are the frequent ones.
  * Source: CMS, Hospital Outpatient PPS Addendum B (January 2023), which assigns each HCPCS code to its APC; the code
- * looked up is named beside the words.
+ * looked up is named beside the words. Words that stand for one thing only together are written in one.
  */
 export const plainWordsOf: Readonly<Record<string, string>> = {
-  "5072": "skin lesion removal abscess drainage breast", // 10061, 11042
+  "5072": "skin lesion removal abscess drainage breast iandd liver", // 10061, 11042, 47000
   "5073": "tumor cyst removal breast", // 21555
   "5091": "lumpectomy breast cancer tumor removal", // 19301
   "5092": "mastectomy breast removal", // 19303
@@ -111,6 +147,7 @@ export const plainWordsOf: Readonly<Record<string, string>> = {
   "5153": "bronchoscopy sinus lung biopsy", // 31624
   "5154": "bronchoscopy lung biopsy", // 31628
   "5155": "sinus surgery sinuses", // 31267
+  "5163": "ear tubes", // 69436
   "5164": "tonsils tonsillectomy", // 42826
   "5165": "nose septum septoplasty ear drum", // 30520
   "5166": "hearing", // 69930
@@ -121,20 +158,20 @@ export const plainWordsOf: Readonly<Record<string, string>> = {
   "5193": "coronary heart stent angioplasty drug eluting leg artery", // 92928, 37226
   "5194": "coronary heart leg artery stent atherectomy", // 92933, 37227
   "5200": "cardiomems heart failure", // 33289
-  "5212": "heart node ablation", // 93650
-  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia", // 93656
-  "5222": "loop recorder battery generator replacement", // 33285
-  "5223": "battery generator replacement leadless", // 33208
-  "5224": "biventricular", // 33225
-  "5231": "implantable defibrillator generator battery replacement", // 33262
-  "5232": "implantable defibrillator", // 33249
+  "5212": "heart node ablation cardiac", // 93650
+  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia cardiac", // 93656
+  "5222": "loop recorder battery generator replacement implant", // 33285
+  "5223": "battery generator replacement leadless implant", // 33208
+  "5224": "biventricular implant cardiac", // 33225
+  "5231": "implantable defibrillator generator battery replacement aicd", // 33262
+  "5232": "implantable defibrillator aicd", // 33249
   "5244": "stem cell bone marrow transplant", // 38240
   "5302": "endoscopy egd ercp stomach esophagus", // 43259
   "5303": "endoscopy ercp bile duct", // 43274
-  "5313": "colonoscopy endoscopy hemorrhoids colon rectal", // 45389, 46260
+  "5313": "colonoscopy endoscopy hemorrhoids colon rectal cancer screening", // 45389, 46260
   "5331": "endoscopy bile duct esophagus", // 43276
   "5341": "hernia inguinal umbilical", // 49505
-  "5361": "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole", // 47562, 49650, 44970
+  "5361": "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole gallstones", // 47562, 49650, 44970
   "5362": "hysterectomy laparoscopic uterus keyhole", // 58571
   "5372": "bladder cystoscopy", // 52000
   "5373": "bladder cystoscopy prostate biopsy", // 55700
@@ -143,16 +180,16 @@ export const plainWordsOf: Readonly<Record<string, string>> = {
   "5376": "prostate brachytherapy incontinence sling", // 55875
   "5377": "penile prosthesis", // 54401
   "5378": "artificial urinary sphincter penile prosthesis", // 53445
-  "5414": "hysteroscopy uterus", // 58558
+  "5414": "hysteroscopy uterus dandc", // 58558, 58120
   "5415": "hysterectomy vaginal prolapse uterus", // 58260
-  "5431": "carpal tunnel nerve ablation", // 64721
+  "5431": "carpal tunnel nerveablation", // 64721, 64635
   "5432": "nerve repair", // 64910
   "5462": "spinal cord stimulator trial lead", // 63650
   "5463": "spinal cord stimulator generator", // 63663
   "5464": "spinal cord sacral nerve vagus stimulator bladder", // 64590
   "5465": "spinal cord stimulator deep brain", // 63685
   "5471": "pain pump", // 62362
-  "5491": "cataract lens eye glaucoma", // 66984
+  "5491": "cataract lens eye glaucoma implant", // 66984
   "5492": "glaucoma shunt cornea transplant retina vitrectomy eye cataract", // 66183, 65756, 67036
   "5493": "artificial iris eye", // 0616T
   "5503": "eyelid lift drooping", // 67904
@@ -165,5 +202,6 @@ export const plainWordsOf: Readonly<Record<string, string>> = {
 export const absentProcedures: ReadonlySet<string> = setOf(
   "mri ct cat scan scans xray x ray imaging ultrasound sonogram mammogram mammography pet emergency er ed visit visits " +
     "consultation checkup lab laboratory blood test tests ekg ecg echocardiogram vaccine vaccination shot chemo " +
-    "chemotherapy infusion physiotherapy physical therapy childbirth delivery birth ambulance",
+    "chemotherapy infusion physiotherapy physical therapy childbirth delivery birth ambulance " +
+    "cesarean caesarean csection section pregnancy sleep lasik bypass",
 );

@@ -2,15 +2,15 @@ import * as uws from "uWebSockets.js";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { announce, freePort, readSettings } from "./rival.ts";
+import { freePort } from "../../test/support/connection.ts";
+import { announce, readSettings } from "./rival.ts";
 
 /** The ceiling: uWebSockets.js sends constant headers and bytes, whatever was asked. */
 
 const { headers, status, bodyFile, threads } = readSettings();
 const body = readFileSync(bodyFile);
 
-const lines = headers.map(([name, value]) => `${name}: ${value}`);
-const head = Buffer.from([status, ...lines].join("\r\n"));
+const head = Buffer.from([status, ...headers.map((header) => header.join(": "))].join("\r\n"));
 let response: uws.HttpResponse;
 let isStuck = false;
 

@@ -1,4 +1,4 @@
-import { type DuckDBConnection, DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
+import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
@@ -13,14 +13,14 @@ await connection.run(`CREATE TABLE prices AS
     medicare_allowed_cents AS allowed, services
   FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
-/** Statements take the code as $1, the state as $2 and the limit as the last. No index: they made both slower here. */
-async function statementsFor(database: DuckDBConnection, where: string, parameters: number) {
+/** Without an index: they made both slower here. */
+async function statementsFor(where: string) {
   // A hundredth of a cent is the smallest difference, so that the tiny addition only mends floating point.
   const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;
   const shares = Object.values(percentiles).map((percent) => percent / 100);
   const charges = Object.keys(percentiles).map((name, i) => halfUp(`charges[${i + 1}]`, name));
   return {
-    summary: await database.prepare(
+    summary: await connection.prepare(
       `SELECT name, facilities::INTEGER AS facilities, low / 100 AS min_charge, high / 100 AS max_charge,
          ((200 * high::BIGINT + low) // (2 * low)) / 100 AS spread, ${charges}, ${halfUp("allowed", "median_allowed")},
          total::INTEGER AS services, least / 100 AS weighted_median_charge,
@@ -33,28 +33,27 @@ async function statementsFor(database: DuckDBConnection, where: string, paramete
                    FROM prices WHERE ${where}))
        WHERE facilities > 0`,
     ),
-    rows: await database.prepare(
+    rows: await connection.prepare(
       `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
-       FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT $${parameters + 1}`,
+       FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT $limit`,
     ),
   };
 }
-const national = await statementsFor(connection, "code = $1", 1);
-const ofState = await statementsFor(connection, "code = $1 AND state = $2", 2);
+const national = await statementsFor("code = $procedure");
+const ofState = await statementsFor("code = $procedure AND state = $state");
 
-async function read(statement: DuckDBPreparedStatement, given: readonly string[], limit?: number) {
-  for (const [i, value] of given.entries()) statement.bindVarchar(i + 1, value);
-  if (limit !== undefined) statement.bindInteger(given.length + 1, limit);
+async function read(statement: DuckDBPreparedStatement, given: Record<string, string | number>) {
+  statement.bind(given);
   return (await statement.runAndReadAll()).getRowObjects();
 }
 
 async function find(query: Query): Promise<object | undefined> {
-  const statements = query.state === null ? national : ofState;
-  const given = query.state === null ? [query.procedure] : [query.procedure, query.state];
+  const { procedure, state, limit } = query;
+  const [statements, given] = state === null ? [national, { procedure }] : [ofState, { procedure, state }];
   const [totals] = await read(statements.summary, given);
   if (totals === undefined) return undefined;
   const { name, ...summary } = totals;
-  const rows = await read(statements.rows, given, query.limit);
+  const rows = await read(statements.rows, { ...given, limit });
   return pricesAnswer(image, query, name, { ...summary, facilities: Number(summary.facilities) }, rows);
 }
 

@@ -1,6 +1,6 @@
 import { fastify } from "fastify";
 import { stateCodes } from "../../engine/index.ts";
-import { announce, type Headers, percentiles, portOf, pricesPath, type Query } from "./rival.ts";
+import { announce, type Headers, percentiles, pricesPath, type Query } from "./rival.ts";
 
 const object = (properties: Record<string, object>) => ({ type: "object", properties });
 const all = (type: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, { type }]));
@@ -32,11 +32,10 @@ const querystring = {
   required: ["procedure"],
 };
 
+type Answer = (query: Query) => Promise<object | undefined> | object | undefined;
+
 /** Serves price queries, each answered by a database. */
-export async function serveWithFastify(
-  headers: Headers,
-  answer: (query: Query) => Promise<object | undefined> | object | undefined,
-): Promise<void> {
+export async function serveWithFastify(headers: Headers, answer: Answer): Promise<void> {
   const constant = Object.fromEntries(headers);
   const app = fastify();
   app.get<{ Querystring: { procedure: string; state?: string; limit: number } }>(
@@ -49,6 +48,5 @@ export async function serveWithFastify(
       return reply.headers(constant).send(found);
     },
   );
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  announce(portOf(app.server));
+  announce(await app.listen({ host: "127.0.0.1", port: 0 }));
 }

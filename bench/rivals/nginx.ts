@@ -10,9 +10,7 @@ export function writeNginx(folder: string, port: number, core: number | undefine
   writeFileSync(file, sent.body);
   const configuration = join(folder, "nginx.conf");
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-  writeFileSync(
-    configuration,
-    `${process.getuid?.() === 0 ? "user root;" : ""}
+  const text = `${process.getuid?.() === 0 ? "user root;" : ""}
 daemon off;
 worker_processes 1;
 ${core === undefined ? "" : `worker_cpu_affinity ${(1 << core).toString(2)};`}
@@ -37,8 +35,8 @@ ${temporary.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join("\n
 ${sent.headers.map((header) => `    ${directive(header)}`).join("\n")}
   }
 }
-`,
-  );
+`;
+  writeFileSync(configuration, text);
   return configuration;
 }
 

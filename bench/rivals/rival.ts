@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
 import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } from "../../engine/index.ts";
 import { pathOfPage } from "../../server/api/cursor.ts";
 
@@ -24,25 +22,9 @@ export function readSettings(): RivalSettings {
   return JSON.parse(process.argv[2]);
 }
 
-/** Tells the benchmark where the rival listens. */
-export function announce(port: number): void {
-  console.log(`ready ${port}`);
-}
-
-export function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`listening on ${address}`);
-  return address.port;
-}
-
-/** A port that nothing listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const port = portOf(probe);
-  probe.close();
-  await once(probe, "close");
-  return port;
+/** Tells the benchmark where the rival listens: a port, or a URL with one. */
+export function announce(place: number | string): void {
+  console.log(`ready ${place}`);
 }
 
 export const pricesPath = "/api/v1/healthcare/prices";
@@ -66,10 +48,13 @@ export function loadSnapshot(file: string): { snapshot: Snapshot; image: Image }
   return { snapshot, image: attachImage(buildImage(snapshot)) };
 }
 
-export function nextPage(image: Image, { procedure, state, limit }: Query, total: number): Buffer | null {
-  if (limit >= total) return null;
-  const query = `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
-  return pathOfPage(image, "prices", limit, query);
+/** A query as a target has it, after the question mark. */
+export function queryText({ procedure, state, limit }: Query): string {
+  return `procedure=${procedure}${state === null ? "" : `&state=${state}`}&limit=${limit}`;
+}
+
+export function nextPage(image: Image, query: Query, total: number): Buffer | null {
+  return query.limit < total ? pathOfPage(image, "prices", query.limit, queryText(query)) : null;
 }
 
 /** The object to answer with, from what a database found. */

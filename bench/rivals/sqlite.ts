@@ -9,22 +9,15 @@ const settings = readSettings();
 const { snapshot, image } = loadSnapshot(settings.snapshotFile);
 const db = new Database(":memory:");
 db.exec(`CREATE TABLE rows (
-  code TEXT, name TEXT, state TEXT, charge INTEGER, ccn TEXT, facility TEXT, city TEXT, allowed INTEGER,
+  code TEXT, name TEXT, state TEXT, ccn TEXT, facility TEXT, city TEXT, charge INTEGER, allowed INTEGER,
   services INTEGER)`);
 const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 db.transaction(({ facilities, procedures, rows }: Snapshot) => {
-  for (const [row, facility] of rows.facility.entries()) {
+  for (const [row, at] of rows.facility.entries()) {
     const procedure = [procedures.code, procedures.name].map((column) => column[rows.procedure[row]]);
-    const { ccn, name, city, state } = facilities;
-    const place = [ccn, name, city].map((column) => column[facility]);
-    insert.run(
-      ...procedure,
-      state[facility],
-      rows.charge[row],
-      ...place,
-      rows.allowed[row],
-      rows.services[row],
-    );
+    const { state, ccn, name, city } = facilities;
+    const facility = [state, ccn, name, city].map((column) => column[at]);
+    insert.run(...procedure, ...facility, rows.charge[row], rows.allowed[row], rows.services[row]);
   }
 })(snapshot);
 db.exec(`
@@ -83,12 +76,8 @@ function answer(query: Query): object | undefined {
     return statement.get({ ...query, rank: Math.floor(hundredths / 100), rest: hundredths % 100 });
   };
   const charges = Object.entries(percentiles).map(([name, percent]) => [name, at(charge, percent)]);
-  const summed = {
-    ...totals,
-    ...Object.fromEntries(charges),
-    median_allowed: at(allowed, 50),
-    ...weighted.get(query),
-  };
+  const median_allowed = at(allowed, 50);
+  const summed = { ...totals, ...Object.fromEntries(charges), median_allowed, ...weighted.get(query) };
   return pricesAnswer(image, query, name, summed, rows.all(query));
 }
 

@@ -1,6 +1,7 @@
 import { reached, recordEvents } from "../notices/quota-events.ts";
-import { monthName, monthOf } from "../shared/months.ts";
+import { dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
+import type { UsageDays } from "./days.ts";
 import type { KeyTable } from "./key-table.ts";
 import type { Limits } from "./limits.ts";
 import type { AccountNames } from "./names.ts";
@@ -41,9 +42,12 @@ export class Accounts {
   readonly #keys: KeyTable;
   readonly #limits: Limits;
   readonly #names: AccountNames;
+  readonly #days: UsageDays;
   readonly #entries = new Map<number, AccountEntry>();
   /** The earlier one of the two months that are served. */
   #month: number;
+  /** The month whose days are served. */
+  #monthOfDays = 0;
   /** Counts of months that aren't served any more, and not saved yet. */
   readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
   #changes = "";
@@ -51,14 +55,23 @@ export class Accounts {
   /** Whether the database has this server's word on what it has taken over. */
   #gaveWord = false;
 
-  constructor(store: Store, keys: KeyTable, limits: Limits, names: AccountNames, nowMs: number) {
+  constructor(
+    store: Store,
+    keys: KeyTable,
+    limits: Limits,
+    names: AccountNames,
+    days: UsageDays,
+    nowMs: number,
+  ) {
     this.#store = store;
     this.#keys = keys;
     this.#limits = limits;
     this.#names = names;
+    this.#days = days;
     this.#month = firstMonth(nowMs);
     const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
     this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
+    this.#enterDays(monthOf(nowMs));
   }
 
   /** Takes over what other processes have written since the last call. */
@@ -91,9 +104,11 @@ export class Accounts {
       entry.account = account;
       this.#limits.configure(entry.slot, account.burst, account.quota);
       this.#names.put(entry.slot, account.name, account.plan);
-      if (!this.#entries.has(account.id))
+      if (!this.#entries.has(account.id)) {
         for (const month of [this.#month, this.#month + 1])
           this.#enter(entry, month, savedUse(account.id, month));
+        this.#days.enter(entry.slot, this.#monthOfDays, []);
+      }
       this.#entries.set(account.id, entry);
       this.#taken.accounts = changed;
     }
@@ -111,6 +126,7 @@ export class Accounts {
    * @throws Error when what was saved can't be read; the months that were served are served on then
    */
   enterMonths(nowMs: number): void {
+    if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
     const first = firstMonth(nowMs);
     const isServed = (month: number) => month === this.#month || month === this.#month + 1;
     const coming = [first, first + 1].filter((month) => !isServed(month));
@@ -124,6 +140,13 @@ export class Accounts {
       for (const entry of this.#entries.values())
         this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
     this.#month = first;
+  }
+
+  #enterDays(month: number): void {
+    const ends = this.#store.daysOf(monthName(month));
+    for (const { account, slot } of this.#entries.values())
+      this.#days.enter(slot, month, ends.get(account.id) ?? []);
+    this.#monthOfDays = month;
   }
 
   #enter(entry: AccountEntry, month: number, saved: number): void {
@@ -173,10 +196,9 @@ export class Accounts {
     const events = this.#store.atomically(() =>
       [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const changed = counted.filter(({ count, after }) => after.used !== count.saved);
-        this.#store.saveUsage(
-          month,
-          changed.map(({ entry, after }) => [entry.account.id, after.used]),
-        );
+        const used = changed.map(({ entry, after }) => [entry.account.id, after.used] as const);
+        this.#store.saveUsage(month, used);
+        this.#store.saveDay(dayWithin(counted[0].count.month, nowMs), used);
         return counted
           .filter(({ isReached }) => isReached)
           .flatMap(({ entry, after }) =>
@@ -184,10 +206,19 @@ export class Accounts {
           );
       }),
     );
-    for (const { count, after } of due) Object.assign(count, after);
+    for (const { entry, count, after } of due) {
+      Object.assign(count, after);
+      if (count.month === this.#monthOfDays)
+        this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.used);
+    }
     this.#unsaved.clear();
     return events;
   }
+}
+
+/** The day to which a month's count belongs that is saved now: its last one, if it is over. */
+function dayWithin(month: number, nowMs: number): string {
+  return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
 }
 
 /** The earlier one of the two months to serve at a time. */

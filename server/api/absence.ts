@@ -11,6 +11,7 @@ import {
   rowsOfProcedure,
   rowsOfScope,
   search,
+  unpricedMatches,
   versionName,
 } from "../../engine/query.ts";
 import { ApiError, echo } from "./errors.ts";
@@ -38,6 +39,23 @@ export function noPrices(image: Image, code: string, state: string | undefined):
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
 
+/** Why there is no trend: no loaded data year has prices. @param images of these years */
+export function noTrend(images: readonly Image[], code: string, state: string | undefined): ApiError {
+  const isKnown = images.some(({ procedureOf }) => procedureOf.has(code));
+  const what = isKnown
+    ? `no prices for procedure ${echo(code)}${inState(state)}`
+    : `there is no procedure ${echo(code)}`;
+  const versions = images.map(({ description }) => versionName(description.provenance));
+  return new ApiError("not_found", `${what} in any loaded data year (${versions.join(", ")})`);
+}
+
+/** Why there is no row of any kind, of a procedure or in a state. */
+export function noRows(image: Image, code: string | undefined, state: string | undefined): ApiError {
+  if (code === undefined) return notFound(image, `no rows${inState(state)}`, noRowsIn(image, state));
+  if (!image.procedureOf.has(code)) return notFound(image, `there is no procedure ${echo(code)}`);
+  return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
+}
+
 /** @param minFacilities that a procedure has to have to be in the list, which is empty */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
@@ -56,18 +74,29 @@ export function noFacility(image: Image, ccn: string, facility: number): ApiErro
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
 }
 
-/** Why a search finds nothing: the word at fault and what is near it. */
+/** Why a search finds nothing: what matches has no prices, or the word at fault and what is near it. */
 export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
-  const absent = kind === "procedure" ? absentProcedure(text) : undefined;
-  if (absent !== undefined)
+  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
+  const absent = absentProcedure(text);
+  if (absent !== undefined && (kind === "procedure" || (isUnknown && absent === word)))
     return notFound(
       image,
       what,
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
         "one with all that belongs to them; imaging, tests, visits and drugs are paid by other APCs or fee schedules",
     );
-  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
+  const unpricedOnes = unpricedMatches(image, kind, text);
+  if (unpricedOnes.length > 0) {
+    const counts = { rows: 0, suppressed: 0 };
+    for (const found of unpricedOnes) {
+      const { rows, suppressed } =
+        kind === "facility" ? rowsOfFacility(image, found) : rowsOfProcedure(image, found, null);
+      counts.rows += rows;
+      counts.suppressed += suppressed;
+    }
+    return notFound(image, `no ${kind} that matches ${echo(text)} has prices`, unpriced(counts));
+  }
   if (word === undefined) return notFound(image, what, "it has no word in it");
   const fault = isUnknown
     ? `nothing matches ${echo(word)}`

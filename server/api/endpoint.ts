@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { Image } from "../../engine/query.ts";
+import type { SnapshotFile } from "../shared/snapshot-file.ts";
 import type { ErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
@@ -15,6 +16,8 @@ export interface Versions {
   byName: ReadonlyMap<string, Image>;
   /** ISO times at which they were loaded. */
   loadedAt: ReadonlyMap<string, string>;
+  /** The files that they were loaded from. */
+  files: ReadonlyMap<string, SnapshotFile>;
 }
 
 /** The caller's account, as `/usage` shows it. */
@@ -24,6 +27,8 @@ export interface Usage {
   period: { start: string; end: string };
   quota: { limit: number; used: number; remaining: number };
   burst: { limit: number };
+  /** The UTC days of the month up to today; they add up to what is used. */
+  days: { date: string; used: number }[];
 }
 
 /** What an endpoint answers from. */
@@ -42,17 +47,37 @@ export interface Context {
   onPage(image: Image, offset: number): Context;
 }
 
+/** A file that is answered with instead of JSON, and made as it is sent. */
+export class FileBody {
+  /** What it is to be called where it is saved. */
+  readonly name: string;
+  readonly length: number;
+  readonly pieces: (start: number, end: number) => Generator<Uint8Array, void>;
+  /** Names the bytes, where they can be had in parts and other bytes may stand for the same data. */
+  readonly signature: string | undefined;
+
+  constructor(name: string, length: number, pieces: FileBody["pieces"], signature?: string) {
+    this.name = name;
+    this.length = length;
+    this.pieces = pieces;
+    this.signature = signature;
+  }
+}
+
 export interface Endpoint {
   /** Below `basePath`; may end in a parameter, `/{name}`. */
   path: string;
   /** Names the operation in the OpenAPI document, and the list in cursors. */
   name: string;
   summary: string;
-  kind: "versioned" | "page" | "service";
+  /** What it answers about: one data version, a page of one, all of them, or the service itself. */
+  kind: "versioned" | "page" | "overall" | "service";
   /** The path's parameter, where it ends in one. */
   segment: { name: string; description: string; example: string } | undefined;
   parameters: v.ObjectSchema<Parameters, undefined>;
   response: v.GenericSchema;
+  /** The media type of what it answers with, where that is a file. */
+  fileType: string | undefined;
   /** Errors it gives beside those that any request can meet. */
   errors: readonly ErrorType[];
   /**
@@ -61,7 +86,7 @@ export interface Endpoint {
    * @param query what stands behind the `?`, undecoded
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
-  answer(context: Context, query: string): Uint8Array;
+  answer(context: Context, query: string): Uint8Array | FileBody;
   keyed: Keyed | undefined;
 }
 
@@ -75,8 +100,9 @@ export interface Keyed {
 
 /** Ties an endpoint's answer to the type of its parameters. */
 export function endpoint<Schema extends Parameters>(
-  definition: Omit<Endpoint, "parameters" | "answer" | "segment" | "keyed"> & {
+  definition: Omit<Endpoint, "parameters" | "answer" | "segment" | "keyed" | "fileType"> & {
     segment?: Endpoint["segment"];
+    fileType?: Endpoint["fileType"];
     parameters: v.ObjectSchema<Schema, undefined>;
     answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
   },
@@ -84,11 +110,13 @@ export function endpoint<Schema extends Parameters>(
   return {
     segment: undefined,
     keyed: undefined,
+    fileType: undefined,
     ...definition,
     answer(context, query) {
       const values = checkParameters(definition.parameters, parseQuery(query));
       const answer = definition.answer(context, values);
-      return answer instanceof Uint8Array ? answer : Buffer.from(JSON.stringify(answer));
+      if (answer instanceof Uint8Array || answer instanceof FileBody) return answer;
+      return Buffer.from(JSON.stringify(answer));
     },
   };
 }

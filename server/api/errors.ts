@@ -4,8 +4,9 @@
 interface ErrorHeader {
   name: string;
   description: string;
-  /** Null where it is the seconds to wait, which the reply says. */
+  /** Null where the reply says it: the seconds to wait, or the file's size. */
   value: string | null;
+  pattern?: string;
 }
 
 interface ErrorKind {
@@ -19,6 +20,12 @@ interface ErrorKind {
 
 const authenticate = { name: "WWW-Authenticate", description: "The scheme to use.", value: "Bearer" };
 const allow = { name: "Allow", description: "The methods there are.", value: "GET, HEAD" };
+const contentRange = {
+  name: "Content-Range",
+  description: "The file's size.",
+  value: null,
+  pattern: "^bytes \\*/[0-9]+$",
+};
 const retryAfter = { name: "Retry-After", description: "Seconds to wait.", value: null };
 
 const tableOf = <Type extends string>(kinds: Readonly<Record<Type, ErrorKind>>) => kinds;
@@ -73,6 +80,13 @@ export const errors = tableOf({
     retry: "no",
     example: { message: "the method POST isn't allowed, only GET and HEAD" },
     headers: [allow],
+  },
+  range_not_satisfiable: {
+    status: "416 Range Not Satisfiable",
+    when: "The `Range` has no byte of the file.",
+    retry: "no",
+    example: { message: "the range has no byte of the file: Content-Range says how long it is" },
+    headers: [contentRange],
   },
   rate_limit_exceeded: {
     status: "429 Too Many Requests",

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
+import { type Outline, overviewOf } from "./endpoints/overview.ts";
 import { type ErrorType, errors } from "./errors.ts";
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
@@ -50,7 +51,7 @@ Where there are more rows, \`next\` is the path of the next page, else null. All
 Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` the same version gives the same bytes for ever; \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
-An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it.`;
+An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it; files are not.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
@@ -93,7 +94,8 @@ const errorSchema: JsonSchema = {
 
 /** The schemas of the answers, and of every part of them that has a title, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
-  const definitions = Object.fromEntries(entries.map(({ name, response }) => [schemaName(name), response]));
+  const answers = entries.filter(({ fileType }) => fileType === undefined);
+  const definitions = Object.fromEntries(answers.map(({ name, response }) => [schemaName(name), response]));
   const { $defs = {} } = toJsonSchema(v.unknown(), {
     ...conversion,
     definitions,
@@ -130,13 +132,14 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   };
 }
 
-function parametersOf({ parameters, segment }: Endpoint, ofVersion: boolean) {
+function parametersOf({ parameters, segment, errors }: Endpoint, ofVersion: boolean) {
   const inPath = { in: "path", required: true, schema: { type: "string", minLength: 1 } };
   return [
     ...(ofVersion ? [reference("parameters", "Version")] : []),
     ...(segment === undefined ? [] : [{ ...inPath, ...segment }]),
     ...Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter),
     reference("parameters", "IfNoneMatch"),
+    ...(errors.includes("range_not_satisfiable") ? [reference("parameters", "Range")] : []),
   ];
 }
 
@@ -154,6 +157,15 @@ const headers = {
     enum: ["private, no-cache", "private, max-age=31536000, immutable"],
   }),
   Vary: header("What else the answer depends on.", text),
+  ContentDisposition: header("The file's name.", {
+    type: "string",
+    pattern: '^attachment; filename="opps-[0-9.]+[.](csv|arrow|parquet)"$',
+  }),
+  AcceptRanges: header("What ranges are counted in.", { type: "string", const: "bytes" }),
+  ContentRange: header("Where the part lies in the file, and the file's size.", {
+    type: "string",
+    pattern: "^bytes [0-9]+-[0-9]+/[0-9]+$",
+  }),
   ContentEncoding: {
     description: "Where the body is compressed.",
     schema: { type: "string", enum: ["br", "gzip"] },
@@ -173,10 +185,10 @@ const cacheHeaders = {
 /** A response with one of the errors, which all have the same status and headers. */
 function errorResponse(types: readonly ErrorType[]) {
   const { headers: own = [] } = errors[types[0]];
-  const ownHeaders = own.map(({ name, description, value }) => [
-    name,
-    header(description, value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value }),
-  ]);
+  const ownHeaders = own.map(({ name, description, value, pattern }) => {
+    const fixed = value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value };
+    return [name, header(description, pattern === undefined ? fixed : { type: "string", pattern })];
+  });
   return {
     description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
     headers: { ...limitHeaders, ...Object.fromEntries(ownHeaders) },
@@ -197,23 +209,41 @@ const responses = {
   InternalServerError: errorResponse(["internal_error"]),
 };
 
-function responsesOf({ name, errors: own, segment }: Endpoint, ofVersion: boolean) {
+function responsesOf({ name, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
   const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
+  const isSeekable = possible.has("range_not_satisfiable");
+  const fileHeaders = {
+    ...cacheHeaders,
+    "Content-Disposition": reference("headers", "ContentDisposition"),
+    ...(isSeekable && { "Accept-Ranges": reference("headers", "AcceptRanges") }),
+  };
   const of = (status: string) =>
     allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
   return {
     "200": {
       description: "The answer.",
-      headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
-      content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
+      ...(fileType === undefined
+        ? {
+            headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
+            content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
+          }
+        : { headers: fileHeaders, content: { [fileType]: {} } }),
     },
+    ...(isSeekable && {
+      "206": {
+        description: "The part of the file that `Range` asks for; of several ranges, the whole file comes.",
+        headers: { ...fileHeaders, "Content-Range": reference("headers", "ContentRange") },
+        content: { [fileType ?? ""]: {} },
+      },
+    }),
     "304": { description: "What If-None-Match names is still right.", headers: cacheHeaders },
     "400": errorResponse(of("400")),
     "401": reference("responses", "Unauthorized"),
     ...(of("404").length > 0 ? { "404": errorResponse(of("404")) } : {}),
     "405": reference("responses", "MethodNotAllowed"),
+    ...(of("416").length > 0 ? { "416": errorResponse(of("416")) } : {}),
     "429": reference("responses", "TooManyRequests"),
     "500": reference("responses", "InternalServerError"),
   };
@@ -265,6 +295,12 @@ function describe(entries: readonly Endpoint[]) {
           schema: { type: "string", pattern: "^\\d{4}(\\.\\d+)?$" },
           example: "2024.1",
         },
+        Range: {
+          name: "Range",
+          in: "header",
+          description: "A part of the file, as `bytes=0-1023`, or `bytes=-8` for its end.",
+          schema: text,
+        },
         IfNoneMatch: {
           name: "If-None-Match",
           in: "header",
@@ -304,5 +340,24 @@ const openapi: Endpoint = endpoint({
   answer: openapiDocument,
 });
 
+const overview = overviewOf(() => allEndpoints.map(outlineOf));
+
+function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outline {
+  const inPath = segment === undefined ? [] : [{ ...segment, in: "path", required: true, schema: {} }];
+  const inQuery = Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter);
+  return {
+    path: basePath + path,
+    version_path: kind === "versioned" ? `${basePath}/versions/{version}${path}` : null,
+    summary,
+    parameters: [...inPath, ...inQuery].map(({ name, in: place, required, description, schema }) => ({
+      name,
+      in: place,
+      required,
+      description,
+      default: ("default" in schema ? schema.default : undefined) ?? null,
+    })),
+  };
+}
+
 /** Every endpoint of the API. */
-export const allEndpoints: readonly Endpoint[] = [...endpoints, openapi];
+export const allEndpoints: readonly Endpoint[] = [overview, ...endpoints, openapi];

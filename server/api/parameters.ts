@@ -105,6 +105,11 @@ export function checkParameters<Schema extends Parameters>(
 
 export const required = v.pipe(v.string(), v.nonEmpty());
 
+export const procedure = v.pipe(
+  required,
+  v.description("APC code of the procedure group, for example 5072."),
+);
+
 const expectedState = `one of ${stateCodes.join(", ")}`;
 // The pattern first: upper-casing turns some other characters into two letters.
 export const state = v.optional(

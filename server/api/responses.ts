@@ -64,31 +64,34 @@ const standing = v.pipe(
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const time = v.pipe(v.string(), v.isoTimestamp());
 
+const chargeSummary = v.pipe(
+  v.object({
+    facilities: count("Facilities that match"),
+    ...chargeFields,
+    p10_charge: dollars("10th percentile of the charges"),
+    p25_charge: dollars("25th percentile of the charges"),
+    p75_charge: dollars("75th percentile of the charges"),
+    p90_charge: dollars("90th percentile of the charges"),
+    median_allowed: dollars("Median allowed amount"),
+    services: v.nullable(count("Services of these facilities, as far as they are known")),
+    weighted_median_charge: v.nullable(
+      dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
+    ),
+    weighted_mean_charge: v.nullable(
+      dollars("Mean charge per service: each charge weighs as its services do"),
+    ),
+  }),
+  v.title("ChargeSummary"),
+  v.description(
+    "Over all facilities that match, not only those that are listed. Charges are summed up per facility, each counted " +
+      "once, except for the weighted ones, which are per service and null where the snapshot has no services",
+  ),
+);
+
 export const pricesResponse = v.object({
   procedure: v.object(procedureFields),
   scope,
-  summary: v.pipe(
-    v.object({
-      facilities: count("Facilities that match"),
-      ...chargeFields,
-      p10_charge: dollars("10th percentile of the charges"),
-      p25_charge: dollars("25th percentile of the charges"),
-      p75_charge: dollars("75th percentile of the charges"),
-      p90_charge: dollars("90th percentile of the charges"),
-      median_allowed: dollars("Median allowed amount"),
-      services: v.nullable(count("Services of these facilities, as far as they are known")),
-      weighted_median_charge: v.nullable(
-        dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
-      ),
-      weighted_mean_charge: v.nullable(
-        dollars("Mean charge per service: each charge weighs as its services do"),
-      ),
-    }),
-    v.description(
-      "Over all facilities that match, not only those of this page. Charges are summed up per facility, each counted " +
-        "once, except for the weighted ones, which are per service and null where the snapshot has no services",
-    ),
-  ),
+  summary: chargeSummary,
   data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
   source,
   next,
@@ -105,6 +108,71 @@ export const proceduresResponse = v.object({
   ),
   source,
   next,
+});
+
+const ratio = (description: string) =>
+  v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
+
+export const procedureResponse = v.object({
+  procedure: v.object(procedureFields),
+  scope,
+  summary: chargeSummary,
+  allowed: v.pipe(
+    v.object({
+      min: dollars("Lowest"),
+      p10: dollars("10th percentile"),
+      p25: dollars("25th percentile"),
+      median: dollars("Median"),
+      p75: dollars("75th percentile"),
+      p90: dollars("90th percentile"),
+      max: dollars("Highest"),
+    }),
+    v.description("The amounts that Medicare allowed, each facility's counted once"),
+  ),
+  markup: v.pipe(
+    v.object({ p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") }),
+    v.description("Each facility's charge divided by its allowed amount, counted once"),
+  ),
+  histogram: v.pipe(
+    v.object({
+      edges: v.pipe(
+        v.array(dollars("Edge")),
+        v.minLength(2),
+        v.description(
+          "Ascending strictly from min_charge to max_charge, in equal steps of the logarithm rounded to cents; steps " +
+            "that fall together are one. Where all charges are equal, that charge twice",
+        ),
+      ),
+      counts: v.pipe(
+        v.array(count("Facilities")),
+        v.minLength(1),
+        v.description(
+          "One fewer than edges: how many charges lie from an edge to below the next; the last range has its end too",
+        ),
+      ),
+    }),
+    v.description("How many facilities charge how much"),
+  ),
+  data: v.pipe(
+    v.array(
+      v.pipe(
+        v.object({
+          state: facilityFields.state,
+          facilities: count("Facilities with prices"),
+          median_charge: chargeFields.median_charge,
+          p25_charge: dollars("25th percentile of the charges"),
+          p75_charge: dollars("75th percentile of the charges"),
+          min_charge: chargeFields.min_charge,
+          max_charge: chargeFields.max_charge,
+          spread: chargeFields.spread,
+          median_allowed: dollars("Median allowed amount"),
+        }),
+        v.title("StateVariation"),
+      ),
+    ),
+    v.description("A row per state that has prices, by code; with `state` that row alone"),
+  ),
+  source,
 });
 
 export const facilityResponse = v.object({
@@ -165,6 +233,110 @@ export const searchResponse = v.object({
   next,
 });
 
+const percentChange = (what: string) => v.pipe(v.number(), v.description(`${what}, in percent, one decimal`));
+
+export const trendsResponse = v.object({
+  procedure: v.object(procedureFields),
+  scope,
+  data: v.pipe(
+    v.array(
+      v.pipe(
+        v.object({
+          data_year: dataYear,
+          data_version: dataVersion,
+          facilities: count("Facilities with prices"),
+          min_charge: chargeFields.min_charge,
+          p25_charge: dollars("25th percentile of the charges"),
+          median_charge: chargeFields.median_charge,
+          p75_charge: dollars("75th percentile of the charges"),
+          max_charge: chargeFields.max_charge,
+          median_allowed: dollars("Median allowed amount"),
+          change: v.pipe(
+            v.nullable(
+              v.object({
+                median_charge: percentChange("Change of the median charge"),
+                median_allowed: percentChange("Change of the median allowed amount"),
+              }),
+            ),
+            v.description(
+              "Against the listed year before, whichever facilities there are; null in the first",
+            ),
+          ),
+          matched: v.pipe(
+            v.nullable(
+              v.object({
+                facilities: count("Facilities with prices in both years"),
+                median_charge: percentChange("Median of each facility's own change of its charge"),
+                median_allowed: percentChange("Median of each facility's own change of its allowed amount"),
+              }),
+            ),
+            v.description(
+              "The same over the facilities that have prices in both years; null where none has, and in the first year",
+            ),
+          ),
+        }),
+        v.title("YearOfPrices"),
+      ),
+    ),
+    v.description("A row per data year that has prices, by year, from its newest revision"),
+  ),
+  source: v.object({
+    data_years: v.pipe(v.array(dataYear), v.description("The years of the rows")),
+    caveat,
+  }),
+});
+
+const status = v.pipe(
+  v.picklist(["current", "available", "superseded"]),
+  v.description("`current` answers without a version; `available` is the newest of an older year"),
+);
+
+const versionList = v.array(
+  v.pipe(
+    v.object({
+      data_year: dataYear,
+      data_version: dataVersion,
+      status,
+      path: text("What its paths begin with", "/api/v1/versions/2024.1"),
+    }),
+    v.title("Version"),
+  ),
+);
+
+export const versionsResponse = v.object({ data: versionList });
+
+export const overviewResponse = v.object({
+  description: text("Path of the whole description", "/api/v1/openapi.json"),
+  endpoints: v.array(
+    v.pipe(
+      v.object({
+        path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
+        version_path: v.pipe(
+          v.nullable(v.string()),
+          v.description(
+            "The same from one data version, or from the newest of a year; null where there is none",
+          ),
+        ),
+        summary: v.string(),
+        parameters: v.array(
+          v.object({
+            name: text("Name", "procedure"),
+            in: v.picklist(["path", "query"]),
+            required: v.boolean(),
+            description: v.string(),
+            default: v.pipe(
+              v.nullable(v.union([v.string(), v.number()])),
+              v.description("What stands for it where it is left out; null where nothing does"),
+            ),
+          }),
+        ),
+      }),
+      v.title("EndpointOutline"),
+    ),
+  ),
+  versions: versionList,
+});
+
 export const datasetsResponse = v.object({
   data: v.array(
     v.pipe(
@@ -174,10 +346,7 @@ export const datasetsResponse = v.object({
         publisher: v.string(),
         data_year: dataYear,
         data_version: dataVersion,
-        status: v.pipe(
-          v.picklist(["current", "available", "superseded"]),
-          v.description("`current` answers without a version; `available` is the newest of an older year"),
-        ),
+        status,
         rows: count("All rows of the source"),
         priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
         suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
@@ -223,4 +392,12 @@ export const usageResponse = v.object({
     remaining: count("Requests left in this month"),
   }),
   burst: v.object({ limit: count("Requests per second") }),
+  days: v.pipe(
+    v.array(v.object({ date: v.pipe(v.string(), v.isoDate()), used: count("Requests of the day") })),
+    v.minLength(1),
+    v.description(
+      "The UTC days of this month up to today, those without requests included; they add up to quota.used. A request " +
+        "within a second of midnight may count to the day before or after",
+    ),
+  ),
 });

@@ -29,7 +29,8 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
  * @throws ApiError `unknown_endpoint`
  */
 export function resolve(path: string): Target {
-  const target = path.startsWith(`${basePath}/`) ? find(path.slice(basePath.length), null) : undefined;
+  const isBelow = path === basePath || path.startsWith(`${basePath}/`);
+  const target = isBelow ? find(path.slice(basePath.length), null) : undefined;
   if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
   return target;
 }

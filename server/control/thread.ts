@@ -5,6 +5,7 @@ import pino from "pino";
 import { knownVersions } from "../../datasets/registry.ts";
 import { databaseFile, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { UsageDays } from "../accounts/days.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
@@ -213,7 +214,7 @@ async function loadData(
 /** Starts the threads that answer requests, on one port. */
 async function startServing(
   settings: Settings,
-  tables: Pick<ServeData, "keys" | "limits" | "names">,
+  tables: Pick<ServeData, "keys" | "limits" | "names" | "days">,
   snapshots: SnapshotFolder,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
@@ -289,7 +290,8 @@ async function start(settings: Settings): Promise<void> {
   const keys = new KeyTable();
   const limits = new Limits();
   const names = new AccountNames();
-  const accounts = new Accounts(store, keys, limits, names, Date.now());
+  const days = new UsageDays();
+  const accounts = new Accounts(store, keys, limits, names, days, Date.now());
   const save = () => {
     // What is written to a file that isn't there any more is lost: in memory it isn't.
     if (fault === undefined) logEvents(accounts.save(Date.now()));
@@ -330,7 +332,7 @@ async function start(settings: Settings): Promise<void> {
   repeat("delivering events", deliverMs, async () => {
     if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
   });
-  const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer };
+  const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
   const serving = await startServing(settings, tables, snapshots);
   threads = serving.threads;
   repeat("looking for snapshots", scanMs, scan);

@@ -1,7 +1,7 @@
 import * as uws from "uWebSockets.js";
 import type { Connections } from "../shared/connections.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
-import { headerNames, type Reply, type RequestHead } from "./reply.ts";
+import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
 
 /** Listens for HTTP requests and sends the replies. */
 
@@ -62,6 +62,7 @@ export function serveHttp(
   /** Of answers without a body, until one of them ends its connection. */
   let bytesToLast = bufferedBytes;
   const recent = new RecentReplies();
+  const turns = new Turns();
 
   function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
     // Here, because a thread hears of it only when it is done with all that its connections had sent.
@@ -77,11 +78,12 @@ export function serveHttp(
     reply = replyTo(req, path, method, hasBody);
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    if (hasBody || closes) respondLast(res);
+    const { pieces } = reply;
+    isStuck = false;
+    if (pieces === undefined && (hasBody || closes)) respondLast(res);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else {
-      isStuck = false;
-      res.cork(respond);
+      res.cork(pieces === undefined ? respond : () => respondInPieces(res, pieces, closes));
       if (isStuck) res.close();
     }
   }
@@ -160,14 +162,67 @@ export function serveHttp(
     });
   }
 
-  /** Counts an answer as pending until it is sent or its connection is gone. */
-  function waitFor(res: uws.HttpResponse) {
+  /**
+   * Answers with a body that is made as the socket takes it: a piece in each turn, which the body shares with all others
+   * and with whatever else the thread has to do.
+   */
+  function respondInPieces(res: uws.HttpResponse, { length, source }: Pieces, closes: boolean): void {
+    const { head } = reply;
+    recent.add(head.length, isHead ? undefined : length);
+    res.writeStatus(head);
+    if (draining || closes) res.writeHeader("Connection", "close");
+    if (isHead) {
+      source.return();
+      res.writeHeader("Content-Length", String(length));
+      res.endWithoutBody();
+      return;
+    }
+    const wait = waitFor(res, () => source.return());
+    let piece: Uint8Array = empty;
+    let start = 0;
+    /** Whether the socket hasn't taken all of the piece. */
+    let isBehind = false;
+    const send = (offset: number) => {
+      const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), length);
+      isBehind = !isTaken;
+      if (finished) wait.end();
+      else if (isTaken) turns.wait(sendNext);
+      return isTaken;
+    };
+    const sendNext = () => {
+      if (wait.isOver) return;
+      try {
+        const { value, done } = source.next();
+        if (done) throw new Error(`a body ended before its ${length} bytes`);
+        start += piece.length;
+        piece = value;
+        if (piece.length === 0) turns.wait(sendNext);
+        else send(start);
+      } catch {
+        // Cut short: the client sees that bytes are missing.
+        res.close();
+      }
+    };
+    res.onWritable((offset) => !isBehind || send(offset));
+    sendNext();
+    // Its client pipelines and is behind; part of the head may have been dropped.
+    if (!wait.isOver && isBehind && res.getWriteOffset() === 0) isStuck = true;
+  }
+
+  /**
+   * Counts an answer as pending until it is sent or its connection is gone.
+   *
+   * @param onEnd called then
+   */
+  function waitFor(res: uws.HttpResponse, onEnd = () => {}) {
     pending++;
     const wait = {
       isOver: false,
       end() {
-        if (!wait.isOver) pending--;
+        if (wait.isOver) return;
+        pending--;
         wait.isOver = true;
+        onEnd();
       },
     };
     res.onAborted(wait.end);
@@ -242,6 +297,21 @@ export function serveHttp(
     close() {
       app.close();
     },
+  };
+}
+
+/** What is to be done bit by bit, one bit in each round of the event loop, whoever waits. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+
+  wait(turn: () => void): void {
+    if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
+  }
+
+  readonly #next = () => {
+    this.#waiting[0]();
+    this.#waiting.shift();
+    if (this.#waiting.length > 0) setImmediate(this.#next);
   };
 }
 

@@ -45,3 +45,20 @@ export function matches(condition: string, etag: string): boolean {
   if (condition === etag || condition.trim() === "*") return true;
   return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
 }
+
+/** From a byte up to another one, which isn't in it. */
+export type ByteRange = [start: number, end: number];
+
+/**
+ * The part of a file that a Range header asks for (RFC 9110, 14.2).
+ *
+ * @returns undefined for the whole: no range, several, or one in another form; null for one that has no byte of it
+ */
+export function rangeOf(header: string, size: number): ByteRange | null | undefined {
+  const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];
+  if (first === "" && last === "") return undefined;
+  if (first === "") return Number(last) === 0 ? null : [Math.max(0, size - Number(last)), size];
+  if (last !== "" && Number(last) < Number(first)) return undefined;
+  if (Number(first) >= size) return null;
+  return [Number(first), last === "" ? size : Math.min(size, Number(last) + 1)];
+}

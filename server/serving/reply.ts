@@ -1,6 +1,6 @@
-import type { ApiError } from "../api/errors.ts";
-import { errorBody, errors } from "../api/errors.ts";
-import { type Coding, codingOf, compress, matches } from "./negotiation.ts";
+import type { FileBody } from "../api/endpoint.ts";
+import { ApiError, errorBody, errors } from "../api/errors.ts";
+import { type ByteRange, type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
 
 /** Writes replies: heads and bodies as they are sent. */
 
@@ -20,19 +20,30 @@ export const headerNames = {
   authorization: Buffer.from("authorization"),
   acceptEncoding: Buffer.from("accept-encoding"),
   ifNoneMatch: Buffer.from("if-none-match"),
+  range: Buffer.from("range"),
+  ifRange: Buffer.from("if-range"),
 };
+
+/** A body that is made as it is sent; its source is to be told by `return` that no more is wanted. */
+export interface Pieces {
+  readonly length: number;
+  /** Each is valid until the next one is asked for, and may be empty. */
+  readonly source: Generator<Uint8Array, void>;
+}
 
 /** What is sent; valid until the next one. */
 export interface Reply {
   /** The status and all headers but the length, without the last line break. */
   head: string | Uint8Array;
-  /** Absent on a 304. */
+  /** Absent on a 304, and where there are pieces. */
   body: Uint8Array | undefined;
   /** What the absent body has. */
   absentBytes?: number;
+  pieces?: Pieces;
 }
 
-const contentType = "Content-Type: application/json";
+const json = "application/json";
+const contentType = `Content-Type: ${json}`;
 
 /**
  * The lines that end a head, but for the number of requests left.
@@ -43,10 +54,15 @@ export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
-/** @param seconds to wait, where an error says that */
-export function errorReply(error: ApiError, resetLines: string, remaining: number, seconds = 0): Reply {
+/** @param header what the header says that comes with an error that says more of an error, as the seconds to wait */
+export function errorReply(
+  error: ApiError,
+  resetLines: string,
+  remaining: number,
+  header: number | string = 0,
+): Reply {
   const { status, headers = [] } = errors[error.type];
-  const own = headers.map(({ name, value }) => `${name}: ${value ?? seconds}`);
+  const own = headers.map(({ name, value }) => `${name}: ${value ?? header}`);
   const lines = [status, contentType, ...own].join("\r\n");
   return { head: `${lines}${resetLines}${remaining}`, body: Buffer.from(errorBody(error)) };
 }
@@ -60,8 +76,57 @@ export function okLines(etag: string, cacheControl: string): string {
   return `200 OK\r\n${validatorLines(etag, cacheControl)}`;
 }
 
-function validatorLines(etag: string, cacheControl: string): string {
-  return `${contentType}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
+function validatorLines(etag: string, cacheControl: string, type = json): string {
+  return `Content-Type: ${type}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
+}
+
+/** A 200 whose body is a file. It isn't compressed, and made anew for each request. */
+export class FileAnswer {
+  readonly #head: AnswerHead;
+  readonly #file: FileBody;
+  readonly #type: string;
+
+  constructor(head: AnswerHead, file: FileBody, type: string) {
+    this.#head = head;
+    this.#file = file;
+    this.#type = type;
+  }
+
+  /**
+   * @param remaining requests left of the month
+   * @param mayBePart whether a range is wanted, if any is asked for
+   */
+  replyTo(request: RequestHead, remaining: number, mayBePart: boolean): Reply {
+    const { tag, cacheControl, resetLines } = this.#head;
+    const { name, length, pieces, signature } = this.#file;
+    const etag = `"${tag}"`;
+    const lines = validatorLines(etag, cacheControl, this.#type);
+    const end = `${resetLines}${remaining}`;
+    const condition = request.getHeader(headerNames.ifNoneMatch);
+    if (condition !== "" && matches(condition, etag))
+      return { head: `304 Not Modified\r\n${lines}${end}`, body: undefined, absentBytes: length };
+    const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
+    if (range === null) {
+      const error = new ApiError("range_not_satisfiable", errors.range_not_satisfiable.example.message);
+      return errorReply(error, resetLines, remaining, `bytes */${length}`);
+    }
+    const [start, stop] = range ?? [0, length];
+    const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];
+    headers.push(`Content-Disposition: attachment; filename="${name}"`);
+    if (signature !== undefined) headers.push("Accept-Ranges: bytes");
+    if (range !== undefined) headers.push(`Content-Range: bytes ${start}-${stop - 1}/${length}`);
+    return {
+      head: headers.join("\r\n") + end,
+      body: undefined,
+      pieces: { length: stop - start, source: pieces(start, stop) },
+    };
+  }
+
+  #rangeOf(request: RequestHead, etag: string): ByteRange | null | undefined {
+    const unchanged = request.getHeader(headerNames.ifRange);
+    if (unchanged !== "" && unchanged !== etag) return undefined;
+    return rangeOf(request.getHeader(headerNames.range), this.#file.length);
+  }
 }
 
 /** The bytes of a head that ends in the number of requests left. */

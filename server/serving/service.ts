@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Image } from "../../engine/query.ts";
+import type { UsageDays } from "../accounts/days.ts";
 import type { KeyTable } from "../accounts/key-table.ts";
 import { burstExceeded, type Limits, quotaExceeded } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
@@ -7,12 +8,20 @@ import type { Usage, Versions } from "../api/endpoint.ts";
 import { ApiError, type ErrorType, errors } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
-import { monthOf, startOfMonth } from "../shared/months.ts";
+import { dayName, monthOf, startOfMonth } from "../shared/months.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Authenticator, noKey } from "./authenticator.ts";
 import { RequestContext } from "./context.ts";
 import { KeyedAnswers, tagOfKey, tagStart } from "./keyed-answers.ts";
-import { Answer, errorReply, headerNames, type Reply, type RequestHead, resetLines } from "./reply.ts";
+import {
+  Answer,
+  errorReply,
+  FileAnswer,
+  headerNames,
+  type Reply,
+  type RequestHead,
+  resetLines,
+} from "./reply.ts";
 
 /** Makes the checks of a request in their order, and replies to it. */
 
@@ -20,6 +29,7 @@ import { Answer, errorReply, headerNames, type Reply, type RequestHead, resetLin
 const wallClockMs = 100;
 /** How often a request is asked for until its answer is kept. */
 const asksToKeep = 2;
+const dayMs = 86_400_000;
 /** Room for an answer that isn't kept: an allocation for each would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
 
@@ -67,6 +77,7 @@ export interface ServiceOptions {
   keys: KeyTable;
   limits: Limits;
   names: AccountNames;
+  days: UsageDays;
   versions: Versions;
   /** Unix milliseconds. */
   now: () => number;
@@ -175,7 +186,9 @@ export class Service {
     if (reply !== undefined) return reply;
     const asked = `${path}?${query}`;
     const answer = this.#answers.get(asked) ?? this.#make(path, query, asked, slot);
-    return answer.replyTo(request, remaining);
+    return answer instanceof FileAnswer
+      ? answer.replyTo(request, remaining, method === "GET")
+      : answer.replyTo(request, remaining);
   }
 
   #keyedAnswers(path: string): KeyedAnswers | undefined {
@@ -194,15 +207,19 @@ export class Service {
     return made;
   }
 
-  #make(path: string, query: string, asked: string, slot: number): Answer {
+  #make(path: string, query: string, asked: string, slot: number): Answer | FileAnswer {
     const target = decodeTarget(resolve(path));
     const context = new RequestContext(this.#versions, target, this.#scratch, () => this.#usage(slot));
     const body = target.endpoint.answer(context, query);
+    const isFile = !(body instanceof Uint8Array);
+    const isTagged = isFile || target.endpoint.kind === "versioned";
+    const of = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
     const head = {
-      tag: target.endpoint.kind === "versioned" ? requestTag(context.image, target, query) : digest(body),
+      tag: isTagged ? requestTag(context.image, target, of) : digest(body),
       cacheControl: isImmutable(this.#versions, target) ? immutable : current,
       resetLines: this.#month.resetLines,
     };
+    if (isFile) return new FileAnswer(head, body, target.endpoint.fileType ?? "");
     // What shows the account's state is another answer every time.
     if (context.isLive || this.#asks.count(hashOf(asked)) < asksToKeep) return Answer.borrowed(head, body);
     const answer = Answer.keptCopy(head, body);
@@ -223,6 +240,9 @@ export class Service {
     const { name, plan } = this.#options.names.get(slot);
     const { burst, quota } = this.#limits.ceilings(slot);
     const used = this.#limits.used(slot, month) ?? 0;
+    const todayMs = Math.min(this.#wallClock(this.#steadyNow()), this.#month.endMs - 1);
+    const today = new Date(todayMs).getUTCDate();
+    const days = this.#options.days.of(slot, month, today, used);
     const iso = (start: number) => new Date(startOfMonth(start)).toISOString();
     return {
       account: name,
@@ -230,6 +250,7 @@ export class Service {
       period: { start: iso(month), end: iso(month + 1) },
       quota: { limit: quota, used, remaining: Math.max(0, quota - used) },
       burst: { limit: burst },
+      days: days.map((used, i) => ({ date: dayName(startOfMonth(month) + i * dayMs), used })),
     };
   }
 }

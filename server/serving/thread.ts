@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
+import { UsageDays } from "../accounts/days.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
@@ -28,6 +29,7 @@ function versionsOf(published: Published): Versions {
     images,
     byName: new Map(images.map((image, i) => [names[i], image])),
     loadedAt: new Map(published.map(({ loadedAt }, i) => [names[i], loadedAt])),
+    files: new Map(published.map(({ file }, i) => [names[i], file])),
   };
 }
 
@@ -56,6 +58,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     keys: new KeyTable(data.keys),
     limits: new Limits(data.limits),
     names: new AccountNames(data.names),
+    days: new UsageDays(data.days),
     versions: versionsOf(images),
     now: Date.now,
     steadyNow: steadyClock(),

@@ -1,9 +1,10 @@
 import type { BuildLimits } from "../../engine/load.ts";
+import type { SnapshotFile } from "./snapshot-file.ts";
 
 /** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
 
-/** The images to serve, newest version first, and the ISO time at which each was loaded. */
-export type Published = { image: SharedArrayBuffer; loadedAt: string }[];
+/** The images to serve, newest version first, the ISO time at which each was loaded, and its file. */
+export type Published = { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
 
 /** What a thread that listens waits for, in shared memory: to answer, or to end, when it answers nothing any more. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
@@ -17,6 +18,7 @@ export interface ServeData {
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
   names: SharedArrayBuffer;
+  days: SharedArrayBuffer;
 }
 
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */

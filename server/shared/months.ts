@@ -10,6 +10,11 @@ export function startOfMonth(month: number): number {
   return Date.UTC(Math.floor(month / 12), month % 12);
 }
 
+/** `YYYY-MM-DD` of a moment. */
+export function dayName(wallMs: number): string {
+  return new Date(wallMs).toISOString().slice(0, 10);
+}
+
 /** `YYYY-MM` */
 export function monthName(month: number): string {
   return new Date(startOfMonth(month)).toISOString().slice(0, 7);

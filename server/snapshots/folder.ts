@@ -8,6 +8,7 @@ import {
   tailBytes,
 } from "../../engine/load.ts";
 import { DataError } from "../../engine/query.ts";
+import { signatureOf } from "../shared/snapshot-file.ts";
 
 /** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */
 
@@ -73,11 +74,7 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
-  // Whatever is put into a folder changes its times.
-  const signature =
-    otherThanFile === undefined
-      ? `${stats.ino} ${stats.size} ${stats.mtimeMs}`
-      : `${stats.ino} ${otherThanFile}`;
+  const signature = otherThanFile === undefined ? signatureOf(stats) : `${stats.ino} ${otherThanFile}`;
   return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
 }
 

@@ -5,6 +5,7 @@ import { attachImage, DataError, type Image, reasonOf, shown, versionName } from
 import type { Published } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
+import type { SnapshotFile } from "../shared/snapshot-file.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
@@ -52,6 +53,7 @@ function newestFirst(a: Image, b: Image): number {
 interface Served {
   image: Image;
   loadedAt: string;
+  file: SnapshotFile;
 }
 
 /** An image that the registry can't be told of yet. */
@@ -102,7 +104,7 @@ export class SnapshotFolder {
   published(): Published {
     return [...this.#served.values()]
       .sort((a, b) => newestFirst(a.image, b.image))
-      .map(({ image, loadedAt }) => ({ image: image.buffer, loadedAt }));
+      .map(({ image, loadedAt, file }) => ({ image: image.buffer, loadedAt, file }));
   }
 
   /**
@@ -297,9 +299,14 @@ export class SnapshotFolder {
     this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, signature);
-    if (this.#served.has(name)) return;
-    this.#served.set(name, { image, loadedAt: new Date().toISOString() });
-    await this.#publish("published", [version]);
+    const file = { path: join(this.#folder, name), signature };
+    const served = this.#served.get(name);
+    this.#served.set(
+      name,
+      served ? { ...served, file } : { image, loadedAt: new Date().toISOString(), file },
+    );
+    // The same content in another file is nothing new, but it is the file from now on.
+    await this.#publish("published", served === undefined ? [version] : []);
   }
 
   #publish(change: "published" | "retired", versions: string[]): Promise<void> {

@@ -2,7 +2,7 @@ import { versionsTable } from "../../datasets/registry.ts";
 
 /** The state database's form, as SQL. */
 
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 const eventsTable = `
   CREATE TABLE events (
@@ -28,6 +28,14 @@ const obeyedTable = `
   ) STRICT;
   INSERT INTO obeyed VALUES (0, 0);`;
 
+const daysTable = `
+  CREATE TABLE days (
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    day TEXT NOT NULL, -- YYYY-MM-DD
+    used INTEGER NOT NULL, -- of the month, up to the last time it was saved on that day
+    PRIMARY KEY (account, day)
+  ) STRICT, WITHOUT ROWID;`;
+
 /** Each brings a database of one version to the next, the first one from version 1. */
 export const migrations = [
   `
@@ -42,6 +50,7 @@ export const migrations = [
   ${versionsTable}
   ${obeyedTable}`,
   "ALTER TABLE keys ADD COLUMN replaced_by INTEGER REFERENCES keys (id)",
+  daysTable,
 ];
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
@@ -78,6 +87,7 @@ export const schema = `
     used INTEGER NOT NULL,
     PRIMARY KEY (account, month)
   ) STRICT, WITHOUT ROWID;
+${daysTable}
 ${eventsTable}
 ${versionsTable}
 ${obeyedTable}

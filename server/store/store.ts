@@ -292,6 +292,26 @@ export class Store {
     for (const [account, count] of used) this.#run(sql, account, month, count);
   }
 
+  /** What each account had used of a month, `YYYY-MM`, at the end of its days; those without a change are left out. */
+  daysOf(month: string): Map<number, [day: number, used: number][]> {
+    const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
+    const rows = this.#all<{ account: number; day: string; used: number }>(sql, month, month);
+    const ends = new Map<number, [day: number, used: number][]>();
+    for (const { account, day, used } of rows) {
+      const known = ends.get(account) ?? [];
+      known.push([Number(day.slice(8)), used]);
+      ends.set(account, known);
+    }
+    return ends;
+  }
+
+  /** Writes what accounts have used of the month up to a day, `YYYY-MM-DD`. */
+  saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
+    const sql = `INSERT INTO days (account, day, used) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET used = excluded.used`;
+    for (const [account, count] of used) this.#run(sql, account, day, count);
+  }
+
   /** @returns whether it is new: there is one event per account, month, threshold and quota */
   createEvent(event: Omit<StoredEvent, "tries" | "last_answer">): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at, state, next_try_at)
@@ -454,6 +474,11 @@ function checkSound(file: string): void {
         version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
         `version ${schemaVersion}, or an older one`,
       );
+    if (version === schemaVersion) {
+      const tables = tablesOf(database);
+      const missing = newTables().filter((name) => !tables.includes(name));
+      if (missing.length > 0) throw damaged(file, `without the table ${missing.join(", ")}`);
+    }
     database.close();
   } catch (error) {
     database.close();
@@ -461,6 +486,22 @@ function checkSound(file: string): void {
     for (const path of beside) rmSync(path, { force: true });
     throw error;
   }
+}
+
+/** The tables of a new state. */
+function newTables(): string[] {
+  const database = new Database(":memory:");
+  try {
+    begin(database);
+    return tablesOf(database);
+  } finally {
+    database.close();
+  }
+}
+
+function tablesOf(database: Database.Database): string[] {
+  const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  return names.map(String);
 }
 
 function damaged(file: string, reason: string): DataError {

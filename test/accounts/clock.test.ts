@@ -4,6 +4,7 @@ import path from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { attachImage, buildImage } from "../../engine/index.ts";
+import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
@@ -60,7 +61,14 @@ class World {
 
   #start() {
     const [keys, limits] = [new KeyTable(), new Limits()];
-    const accounts = new Accounts(this.#store, keys, limits, new AccountNames(), this.wallMs);
+    const accounts = new Accounts(
+      this.#store,
+      keys,
+      limits,
+      new AccountNames(),
+      new UsageDays(),
+      this.wallMs,
+    );
     const now = () => this.wallMs;
     const steadyNow = () => this.#steadyMs;
     return {

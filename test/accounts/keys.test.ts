@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
 import { crc32 } from "node:zlib";
+import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
@@ -198,7 +199,7 @@ test("what one thread puts into the table, another finds", () => {
 
 test("a hundred thousand keys are found with their accounts, and others aren't", () => {
   const [table, names] = [new KeyTable(), new AccountNames()];
-  const accounts = new Accounts(store, table, new Limits(), names, Date.now());
+  const accounts = new Accounts(store, table, new Limits(), names, new UsageDays(), Date.now());
   assert.ok(accounts);
   for (const [i, hash] of hashes.entries()) {
     const slot = slotIn(table, hash) ?? -1;
@@ -220,7 +221,7 @@ test("what a server's own process writes of accounts and keys is taken over like
   const own = Store.open(temporaryFolder());
   t.after(() => own.close());
   const [table, limits] = [new KeyTable(), new Limits()];
-  const accounts = new Accounts(own, table, limits, new AccountNames(), Date.now());
+  const accounts = new Accounts(own, table, limits, new AccountNames(), new UsageDays(), Date.now());
   const hash = hashKey(generateKey());
   const account = own.createAccount({ ...plain, name: "own", quota: 10 }, new Date());
   const id = own.createKey(account.id, hash, "0000", null, new Date());
@@ -245,7 +246,7 @@ test("an account and its key that are written while the tables are being read ar
   const [reader, writer] = [Store.open(folder), Store.open(folder)];
   const table = new KeyTable();
   const key = generateKey();
-  const accounts = new Accounts(reader, table, new Limits(), new AccountNames(), Date.now());
+  const accounts = new Accounts(reader, table, new Limits(), new AccountNames(), new UsageDays(), Date.now());
   const since = reader.accountsSince.bind(reader);
   reader.accountsSince = (changed) => {
     const rows = since(changed);

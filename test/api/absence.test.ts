@@ -170,7 +170,7 @@ describe("a search", () => {
 
   test("names the word that doesn't go with the others, and what these find", () => {
     assert.match(
-      told("q=grace+clinic+tampa"),
+      told("q=grace+boise+tampa"),
       /: nothing that matches the other words matches "tampa"; near: Grace Clinic \(Boise ID\)$/,
     );
   });
@@ -189,11 +189,13 @@ describe("a search", () => {
       ["MRI", "mri"],
       ["ct+scan", "ct"],
       ["emergency+visit", "emergency"],
-    ])
-      assert.match(
-        told(`q=${q}&type=procedure`),
-        new RegExp(`: "${word}" is not in this data set, which holds comprehensive APCs only`),
-      );
+      ["er", "er"],
+      ["c-section", "section"],
+    ]) {
+      const said = new RegExp(`: "${word}" is not in this data set, which holds comprehensive APCs only`);
+      assert.match(told(`q=${q}&type=procedure`), said);
+      if (word !== "er") assert.match(told(`q=${q}`), said);
+    }
   });
 
   test("repeats no API key, whole or in part", () => {
@@ -202,18 +204,80 @@ describe("a search", () => {
   });
 });
 
-test("what a search finds though it has no price tells so when it is followed", () => {
-  const found = (query: string) => {
-    const body = ask(versions, `/search?${query}`);
-    return v.parse(
-      v.object({ data: v.array(v.object({ ccn: v.optional(v.string()), code: v.optional(v.string()) })) }),
-      body,
-    ).data[0];
-  };
-  const { ccn } = found("q=CA1500");
-  assert.match(toldFor(`/healthcare/facilities/${ccn}`), /suppressed$/);
-  const { code } = found("q=5115&type=procedure");
-  assert.match(toldFor(`/healthcare/prices?procedure=${code}`), /all 37 rows are suppressed$/);
+describe("a search whose every match has no price", () => {
+  const told = (query: string) => toldFor(`/search?${query}`);
+
+  test("says how many rows there are, as the price list and the facility do", () => {
+    assert.equal(
+      told("q=5115&type=procedure"),
+      'no procedure that matches "5115" has prices: all 37 rows are suppressed',
+    );
+    assert.match(toldFor("/healthcare/prices?procedure=5115"), /: all 37 rows are suppressed$/);
+    // Their names have these digits with a typo, too.
+    assert.match(
+      told("q=CA1500"),
+      /^no facility that matches "CA1500" has prices: all 12 rows are suppressed$/,
+    );
+    assert.equal(
+      told("q=city+in+ny+000003"),
+      'no facility that matches "city in ny 000003" has prices: all 3 rows are suppressed or incomplete',
+    );
+    assert.match(toldFor("/healthcare/facilities/CA1500"), /: the only row is suppressed$/);
+    assert.equal(
+      told("q=city+in+ny"),
+      'no facility that matches "city in ny" has prices: all 3 rows are suppressed or incomplete',
+    );
+  });
+
+  test("is not one that finds something with prices, which alone is listed", () => {
+    const found = v.parse(
+      v.object({ summary: v.object({ matches: v.number() }), data: v.array(v.object({ ccn: v.string() })) }),
+      ask(versions, "/search?q=hospital&limit=50"),
+    );
+    assert.deepEqual(
+      found.data.map(({ ccn }) => ccn),
+      ["000001", "000002"],
+    );
+    assert.equal(found.summary.matches, 2);
+  });
+
+  test("leaves no trace in the next search", () => {
+    const ask5072 = () => ask(versions, "/search?q=level+procedures&type=procedure");
+    const before = ask5072();
+    for (let i = 0; i < 3; i++) told("q=5115&type=procedure");
+    assert.deepEqual(ask5072(), before);
+  });
+});
+
+test("a search of random snapshots finds what has prices, and says of the rest what its rows are", () => {
+  const body = v.object({ data: v.array(v.object({ ccn: v.string() })), next: v.nullable(v.string()) });
+  let unpriced = 0;
+  for (let seed = 641; seed <= 660; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const { facilities, rows } = snapshot;
+    const random = versionsOf(imageOf(snapshot));
+    const rowsAt = (i: number) => [...rows.facility.keys()].filter((row) => rows.facility[row] === i);
+    const isPriced = (row: number) => rows.charge[row] > 0 && rows.allowed[row] > 0;
+    for (const [i, ccn] of facilities.ccn.entries()) {
+      const found = () =>
+        v.parse(body, ask(random, `/search?q=${ccn}&limit=50`)).data.map((each) => each.ccn);
+      // Search knows letters of one case.
+      if (ccn !== ccn.toUpperCase() && ccn !== ccn.toLowerCase()) continue;
+      if (rowsAt(i).some(isPriced)) {
+        assert.equal(found()[0].toUpperCase(), ccn.toUpperCase());
+        continue;
+      }
+      const others = facilities.ccn.filter((_, other) => rowsAt(other).some(isPriced));
+      try {
+        // Words of others may start with the same.
+        for (const each of found()) assert.ok(others.includes(each), `${each} has prices`);
+      } catch (error) {
+        assert.match(String(error), /has prices in data version .*: (the only row is|all \d+ rows are) /);
+        unpriced++;
+      }
+    }
+  }
+  assert.ok(unpriced > 5, `${unpriced} without prices`);
 });
 
 /** The reason that rows give, counted one by one. */

@@ -180,7 +180,7 @@ const mistakes: Case[] = [
   [`/api/v1/versions/%2E%2E/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
 
   ["/", 404, "unknown_endpoint", undefined, /^there is no endpoint at "\/"$/],
-  ["/api/v1", 404, "unknown_endpoint", undefined, /no endpoint at "\/api\/v1"/],
+  ["/api/v1x", 404, "unknown_endpoint", undefined, /no endpoint at "\/api\/v1x"/],
   ["/api/v1/", 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v2/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],

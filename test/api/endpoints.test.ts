@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import * as v from "valibot";
 import { importFile } from "../../datasets/import.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
+import { openapiDocument } from "../support/answers.ts";
 import { plainImport } from "../support/cms-files.ts";
 import {
   ask,
@@ -201,6 +202,7 @@ describe("a data version", () => {
   const versioned = [
     "/healthcare/prices?procedure=5072",
     "/healthcare/procedures",
+    "/healthcare/procedures/5072",
     "/healthcare/facilities/000001",
     "/search?q=hospital",
   ];
@@ -247,6 +249,43 @@ describe("a data version", () => {
       }
   });
 
+  test("is listed with the path that names it, and so is every endpoint", () => {
+    const listed = v.object({ data_version: v.string(), status: v.string(), path: v.string() });
+    const overview = v.object({
+      description: v.string(),
+      endpoints: v.array(
+        v.object({
+          path: v.string(),
+          version_path: v.nullable(v.string()),
+          parameters: v.array(
+            v.object({ name: v.string(), in: v.string(), required: v.boolean(), default: v.unknown() }),
+          ),
+        }),
+      ),
+      versions: v.array(listed),
+    });
+    const { endpoints, ...said } = v.parse(overview, ask(versions, ""));
+    const expected = [
+      ["2024.10", "current"],
+      ["2024.9", "superseded"],
+      ["2023.2", "available"],
+      ["2023.1", "superseded"],
+    ].map(([data_version, status]) => ({ data_version, status, path: `/api/v1/versions/${data_version}` }));
+    assert.deepEqual(said, { description: "/api/v1/openapi.json", versions: expected });
+    assert.deepEqual(v.parse(v.object({ data: v.array(listed) }), ask(versions, "/versions")).data, expected);
+    const documented = Object.keys(v.parse(v.object({ paths: v.looseObject({}) }), openapiDocument).paths);
+    const paths = endpoints.flatMap(({ path, version_path }) => [path, version_path ?? []].flat());
+    assert.deepEqual(paths.toSorted(), documented.toSorted());
+    const procedure = endpoints.find(({ path }) => path === "/api/v1/healthcare/procedures/{code}");
+    assert.deepEqual(procedure?.parameters, [
+      { name: "code", in: "path", required: true, default: null },
+      { name: "state", in: "query", required: false, default: null },
+      { name: "bins", in: "query", required: false, default: 30 },
+    ]);
+    for (const target of ["/?x=1", "?x=1", "/versions?x=1"])
+      assertRefused(versions, target, target.startsWith("/?") ? "unknown_endpoint" : "invalid_parameter");
+  });
+
   test("has no path for what has no version", () => {
     for (const target of [
       "/datasets",
@@ -267,6 +306,7 @@ describe("a data version", () => {
       "/healthcare/prices?procedure=9999",
       "/healthcare/prices?procedure=5072&state=WY",
       "/healthcare/procedures?state=WY",
+      "/healthcare/procedures/9999",
       "/healthcare/procedures?min_facilities=2",
       "/search?q=xylophone",
       "/search?q=!!!",
@@ -306,6 +346,7 @@ describe("a running server", () => {
     period: v.object({ start: v.string(), end: v.string() }),
     quota: v.object({ limit: v.number(), used: v.number(), remaining: v.number() }),
     burst: v.object({ limit: v.number() }),
+    days: v.array(v.object({ date: v.string(), used: v.number() })),
   });
 
   test("tells an account its plan, its month and what is left of it, this request included", async () => {
@@ -317,7 +358,10 @@ describe("a running server", () => {
       assert.equal(Number(answer.header("x-ratelimit-remaining")), body.quota.remaining);
       return body;
     };
-    const first = await usage();
+    const { days, ...first } = await usage();
+    assert.equal(days[0].date, first.period.start.slice(0, 10));
+    assert.equal(days.length, Number(days.at(-1)?.date.slice(8)));
+    assert.equal(days.at(-1)?.used, 1);
     const start = new Date(first.period.start);
     assert.deepEqual(first, {
       account: "A clinic",

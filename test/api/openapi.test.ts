@@ -50,15 +50,31 @@ async function ask(request: string, headers: Record<string, string | undefined> 
 
 /** A request of each path that finds something. */
 const found = new Map([
+  ["/api/v1", "/api/v1"],
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
   ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
+  ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=5072"],
+  ["/api/v1/export.csv", "/api/v1/export.csv?procedure=5073"],
+  ["/api/v1/export.arrow", "/api/v1/export.arrow?procedure=5073"],
+  ["/api/v1/export.parquet", "/api/v1/export.parquet"],
   ["/api/v1/datasets", "/api/v1/datasets"],
   ["/api/v1/usage", "/api/v1/usage"],
+  ["/api/v1/versions", "/api/v1/versions"],
   ["/api/v1/openapi.json", "/api/v1/openapi.json"],
 ]);
-const versioned = ["/healthcare/prices", "/search", "/healthcare/procedures", "/healthcare/facilities/{ccn}"];
+const versioned = [
+  "/healthcare/prices",
+  "/search",
+  "/healthcare/procedures",
+  "/healthcare/procedures/{code}",
+  "/healthcare/facilities/{ccn}",
+  "/export.csv",
+  "/export.arrow",
+  "/export.parquet",
+];
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/2023.1") ?? "";
   found.set(`/api/v1/versions/{version}${path}`, request);
@@ -68,7 +84,11 @@ const missing = new Map([
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=9999"],
   ["/api/v1/search", "/api/v1/search?q=zzzzzz"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?state=wy"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/9999"],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/999999"],
+  ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=9999"],
+  ["/api/v1/export.csv", "/api/v1/export.csv?state=wy"],
+  ["/api/v1/export.arrow", "/api/v1/export.arrow?state=wy"],
 ]);
 for (const path of versioned) {
   const request = found.get(`/api/v1${path}`)?.replace("/api/v1", "/api/v1/versions/1999.1") ?? "";
@@ -117,7 +137,7 @@ test("every error type is documented, with its own status only, and every docume
   const statuses = new Map<string, Set<string>>();
   for (const { responses } of operations.values())
     for (const [status, { content }] of Object.entries(responses))
-      for (const type of Object.keys(content?.["application/json"].examples ?? {}))
+      for (const type of Object.keys(content?.["application/json"]?.examples ?? {}))
         statuses.set(type, (statuses.get(type) ?? new Set()).add(status));
   const expected = Object.entries(errors).map(([type, { status }]) => [type, [status.slice(0, 3)]]);
   const actual = [...statuses].map(([type, each]) => [type, [...each]]);
@@ -158,6 +178,7 @@ test("every example of an error is what a request gets, to the letter", async ()
   told.set("invalid_api_key", await bodyOf(`GET ${prices}`, { Authorization: "Bearer hcq_wrong" }));
   told.set("unknown_endpoint", await bodyOf("GET /api/v1/prices"));
   told.set("method_not_allowed", await bodyOf(`POST ${prices}`));
+  told.set("range_not_satisfiable", await bodyOf("GET /api/v1/export.parquet", { Range: "bytes=99999999-" }));
   const askSuppressed = suppressedService();
   told.set(
     "not_found",
@@ -174,7 +195,7 @@ test("every example of an error is what a request gets, to the letter", async ()
   assert.deepEqual([...told.keys()].sort(), Object.keys(errors).sort());
   for (const { responses } of operations.values())
     for (const { content } of Object.values(responses))
-      for (const [type, { value }] of Object.entries(content?.["application/json"].examples ?? {}))
+      for (const [type, { value }] of Object.entries(content?.["application/json"]?.examples ?? {}))
         assert.deepEqual(value, told.get(type));
 });
 
@@ -184,7 +205,10 @@ test("every example of a parameter is one that is taken", async () => {
       example === undefined ? [] : [{ path, name, place, example }],
     ),
   );
-  assert.deepEqual(new Set(examples.map(({ name }) => name)), new Set(["q", "version", "ccn", "cursor"]));
+  assert.deepEqual(
+    new Set(examples.map(({ name }) => name)),
+    new Set(["q", "version", "code", "ccn", "cursor"]),
+  );
   for (const { path, name, place, example } of examples) {
     const request = new URL(found.get(path) ?? "", server.api);
     if (place === "query") request.searchParams.set(name, example);
@@ -202,10 +226,12 @@ test("an error has the headers that its kind has in the table, and no error has 
   const special = new Set(
     Object.values(errors).flatMap(({ headers = [] }) => headers.map(({ name }) => name)),
   );
-  assert.deepEqual([...special].sort(), ["Allow", "Retry-After", "WWW-Authenticate"]);
+  assert.deepEqual([...special].sort(), ["Allow", "Content-Range", "Retry-After", "WWW-Authenticate"]);
   const expected = new Map([
     ["401", ["WWW-Authenticate"]],
+    ["206", ["Content-Range"]],
     ["405", ["Allow"]],
+    ["416", ["Content-Range"]],
     ["429", ["Retry-After"]],
   ]);
   for (const { responses } of operations.values())
@@ -234,6 +260,13 @@ const expectedParameters: Record<string, Record<string, object>> = {
     state,
     limit: limit(100),
   },
+  "/healthcare/procedures/{code}": {
+    state,
+    bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
+  },
+  "/healthcare/trends": { "procedure*": { type: "string", minLength: 1 }, state },
+  "/export.csv": { procedure: { type: "string", minLength: 1 }, state },
+  "/export.arrow": { procedure: { type: "string", minLength: 1 }, state },
 };
 
 for (const [path, { parameters }] of operations) {
@@ -256,7 +289,7 @@ for (const [path, { parameters }] of operations) {
     const others = parameters.filter((parameter) => parameter.in === "header");
     assert.deepEqual(
       others.map(({ name, required }) => [name, required]),
-      [["If-None-Match", false]],
+      [["If-None-Match", false], ...(path.endsWith(".parquet") ? [["Range", false]] : [])],
     );
   });
 
@@ -267,7 +300,8 @@ for (const [path, { parameters }] of operations) {
       url.searchParams.set(name, value);
       const answer = await ask(`GET ${url.pathname}${url.search}`);
       if (answer.status === 400) {
-        const type = value === "" && name in { procedure: 1, q: 1 } ? "missing" : "invalid";
+        const { required } = parameters.find((each) => each.name === name) ?? { required: false };
+        const type = value === "" && required ? "missing" : "invalid";
         assert.deepEqual([answer.error().type, answer.error().param], [`${type}_parameter`, name]);
       }
       return answer.status === 400 ? "refused" : "taken";
@@ -337,10 +371,16 @@ for (const [path, { parameters }] of operations) {
     await see(`POST ${request}`, {}, "method_not_allowed");
     await ask(`GET ${request}`, { Authorization: `Bearer ${spentKey}` });
     await see(`GET ${request}`, { Authorization: `Bearer ${spentKey}` }, "rate_limit_exceeded");
+    if (path.endsWith(".parquet"))
+      for (const [range, status] of [
+        ["bytes=0-7", 206],
+        ["bytes=99999999-", 416],
+      ] as const)
+        assert.equal((await see(`GET ${request}`, { Range: range })).status, status);
     const nothing = missing.get(path);
     if (nothing !== undefined) await see(`GET ${nothing}`, {}, "not_found");
-    // A cursor whose data version was retired and a failure of the service can't be had here.
-    if (path.includes("{cursor}")) seen.add("404");
+    // A cursor whose data version was retired, a file that was deleted and a failure of the service can't be had here.
+    if (path.includes("{cursor}") || path.endsWith(".parquet")) seen.add("404");
     seen.add("500");
     assert.deepEqual([...seen].sort(), Object.keys(operations.get(path)?.responses ?? {}));
   });
@@ -349,7 +389,8 @@ for (const [path, { parameters }] of operations) {
 test("paths beside the documented ones are unknown", async () => {
   for (const path of [
     "/",
-    "/api/v1",
+    "/api/v1/",
+    "/api/v1/versions/",
     "/api/v1/versions/2024",
     "/api/v1/versions/2024.3/datasets",
     "/api/v1/versions/2024.3/usage",

@@ -5,6 +5,7 @@ import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { isServed } from "../../datasets/state.ts";
+import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
@@ -176,7 +177,14 @@ test("commands that look whether a server runs keep none from starting", async (
 test("a server gives its word on its own changes as on others', and none before it has taken them over", () => {
   const folder = temporaryFolder();
   const [own, other] = [Store.open(folder), Store.open(folder)];
-  const accounts = new Accounts(own, new KeyTable(), new Limits(), new AccountNames(), Date.now());
+  const accounts = new Accounts(
+    own,
+    new KeyTable(),
+    new Limits(),
+    new AccountNames(),
+    new UsageDays(),
+    Date.now(),
+  );
   const now = new Date();
   for (const store of [own, other]) {
     const { id } = store.createAccount({ ...plain, name: store === own ? "own" : "other" }, now);

@@ -79,7 +79,18 @@ describe("any text", () => {
       imageOf(sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed }))),
     );
     const words = [
-      ...["general", "hospitl", "med", "center", "saint", "regional", "memrial", "willow", "health", "o"],
+      ...[
+        "general",
+        "hospitl",
+        "sample",
+        "community",
+        "saint",
+        "regional",
+        "memrial",
+        "willow",
+        "hollow",
+        "o",
+      ],
       ...["ca", "texas", "ny", "level", "imaging", "without", "x-ray", "5072", "990901", "zzzzz"],
     ];
     const kinds: DocumentKind[] = ["facility", "procedure"];

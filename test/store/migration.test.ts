@@ -8,7 +8,11 @@ import { temporaryFolder } from "../support/server.ts";
 /** A state database of an older version is brought up to date when it is opened. */
 
 /** Takes away what this version has more than the one before. */
+const toThird = `
+  DROP TABLE days;
+  PRAGMA user_version = 3;`;
 const toSecond = `
+  ${toThird}
   ALTER TABLE keys DROP COLUMN replaced_by;
   PRAGMA user_version = 2;`;
 const toFirst = `
@@ -35,7 +39,27 @@ const toFirst = `
   DROP TABLE obeyed;
   PRAGMA user_version = 1;`;
 
-test("accounts and keys of the version before are as they were, and can be rotated", () => {
+test("counts of the version before go on, and days are counted from then on", () => {
+  const folder = temporaryFolder();
+  const first = Store.open(folder);
+  const { id } = first.createAccount(
+    { name: "a", plan: "free", burst: 10, quota: 123, webhook: null, webhook_secret: null },
+    new Date(),
+  );
+  first.saveUsage("2026-10", [[id, 7]]);
+  first.close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec(toThird);
+  database.close();
+  const store = Store.open(folder);
+  assert.deepEqual([store.used(id, "2026-10"), store.daysOf("2026-10")], [7, new Map()]);
+  for (const used of [8, 9]) store.saveDay("2026-10-31", [[id, used]]);
+  store.saveDay("2026-11-01", [[id, 1]]);
+  assert.deepEqual(store.daysOf("2026-10"), new Map([[id, [[31, 9]]]]));
+  store.close();
+});
+
+test("accounts and keys of the second version are as they were, and can be rotated", () => {
   const folder = temporaryFolder();
   const first = Store.open(folder);
   const { id } = first.createAccount(

@@ -22,6 +22,7 @@ import {
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { registryOf } from "../../datasets/registry.ts";
 import { checkServed } from "../../datasets/state.ts";
 import { lockFolder } from "../../server/store/lock.ts";
 import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
@@ -419,6 +420,33 @@ test("a lost database that is put back after the server's end has what is in its
   renameSync(`${file}.away`, file);
   checkServed(folder);
   assert.deepEqual(namesAtStart(folder), ["in the backup", "in the log"]);
+});
+
+test("a lost database that had an empty log isn't followed by an empty state, unless that is asked for", () => {
+  const { folder, file, store, guard, end } = guardedWithBackup();
+  guard.checkpoint(store);
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) rmSync(path);
+  assert.equal(guard.fault(), `${file} was deleted`);
+  end();
+  const lost = {
+    message: `state database ${file}: found none, though a server had one here that didn't end in order or lost it, expected that one: put it back, or a backup; to begin a new state, delete ${folder}/server.database`,
+  };
+  for (let i = 0; i < 2; i++) {
+    assert.throws(() => checkServed(folder), lost);
+    assert.throws(() => namesAtStart(folder), lost);
+    assert.throws(() => registryOf({ STATE_DIR: folder }), lost);
+  }
+  rmSync(path.join(folder, "server.database"));
+  assert.deepEqual(namesAtStart(folder), []);
+});
+
+test("a database without one of its tables is refused", () => {
+  const folder = path.join(temporaryFolder(), "state");
+  Store.open(folder).close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec("DROP TABLE usage");
+  database.close();
+  assert.throws(() => Store.open(folder), /found damage \(without the table usage\)/);
 });
 
 test("a log beside a damaged database isn't replayed onto a backup that is copied over that", () => {

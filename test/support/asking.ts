@@ -1,19 +1,39 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { UsageDays } from "../../server/accounts/days.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { headerNames, type Reply, type RequestHead } from "../../server/serving/reply.ts";
 import { Service } from "../../server/serving/service.ts";
+import { monthOf } from "../../server/shared/months.ts";
+import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 
 /** Asks a service without an HTTP server. */
 
 type Options = ConstructorParameters<typeof Service>[0];
 
 /** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
-export function serviceOf(options: Omit<Options, "names" | "report"> & Partial<Options>): Service {
+export function serviceOf(options: Omit<Options, "names" | "days" | "report"> & Partial<Options>): Service {
   const report = (error: unknown) => {
     throw error;
   };
-  return new Service({ names: new AccountNames(), report, ...options });
+  return new Service({ names: new AccountNames(), days: new UsageDays(), report, ...options });
+}
+
+/** A service asked by one account that is never refused, and what stands behind it. */
+export function openService(versions: Options["versions"]) {
+  const [keys, limits] = [new KeyTable(), new Limits()];
+  const key = generateKey(Buffer.alloc(32, 7));
+  keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  limits.configure(0, maxBurst, maxQuota);
+  const wallMs = Date.UTC(2026, 0, 1);
+  const month = monthOf(wallMs);
+  limits.enter(0, month, 0);
+  let now = 0;
+  const service = serviceOf({ keys, limits, versions, now: () => wallMs, steadyNow: () => now++ });
+  return { service, key, keys, limits, month };
 }
 
 /** A reply as a client reads it. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import * as v from "valibot";
 
@@ -23,6 +23,22 @@ export async function until<Result>(
       return result as NonNullable<Exclude<Result, false>>;
     if (Date.now() > deadline) throw new Error(`waited ${maxWaitMs} ms in vain for ${what}`);
     await delay(pollMs);
+  }
+}
+
+/** A port that is free. It is none of those that the system gives to whoever asks for any, so it stays free. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
   }
 }
 

@@ -309,6 +309,7 @@ export function versionsOf(...images: Image[]): Versions {
     images,
     byName: new Map(names.map((name, i) => [name, images[i]])),
     loadedAt: new Map(names.map((name) => [name, loadedAt])),
+    files: new Map(),
   };
 }
 
@@ -319,6 +320,7 @@ export function ask(versions: Versions, url: string): unknown {
   const usage = () => assert.fail("nobody asked for the usage");
   const context = new RequestContext(versions, target, Buffer.alloc(0), usage);
   const body = target.endpoint.answer(context, query);
+  assert.ok(body instanceof Uint8Array);
   return JSON.parse(Buffer.from(body).toString("utf8"));
 }
 

@@ -78,6 +78,7 @@ const parameters: Record<string, (random: Random) => string> = {
   state: (random) => random.pick(states),
   limit: number,
   min_facilities: number,
+  bins: number,
   sort: (random) => random.pick(["code", "name", "spread", "facilities", "median_charge", "CODE", ""]),
   type: (random) => random.pick(["facility", "procedure", "city", ""]),
   q: (random) => (random.int(4) > 0 ? phrase(random) : oddText(random).repeat(random.int(40))),
@@ -110,11 +111,15 @@ function nearTarget(random: Random): string {
     case 0:
       return `${base}/search?q=${phrase(random)}${some(random, ["limit", "type"])}`;
     case 1:
-      return `${base}/healthcare/procedures?${some(random, ["sort", "min_facilities", "state", "limit"])}`;
+      return random.int(2) === 0
+        ? `${base}/healthcare/procedures?${some(random, ["sort", "min_facilities", "state", "limit"])}`
+        : random.int(2) === 0
+          ? `/api/v1/healthcare/trends?${some(random, ["procedure", "state"])}`
+          : `${base}/healthcare/procedures/${random.pick(procedures)}?${some(random, ["state", "bins"])}`;
     case 2:
       return `${base}/healthcare/facilities/${random.pick(["000001", "000042", "999999", "%30", "x"])}`;
     case 3:
-      return `/api/v1/${random.pick(["datasets", "usage", "openapi.json"])}`;
+      return `/api/v1/${random.pick(["datasets", "usage", "versions", "openapi.json"])}`;
     case 4:
       return `/api/v1/pages/${octets(random, 1 + random.int(60), 0x30, 0x7b).replaceAll("?", "_")}`;
     default:

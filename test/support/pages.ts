@@ -9,13 +9,8 @@ import {
   stateNames,
   versionName,
 } from "../../engine/index.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
-import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
 import type { Service } from "../../server/serving/service.ts";
-import { monthOf } from "../../server/shared/months.ts";
-import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
-import { ask, serviceOf } from "./asking.ts";
+import { ask, openService } from "./asking.ts";
 import { imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { naivePrices, type PricesBody } from "./oracle.ts";
 
@@ -30,26 +25,15 @@ interface Answer {
   body: unknown;
 }
 
-const key = generateKey(Buffer.alloc(32, 7));
-
 /** What answers requests in a serving thread, asked by one account that is never refused. */
 export class Asked {
   readonly #service: Service;
+  readonly #key: string;
 
   constructor(image: Image) {
-    const [keys, limits] = [new KeyTable(), new Limits()];
-    keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
-    limits.configure(0, maxBurst, maxQuota);
-    const wallMs = Date.UTC(2026, 0, 1);
-    limits.enter(0, monthOf(wallMs), 0);
-    let now = 0;
-    this.#service = serviceOf({
-      keys,
-      limits,
-      versions: versionsOf(image),
-      now: () => wallMs,
-      steadyNow: () => now++,
-    });
+    const { service, key } = openService(versionsOf(image));
+    this.#service = service;
+    this.#key = key;
   }
 
   publish(...images: Image[]): void {
@@ -59,7 +43,7 @@ export class Asked {
   get(target: string): Answer {
     const mark = target.indexOf("?");
     const [path, query] = mark < 0 ? [target, undefined] : [target.slice(0, mark), target.slice(mark + 1)];
-    const { status, body } = ask(this.#service, key, path, () => query);
+    const { status, body } = ask(this.#service, this.#key, path, () => query);
     return { status, body: JSON.parse(body) };
   }
 }
@@ -172,8 +156,10 @@ const wordsOf = (text: string) =>
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u);
 
-/** Short words, which have to be typed right: a prefix of a word matches. The order is that of one whole search. */
-function searchLists(image: Image, { facilities, procedures }: Snapshot): List[] {
+/** Short words, which have to be typed right: a prefix of a word matches, of what has a price. The order is that of one whole search. */
+function searchLists(image: Image, { facilities, procedures, rows: amounts }: Snapshot): List[] {
+  const isPriced = (kind: DocumentKind, i: number) =>
+    amounts[kind].some((each, row) => each === i && amounts.charge[row] > 0 && amounts.allowed[row] > 0);
   const texts: Record<DocumentKind, string[]> = {
     facility: facilities.name.map(
       (name, i) => `${name} ${facilities.city[i]} ${facilities.state[i]} ${stateNames[facilities.state[i]]}`,
@@ -196,7 +182,7 @@ function searchLists(image: Image, { facilities, procedures }: Snapshot): List[]
     ["hos", "city", "c", "lev", "same", facilities.state[0]].map((query) => {
       const { documents, scores } = search(image, kind, query, 0, everything);
       const matching = texts[kind].flatMap((text, i) =>
-        wordsOf(text).some((word) => word.startsWith(query.toLowerCase())) ? [i] : [],
+        isPriced(kind, i) && wordsOf(text).some((word) => word.startsWith(query.toLowerCase())) ? [i] : [],
       );
       assert.deepEqual(
         [...documents].sort((a, b) => a - b),

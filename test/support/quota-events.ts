@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { after, type TestContext } from "node:test";
 import pino from "pino";
+import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
@@ -63,7 +64,14 @@ export class World {
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
-  accounts = new Accounts(this.store, new KeyTable(), this.limits, new AccountNames(), now.getTime());
+  accounts = new Accounts(
+    this.store,
+    new KeyTable(),
+    this.limits,
+    new AccountNames(),
+    new UsageDays(),
+    now.getTime(),
+  );
   webhooks = this.#newWebhooks();
   #steadyMs = 0;
 
@@ -83,7 +91,14 @@ export class World {
   }
 
   start(at = now, limits = this.limits): void {
-    this.accounts = new Accounts(this.store, new KeyTable(), limits, new AccountNames(), at.getTime());
+    this.accounts = new Accounts(
+      this.store,
+      new KeyTable(),
+      limits,
+      new AccountNames(),
+      new UsageDays(),
+      at.getTime(),
+    );
   }
 
   /** Counts requests of the first account, and saves. @returns thresholds of the events that are new */

@@ -17,7 +17,8 @@ import {
   stateNames,
   textAt,
 } from "../../engine/index.ts";
-import { abbreviations } from "../../engine/vocabulary.ts";
+import { indexWords } from "../../engine/text.ts";
+import { abbreviations, fillerWords, genericWords } from "../../engine/vocabulary.ts";
 import { absent, sharedData, testProvenance } from "./fixtures.ts";
 import type { Expectation } from "./relevance-set.ts";
 
@@ -183,14 +184,41 @@ function eachWord(name: string, rewrite: (word: string) => string): string {
 
 /** Every hospital, its name written in some way and its city behind it, and those of the same name and city. */
 export function rewritten(hospitals: readonly Hospital[]): Map<string, Expectation[]> {
-  const namesakes = Map.groupBy(hospitals, ({ name, city }) => `${name}, ${city}`);
-  return new Map(
-    Object.entries(rewritings).map(([way, rewrite]) => [
+  const asked = (query: (hospital: Hospital) => string, keyOf: (hospital: Hospital) => string) => {
+    const namesakes = Map.groupBy(hospitals, keyOf);
+    return hospitals.map((hospital): Expectation => {
+      const same = namesakes.get(keyOf(hospital)) ?? [];
+      return [query(hospital), ...same.map(({ ccn }) => ccn)];
+    });
+  };
+  const wholeName = ({ name, city }: Hospital) => `${name}, ${city}`;
+  return new Map([
+    ...Object.entries(rewritings).map(([way, rewrite]): [string, Expectation[]] => [
       way,
-      hospitals.map(({ name, city }): Expectation => {
-        const same = namesakes.get(`${name}, ${city}`) ?? [];
-        return [`${rewrite(name)} ${city}`, ...same.map(({ ccn }) => ccn)];
-      }),
+      asked(({ name, city }) => `${rewrite(name)} ${city}`, wholeName),
     ]),
-  );
+    ["the name in its city", asked(({ name, city }) => `the ${name} in ${city}`, wholeName)],
+    [
+      "hospital for medical center and the other way, with the city",
+      // Two of a city whose names differ in no other word can't be told apart.
+      asked(
+        ({ name, city }) => `${otherKind(name)} ${city}`,
+        ({ name, city }) => `${withoutKind(name)}, ${city}`,
+      ).filter((_, i) => otherKind(hospitals[i].name) !== hospitals[i].name.toLowerCase()),
+    ],
+  ]);
+}
+
+/** A name with "Hospital" for "Medical Center", or the other way. */
+function otherKind(name: string): string {
+  const isCenter = /\bmedical center\b/i.test(name);
+  return isCenter
+    ? name.toLowerCase().replace("medical center", "hospital")
+    : name.toLowerCase().replace(/\bhospital\b/, "medical center");
+}
+
+function withoutKind(name: string): string {
+  return indexWords(name)
+    .filter((word) => !fillerWords.has(word) && !genericWords.facility.has(word))
+    .join(" ");
 }

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { encodeSnapshot, versionName } from "../../engine/index.ts";
@@ -12,27 +11,21 @@ import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
 import { ofSchema1, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+import { temporaryFolder } from "./folders.ts";
 
-export { Answer, Connection, rawRequest, requestText, settled, until } from "./connection.ts";
+export { Answer, Connection, freePort, rawRequest, requestText, settled, until } from "./connection.ts";
+export { temporaryFolder } from "./folders.ts";
 
 /** The real server in a process of its own, with small snapshots. */
 
 const repository = path.resolve(import.meta.dirname, "../..");
 /** As `npm start` has it; it does nothing unless there is a compile cache. */
 export const keepingStripped = ["--import", path.join(repository, "server/strip-cache.js")];
-const folders: string[] = [];
 const children: ChildProcessByStdio<null, Readable, Readable>[] = [];
-process.once("exit", () => {
+// Before their folders go.
+process.prependOnceListener("exit", () => {
   for (const child of children) child.kill("SIGKILL");
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-/** An empty folder that goes when the tests end. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "charges-"));
-  folders.push(folder);
-  return folder;
-}
 
 /** How many priced rows the snapshots have for a procedure, by state. */
 export const pricedRows = {
@@ -196,22 +189,6 @@ export function createKey(
   store.createKey(id, hashKey(key), key.slice(-4), null, now);
   store.close();
   return key;
-}
-
-/** A port that is free. It is none of those that the system gives to whoever asks for any, so it stays free. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
 }
 
 export interface ServerOptions {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { freePort } from "../../bench/rivals/rival.ts";
+import { freePort } from "../support/connection.ts";
 import { documentedAddress, maxIdleSeconds, readmeBlock, startProxied, testProxy } from "./proxy.ts";
 
 /** The README's nginx block, in front of the service. */

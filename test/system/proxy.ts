@@ -141,7 +141,9 @@ async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
   const queries: Record<string, string> = {
     "/healthcare/prices": "/healthcare/prices?procedure=5072&limit=50",
     "/search": "/search?q=hospital+al%2C",
+    "/healthcare/procedures/{code}": "/healthcare/procedures/507%32?bins=5",
     "/healthcare/facilities/{ccn}": "/healthcare/facilities/0000%301",
+    "/healthcare/trends": "/healthcare/trends?procedure=5072",
     "/pages/{cursor}": next.slice("/api/v1".length),
   };
   const paths = allEndpoints.flatMap(({ path, kind }) => {

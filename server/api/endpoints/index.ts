@@ -1,12 +1,30 @@
 import type { Endpoint } from "../endpoint.ts";
 import { datasets } from "./datasets.ts";
+import { arrow, csv, parquet } from "./exports.ts";
 import { facility } from "./facility.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
+import { procedure } from "./procedure.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
+import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
+import { versions } from "./versions.ts";
 
-/** All endpoints but the OpenAPI document, which describes them. */
+/** All endpoints but the overview and the OpenAPI document, which describe them. */
 
-export const endpoints: readonly Endpoint[] = [prices, search, procedures, facility, datasets, usage, pages];
+export const endpoints: readonly Endpoint[] = [
+  prices,
+  search,
+  procedures,
+  procedure,
+  facility,
+  trends,
+  datasets,
+  usage,
+  versions,
+  pages,
+  csv,
+  arrow,
+  parquet,
+];

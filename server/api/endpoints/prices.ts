@@ -3,7 +3,7 @@ import { encodePrices, findGroup, groupSize } from "../../../engine/query.ts";
 import { noPrices } from "../absence.ts";
 import { type Context, type Endpoint, endpoint } from "../endpoint.ts";
 import { nextPage } from "../paging.ts";
-import { required, rowLimit, state } from "../parameters.ts";
+import { procedure, rowLimit, state } from "../parameters.ts";
 import { groupOfKey, limitOfKey, maxLimit, priceKey, queryOfKey, readPriceKey } from "../price-key.ts";
 import { pricesResponse } from "../responses.ts";
 
@@ -26,7 +26,7 @@ const general = endpoint({
   summary: "Charges and allowed amounts of one procedure group, a row per facility, cheapest first",
   kind: "versioned",
   parameters: v.object({
-    procedure: v.pipe(required, v.description("APC code of the procedure group, for example 5072.")),
+    procedure,
     state,
     limit: rowLimit(maxLimit),
   }),

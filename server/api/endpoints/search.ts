@@ -9,19 +9,20 @@ import { searchResponse } from "../responses.ts";
 /** Answers with what matches some words. */
 
 const howItMatches =
-  "Case, accents and punctuation do not matter, and abbreviations, states and their codes, initials, and words written " +
-  "apart or together are the same. Every word that says something has to match a facility's name, city, state or CCN, " +
-  "or a procedure group's name, APC code or what patients call it; words such as the, of, in, or hospital beside others " +
-  "need not. The start of a word matches it, and so does a word with one typo from 5 letters or two from 9. A match is " +
+  "Case, accents and punctuation do not matter, and abbreviations, states and their codes, initials, plurals, and " +
+  "words written apart or together are the same. Every word that says something has to match a facility's name, city, state, ZIP code or CCN, " +
+  "or a procedure group's name, APC code or what patients call it; words such as the, of and in, and beside others " +
+  "those of kind (hospital, medical center, clinic, health system) need not, but a match that has them is better. " +
+  "A word typed again is the place it names, and so is a city before its state. The start of a word matches it, and so does a word other than a number with one typo from 5 letters or two from 9. A match is " +
   "as good as its worst word: exact before prefix before typo; then a name counts more than a city and a city more than " +
-  "a state, and last how much of the name is asked for. Where a word matches nothing, the answer is 404 and names it, " +
-  "with what is near it.";
+  "a state, and last how much of the name is asked for, and whether it begins with that. Where a word matches nothing, the answer is 404 and names it, " +
+  "with what is near it. What has no price isn't listed; where nothing else matches, the 404 says so.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 export const search: Endpoint = endpoint({
   path: "/search",
   name: "search",
-  summary: "Facilities by name, city, state or CCN; procedure groups by name or code",
+  summary: "Facilities by name, city, state, ZIP code or CCN; procedure groups by name or code",
   kind: "versioned",
   parameters: v.object({
     q: v.pipe(

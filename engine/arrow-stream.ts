@@ -1,0 +1,272 @@
+import { encodeText, type TextColumn } from "./encode.ts";
+import { encodeFlatbuffer, type Node, pairs, scalar, table, text, vector } from "./flatbuffer.ts";
+import type { Image } from "./image.ts";
+import { blank } from "./schema.ts";
+import { type ExportScope, rowStatuses, rowsInScope, ScopeRows, statusOfRow } from "./scope.ts";
+import { versionName } from "./snapshot.ts";
+
+/**
+ * Writes rows as an Arrow IPC stream: the schema, a dictionary for each column of texts, batches of rows, and the end.
+ * A dictionary has a text per facility or procedure, in the image's own memory.
+ */
+
+const batchRows = 256;
+const maxPieceBytes = 32 * 2 ** 10;
+const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
+const padding = new Uint8Array(8);
+
+interface Column {
+  name: string;
+  /** Texts by code; undefined for numbers. */
+  dictionary?: TextColumn;
+  isFloat?: boolean;
+  mayBeAbsent?: boolean;
+  /** The number or code of a row; `blank` where absent. */
+  valueOf(row: number): number;
+}
+
+function columnsOf(image: Image): Column[] {
+  const { schema, provenance } = image.description;
+  const { facility, procedure, charge, allowed } = image;
+  const statusOf = (row: number) => statusOfRow(charge[row], allowed[row]);
+  const ofFacility = (name: string, dictionary: TextColumn): Column => ({
+    name,
+    dictionary,
+    valueOf: (row) => facility[row],
+  });
+  const ofProcedure = (name: string, dictionary: TextColumn): Column => ({
+    name,
+    dictionary,
+    valueOf: (row) => procedure[row],
+  });
+  const perhaps = (name: string, dictionary: TextColumn): Column => ({
+    name,
+    dictionary,
+    mayBeAbsent: true,
+    valueOf(row) {
+      const f = facility[row];
+      return dictionary.offsets[f] === dictionary.offsets[f + 1] ? blank : f;
+    },
+  });
+  const count = (name: string, numbers: Int32Array): Column => ({
+    name,
+    mayBeAbsent: true,
+    valueOf: (row) => numbers[row],
+  });
+  const dollars = (name: string, centsOf: (row: number) => number): Column => ({
+    name,
+    isFloat: true,
+    mayBeAbsent: true,
+    valueOf(row) {
+      const cents = centsOf(row);
+      return cents === blank ? blank : cents / 100;
+    },
+  });
+  const further = [
+    perhaps("street", image.street),
+    perhaps("zip", image.zip),
+    perhaps("rural_urban_code", image.ruralUrbanCode),
+    perhaps("rural_urban_description", image.ruralUrbanDescription),
+    count("services", image.services),
+    count("beneficiaries", image.beneficiaries),
+    dollars("medicare_payment", (row) => image.payment[row]),
+    count("outlier_services", image.outlierServices),
+    dollars("outlier_amount", (row) => image.outlierAmount[row]),
+  ];
+  return [
+    { name: "data_year", valueOf: () => provenance.dataYear },
+    { name: "data_version", dictionary: encodeText([versionName(provenance)]), valueOf: () => 0 },
+    ofFacility("ccn", image.ccn),
+    ofFacility("facility", image.facilityName),
+    ofFacility("city", image.city),
+    ofFacility("state", image.state),
+    ofProcedure("code", image.code),
+    ofProcedure("procedure", image.procedureName),
+    dollars("submitted_charge", (row) => (statusOf(row) === 0 ? charge[row] : blank)),
+    dollars("medicare_allowed", (row) => (statusOf(row) === 0 ? allowed[row] : blank)),
+    { name: "status", dictionary: encodeText([...rowStatuses]), valueOf: statusOf },
+    ...(schema > 1 ? further : []),
+  ];
+}
+
+/** The length of what `arrowPieces` writes. O(procedures). */
+export function arrowBytes(image: Image, scope: ExportScope): number {
+  const columns = columnsOf(image);
+  const rows = rowsInScope(image, scope);
+  let length = schemaMessage(columns).length + streamEnd.length;
+  for (const [id, { dictionary }] of columns.entries())
+    if (dictionary !== undefined)
+      length += dictionaryMessage(id, dictionary).length + dictionaryBytes(dictionary);
+  const lengthOf = (count: number) => new Batch(columns, count).length;
+  length += Math.floor(rows / batchRows) * lengthOf(batchRows);
+  return rows % batchRows === 0 ? length : length + lengthOf(rows % batchRows);
+}
+
+/**
+ * The stream of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
+ * rows were looked at and none is in the scope.
+ */
+export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
+  const columns = columnsOf(image);
+  yield schemaMessage(columns);
+  for (const [id, { dictionary }] of columns.entries()) {
+    if (dictionary === undefined) continue;
+    yield dictionaryMessage(id, dictionary);
+    const { offsets, bytes } = dictionary;
+    yield* sliced(new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength));
+    yield* sliced(bytes);
+  }
+  const found = new ScopeRows(image, scope);
+  const rows = new Int32Array(batchRows);
+  const full = new Batch(columns, batchRows);
+  let filled = 0;
+  while (!found.isOver) {
+    const row = found.next();
+    if (row < 0) {
+      yield padding.subarray(0, 0);
+      continue;
+    }
+    rows[filled++] = row;
+    if (filled < batchRows) continue;
+    yield full.write(rows);
+    filled = 0;
+  }
+  if (filled > 0) yield new Batch(columns, filled).write(rows.subarray(0, filled));
+  yield streamEnd;
+}
+
+/** Bytes that are padded to a multiple of 8, in pieces. */
+function* sliced(bytes: Uint8Array): Generator<Uint8Array, void> {
+  for (let at = 0; at < bytes.length; at += maxPieceBytes) yield bytes.subarray(at, at + maxPieceBytes);
+  yield padding.subarray(0, padded(bytes.length) - bytes.length);
+}
+
+const padded = (length: number) => Math.ceil(length / 8) * 8;
+const dictionaryBytes = ({ offsets, bytes }: TextColumn) => padded(offsets.byteLength) + padded(bytes.length);
+
+/** Batches of so many rows, written into the same memory one after the other. */
+class Batch {
+  readonly #columns: readonly Column[];
+  readonly #count: number;
+  readonly #head: Uint8Array;
+  readonly #body: number;
+  #out: Uint8Array | undefined;
+
+  constructor(columns: readonly Column[], count: number) {
+    this.#columns = columns;
+    this.#count = count;
+    this.#body = columns.reduce((sum, column) => sum + this.#validity(column) + this.#data(column), 0);
+    this.#head = this.#message();
+  }
+
+  get length(): number {
+    return this.#head.length + this.#body;
+  }
+
+  write(rows: Int32Array): Uint8Array {
+    if (this.#out === undefined) {
+      this.#out = new Uint8Array(this.length);
+      this.#out.set(this.#head);
+    }
+    const out = this.#out;
+    const view = new DataView(out.buffer);
+    let at = this.#head.length;
+    // The message ends in a pair for each column, the second of which is how many values are absent; a length, padded;
+    // and two pairs for each column.
+    let absentAt = at - this.#columns.length * 3 * 16;
+    for (const column of this.#columns) {
+      const validity = out.subarray(at, at + this.#validity(column)).fill(0);
+      at += validity.length;
+      const values = column.isFloat
+        ? new Float64Array(out.buffer, at, rows.length)
+        : new Int32Array(out.buffer, at, rows.length);
+      at += this.#data(column);
+      let blanks = 0;
+      for (let i = 0; i < rows.length; i++) {
+        const value = column.valueOf(rows[i]);
+        if (column.mayBeAbsent) {
+          if (value === blank) blanks++;
+          else validity[i >> 3] |= 1 << (i & 7);
+        }
+        values[i] = value === blank ? 0 : value;
+      }
+      view.setInt32(absentAt, blanks, true);
+      absentAt += 16;
+    }
+    return out;
+  }
+
+  #validity({ mayBeAbsent }: Column): number {
+    return mayBeAbsent ? padded(Math.ceil(this.#count / 8)) : 0;
+  }
+
+  #data({ isFloat }: Column): number {
+    return padded(this.#count * (isFloat ? 8 : 4));
+  }
+
+  /** The message of a batch without absent values. */
+  #message(): Uint8Array {
+    let at = 0;
+    const extents = this.#columns.flatMap((column) =>
+      [this.#validity(column), this.#data(column)].map((length) => {
+        const extent = [at, length] as const;
+        at += length;
+        return extent;
+      }),
+    );
+    const nodes = this.#columns.map(() => [this.#count, 0] as const);
+    return message(messageTypes.recordBatch, recordBatch(this.#count, nodes, extents), this.#body);
+  }
+}
+
+/** As Arrow's `Message.fbs` counts them. */
+const messageTypes = { schema: 1, dictionaryBatch: 2, recordBatch: 3 };
+const metadataVersion = 4;
+/** As Arrow's `Schema.fbs` counts them. */
+const types = { int: 2, float: 3, utf8: 5 };
+const double = 2;
+
+const int32 = () => table(scalar(4, 32), scalar(1, 1));
+
+function message(type: number, header: Node, bodyBytes: number): Uint8Array {
+  const content = encodeFlatbuffer(
+    table(scalar(2, metadataVersion), scalar(1, type), header, scalar(8, bodyBytes)),
+  );
+  const bytes = new Uint8Array(8 + content.length);
+  new DataView(bytes.buffer).setInt32(0, -1, true);
+  new DataView(bytes.buffer).setInt32(4, content.length, true);
+  bytes.set(content, 8);
+  return bytes;
+}
+
+function schemaMessage(columns: readonly Column[]): Uint8Array {
+  const fields = columns.map(({ name, dictionary, isFloat, mayBeAbsent }, id) => {
+    const type = dictionary ? types.utf8 : isFloat ? types.float : types.int;
+    const ofType = dictionary ? table() : isFloat ? table(scalar(2, double)) : int32();
+    const encoding = dictionary && table(scalar(8, id), int32(), scalar(1, 0));
+    return table(text(name), scalar(1, mayBeAbsent ? 1 : 0), scalar(1, type), ofType, encoding, vector([]));
+  });
+  return message(messageTypes.schema, table(scalar(2, 0), vector(fields)), 0);
+}
+
+function dictionaryMessage(id: number, dictionary: TextColumn): Uint8Array {
+  const { offsets, bytes } = dictionary;
+  const count = offsets.length - 1;
+  const start = padded(offsets.byteLength);
+  const extents = [
+    [0, 0],
+    [0, offsets.byteLength],
+    [start, bytes.length],
+  ] as const;
+  const batch = recordBatch(count, [[count, 0]], [...extents]);
+  const header = table(scalar(8, id), batch, scalar(1, 0));
+  return message(messageTypes.dictionaryBatch, header, dictionaryBytes(dictionary));
+}
+
+function recordBatch(
+  count: number,
+  nodes: (readonly [number, number])[],
+  buffers: (readonly [number, number])[],
+): Node {
+  return table(scalar(8, count), pairs(nodes), pairs(buffers));
+}

@@ -1,0 +1,185 @@
+import { type TextColumn, utf8, writeHundredths } from "./encode.ts";
+import { type Image, textAt } from "./image.ts";
+import { blank, columnsOfSchema } from "./schema.ts";
+import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
+import { versionName } from "./snapshot.ts";
+
+/**
+ * Writes rows as CSV (RFC 4180). A row is a facility's first fields, its procedure's, amounts and status, and then what
+ * the snapshot has beside; each part is encoded once as long as rows need it.
+ */
+
+const pieceBytes = 16 * 2 ** 10;
+/** Amounts, counts, the status, and what is between and behind them. */
+const maxNumberBytes = 160;
+const comma = 44;
+const lineEnd = utf8("\r\n");
+
+/** The columns of any schema, and those that came with schema 2. */
+const firstColumns = [
+  "data_year",
+  "data_version",
+  "ccn",
+  "facility",
+  "city",
+  "state",
+  "code",
+  "procedure",
+  "submitted_charge",
+  "medicare_allowed",
+  "status",
+] as const;
+/** A row's number as the export names it: amounts are dollars there. */
+const exportName = (name: string) => name.replace(/_cents$/, "");
+
+/** The names of an export's columns, in order. */
+function exportColumns({ description: { schema } }: Image): string[] {
+  const further = columnsOfSchema(schema).filter(({ since }) => since > 1);
+  return [...firstColumns, ...further.map(({ name }) => exportName(name))];
+}
+
+const statusBytes = rowStatuses.map(utf8);
+
+/** The header line of an image's CSV. */
+function csvHeader(image: Image): Uint8Array {
+  return utf8(`${exportColumns(image).join(",")}\r\n`);
+}
+
+/**
+ * The lines of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
+ * rows were looked at and none is in the scope.
+ */
+export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
+  const lines = new RowLines(image);
+  const found = new ScopeRows(image, scope);
+  let out = new Uint8Array(pieceBytes);
+  const header = csvHeader(image);
+  out.set(header);
+  let at = header.length;
+  while (!found.isOver) {
+    const row = found.next();
+    const most = row < 0 ? 0 : lines.enter(row);
+    if (row < 0 || at + most > out.length) {
+      yield out.subarray(0, at);
+      at = 0;
+      if (most > out.length) out = new Uint8Array(most);
+    }
+    if (row >= 0) at = lines.write(out, at, row);
+  }
+  yield out.subarray(0, at);
+}
+
+/** The length of each row's line. */
+export function csvLengths(image: Image): (row: number) => number {
+  const lines = new RowLines(image);
+  let out = new Uint8Array(pieceBytes);
+  return (row) => {
+    const most = lines.enter(row);
+    if (most > out.length) out = new Uint8Array(most);
+    return lines.write(out, 0, row);
+  };
+}
+
+/** The length of what `csvPieces` writes. O(procedures). */
+export function csvBytes(image: Image, scope: ExportScope): number {
+  return csvHeader(image).length + sumOver(image, scope, image.csvBytes);
+}
+
+/** Each procedure's fields, once for all exports of an image. */
+const proceduresOf = new WeakMap<Image, Uint8Array[]>();
+
+/** Writes lines, row by row in the image's order. */
+class RowLines {
+  readonly #image: Image;
+  readonly #source: Uint8Array;
+  readonly #hasFurther: boolean;
+  readonly #procedures: Uint8Array[];
+  #facility = -1;
+  #head: Uint8Array = new Uint8Array();
+  #address: Uint8Array = new Uint8Array();
+  #procedure: Uint8Array = new Uint8Array();
+
+  constructor(image: Image) {
+    this.#image = image;
+    const { provenance, schema } = image.description;
+    this.#source = utf8(`${provenance.dataYear},${versionName(provenance)},`);
+    this.#hasFurther = schema > 1;
+    this.#procedures = proceduresOf.get(image) ?? [];
+    proceduresOf.set(image, this.#procedures);
+  }
+
+  /** Gets ready for a row. @returns the most bytes that its line may take */
+  enter(row: number): number {
+    const image = this.#image;
+    const facility = image.facility[row];
+    if (facility !== this.#facility) {
+      this.#facility = facility;
+      this.#head = fields(
+        this.#source,
+        facility,
+        [image.ccn, image.facilityName, image.city, image.state],
+        ",",
+      );
+      this.#address = fields(
+        utf8(","),
+        facility,
+        [image.street, image.zip, image.ruralUrbanCode, image.ruralUrbanDescription],
+        ",",
+      );
+    }
+    const procedure = image.procedure[row];
+    this.#procedures[procedure] ??= fields(utf8(""), procedure, [image.code, image.procedureName], ",");
+    this.#procedure = this.#procedures[procedure];
+    return this.#head.length + this.#address.length + this.#procedure.length + maxNumberBytes;
+  }
+
+  /** @returns the position after the row's line */
+  write(out: Uint8Array, start: number, row: number): number {
+    const image = this.#image;
+    const [charge, allowed] = [image.charge[row], image.allowed[row]];
+    const status = statusOfRow(charge, allowed);
+    let at = copy(out, start, this.#head);
+    at = copy(out, at, this.#procedure);
+    if (status === 0) at = writeHundredths(out, at, charge);
+    out[at++] = comma;
+    if (status === 0) at = writeHundredths(out, at, allowed);
+    out[at++] = comma;
+    at = copy(out, at, statusBytes[status]);
+    if (this.#hasFurther) {
+      at = copy(out, at, this.#address);
+      at = writeCount(out, at, image.services[row]);
+      out[at++] = comma;
+      at = writeCount(out, at, image.beneficiaries[row]);
+      out[at++] = comma;
+      if (image.payment[row] !== blank) at = writeHundredths(out, at, image.payment[row]);
+      out[at++] = comma;
+      at = writeCount(out, at, image.outlierServices[row]);
+      out[at++] = comma;
+      if (image.outlierAmount[row] !== blank) at = writeHundredths(out, at, image.outlierAmount[row]);
+    }
+    return copy(out, at, lineEnd);
+  }
+}
+
+function writeCount(out: Uint8Array, at: number, count: number): number {
+  // Whole dollars are written without a point.
+  return count === blank ? at : writeHundredths(out, at, 100 * count);
+}
+
+/** Faster than `set` for what is this short. */
+function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
+  for (let i = 0; i < bytes.length; i++) out[at + i] = bytes[i];
+  return at + bytes.length;
+}
+
+/** Texts as fields, each with the separator behind it. */
+function fields(start: Uint8Array, i: number, columns: readonly TextColumn[], separator: string): Uint8Array {
+  const texts = columns.map((column) => textAt(column, i)).map(field);
+  const end = utf8(texts.map((text) => text + separator).join(""));
+  const bytes = new Uint8Array(start.length + end.length);
+  bytes.set(start);
+  bytes.set(end, start.length);
+  return bytes;
+}
+
+const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

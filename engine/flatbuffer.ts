@@ -1,0 +1,125 @@
+import { utf8 } from "./encode.ts";
+
+/** Writes FlatBuffers, as Arrow's messages are. Every field is written, so a message's length depends on its form alone. */
+
+/** A scalar of so many bytes; part of a table. */
+type Scalar = { size: 1 | 2 | 4 | 8; value: number };
+export type Node =
+  | { kind: "table"; fields: (Scalar | Node | undefined)[] }
+  | { kind: "text"; text: string }
+  | { kind: "vector"; items: Node[] }
+  /** Structs of two 64-bit numbers each. */
+  | { kind: "pairs"; pairs: (readonly [number, number])[] };
+
+export const scalar = (size: Scalar["size"], value: number): Scalar => ({ size, value });
+/** @param fields by their slots, undefined where a slot has none */
+export const table = (...fields: (Scalar | Node | undefined)[]): Node => ({ kind: "table", fields });
+export const text = (of: string): Node => ({ kind: "text", text: of });
+export const vector = (items: Node[]): Node => ({ kind: "vector", items });
+export const pairs = (of: (readonly [number, number])[]): Node => ({ kind: "pairs", pairs: of });
+
+/** The bytes of a FlatBuffer, padded to a multiple of 8. */
+export function encodeFlatbuffer(root: Node): Uint8Array {
+  const writer = new Writer();
+  writer.write(root);
+  return writer.bytes();
+}
+
+class Writer {
+  #bytes = new Uint8Array(4096);
+  #view = new DataView(this.#bytes.buffer);
+  /** The root's offset comes first. */
+  #at = 4;
+
+  write(root: Node): void {
+    this.#refer(0, root);
+  }
+
+  bytes(): Uint8Array {
+    this.#align(8);
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  /** Writes a node behind all else, and its distance where it is referred to. */
+  #refer(from: number, node: Node): void {
+    const at = this.#place(node);
+    this.#view.setUint32(from, at - from, true);
+  }
+
+  #place(node: Node): number {
+    switch (node.kind) {
+      case "table":
+        return this.#placeTable(node.fields);
+      case "text": {
+        const bytes = utf8(node.text);
+        const at = this.#placeLength(4, bytes.length);
+        // A zero behind it.
+        this.#bytes.set(bytes, this.#take(bytes.length + 1));
+        return at;
+      }
+      case "vector": {
+        const at = this.#placeLength(4, node.items.length);
+        const places = node.items.map(() => this.#take(4));
+        for (const [i, item] of node.items.entries()) this.#refer(places[i], item);
+        return at;
+      }
+      case "pairs": {
+        const at = this.#placeLength(8, node.pairs.length);
+        for (const pair of node.pairs)
+          for (const value of pair) this.#view.setBigInt64(this.#take(8), BigInt(value), true);
+        return at;
+      }
+    }
+  }
+
+  /** The length of what follows, which is aligned. */
+  #placeLength(alignment: number, length: number): number {
+    this.#align(alignment, 4);
+    const at = this.#take(4);
+    this.#view.setUint32(at, length, true);
+    return at;
+  }
+
+  #placeTable(fields: (Scalar | Node | undefined)[]): number {
+    this.#align(2);
+    const directory = this.#take(4 + 2 * fields.length);
+    this.#align(8, 4);
+    const start = this.#take(4);
+    this.#view.setInt32(start, start - directory, true);
+    const sized = fields.flatMap((field, slot) => (field === undefined ? [] : [{ field, slot, at: 0 }]));
+    const sizeOf = (field: Scalar | Node) => ("kind" in field ? 4 : field.size);
+    // The widest first: then all are aligned.
+    sized.sort((a, b) => sizeOf(b.field) - sizeOf(a.field));
+    for (const entry of sized) {
+      entry.at = this.#take(sizeOf(entry.field));
+      this.#view.setUint16(directory + 4 + 2 * entry.slot, entry.at - start, true);
+    }
+    this.#view.setUint16(directory, 4 + 2 * fields.length, true);
+    this.#view.setUint16(directory + 2, this.#at - start, true);
+    for (const { field, at } of sized) {
+      if ("kind" in field) this.#refer(at, field);
+      else if (field.size === 8) this.#view.setBigInt64(at, BigInt(field.value), true);
+      else if (field.size === 4) this.#view.setInt32(at, field.value, true);
+      else if (field.size === 2) this.#view.setInt16(at, field.value, true);
+      else this.#view.setUint8(at, field.value);
+    }
+    return start;
+  }
+
+  /** Leaves bytes out until the position `ahead` of here is a multiple of the alignment. */
+  #align(alignment: number, ahead = 0): void {
+    this.#take((alignment - ((this.#at + ahead) % alignment)) % alignment);
+  }
+
+  #take(length: number): number {
+    const start = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) {
+      const larger = new Uint8Array(2 * this.#at);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return start;
+  }
+}

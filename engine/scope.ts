@@ -1,0 +1,73 @@
+import { groupOf, type Image, textAt } from "./image.ts";
+import { blank } from "./schema.ts";
+
+/** The part of a snapshot that is exported: everything, or the rows of a procedure, of a state, or both. */
+export interface ExportScope {
+  /** A procedure's place, or null. */
+  procedure: number | null;
+  /** A state's code, or null. */
+  state: string | null;
+}
+
+export const rowStatuses = ["priced", "suppressed", "incomplete"] as const;
+
+/** The place of a row's status in `rowStatuses`. */
+export function statusOfRow(charge: number, allowed: number): number {
+  if (charge > 0 && allowed > 0) return 0;
+  return charge === blank && allowed === blank ? 1 : 2;
+}
+
+/** How many rows are in a scope. O(procedures). */
+export function rowsInScope(image: Image, scope: ExportScope): number {
+  return sumOver(image, scope, image.groupRows);
+}
+
+/** The sum of what each group of a scope has; each row is in one of them. */
+export function sumOver(image: Image, { procedure, state }: ExportScope, of: ArrayLike<number>): number {
+  if (procedure !== null) return of[groupOf(image, procedure, state)];
+  let sum = 0;
+  for (let each = 0; each < image.procedures; each++) sum += of[groupOf(image, each, state)];
+  return sum;
+}
+
+/** Rows that are looked at for one piece of an export: a scope may have few of them. */
+const maxScannedRows = 2 ** 16;
+
+/** Finds the rows of a scope, in the image's order. */
+export class ScopeRows {
+  readonly #image: Image;
+  readonly #scope: ExportScope;
+  #next = 0;
+  #facility = -1;
+  #isInState = true;
+
+  constructor(image: Image, scope: ExportScope) {
+    this.#image = image;
+    this.#scope = scope;
+  }
+
+  get isOver(): boolean {
+    return this.#next >= this.#image.facility.length;
+  }
+
+  /** The next row; −1 where there is none, or none among many: then it is to be asked for later. */
+  next(): number {
+    const { facility, procedure } = this.#image;
+    const end = Math.min(facility.length, this.#next + maxScannedRows);
+    for (let row = this.#next; row < end; row++) {
+      if (facility[row] !== this.#facility) this.#enter(facility[row]);
+      if (!this.#isInState) continue;
+      if (this.#scope.procedure !== null && procedure[row] !== this.#scope.procedure) continue;
+      this.#next = row + 1;
+      return row;
+    }
+    this.#next = end;
+    return -1;
+  }
+
+  #enter(facility: number): void {
+    this.#facility = facility;
+    const { state } = this.#scope;
+    this.#isInState = state === null || textAt(this.#image.state, facility) === state;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Image } from "./image.ts";
+
+/** How a procedure group went from one data year to another. Changes are in tenths of a percent. */
+
+/** The change of a number above zero, rounded half up. */
+export function changeOf(before: number, now: number): number {
+  return Math.floor((2000 * (now - before) + before) / (2 * before));
+}
+
+/** The facilities that are in two groups, and the medians of their own changes. */
+export interface Matched {
+  facilities: number;
+  charge: number;
+  allowed: number;
+}
+
+/**
+ * Compares the facilities that are in two groups of two images, by CCN. O(n log n).
+ *
+ * @returns null where no facility is in both
+ */
+export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
+  const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
+  const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
+  const pairs: Pairs = { before: [], now: [] };
+  for (let i = 0, j = 0; i < earlier.length && j < later.length; ) {
+    const difference = earlierCcns[i] - laterCcns[j];
+    if (difference === 0) {
+      pairs.before.push(earlier[i]);
+      pairs.now.push(later[j]);
+    }
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
+  }
+  if (pairs.now.length === 0) return null;
+  return {
+    facilities: pairs.now.length,
+    charge: medianChange(pairs, before.charge, now.charge),
+    allowed: medianChange(pairs, before.allowed, now.allowed),
+  };
+}
+
+/** Rows of two images, each with that of the same facility. */
+interface Pairs {
+  before: number[];
+  now: number[];
+}
+
+/** A snapshot's rows come by CCN. */
+function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
+  return order.slice(groupStart[group], groupStart[group + 1]).sort();
+}
+
+/** The rows' CCNs as numbers: six characters of ASCII. */
+function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Array): Float64Array {
+  const numbers = new Float64Array(rows.length);
+  for (let i = 0; i < rows.length; i++) {
+    const at = facility[rows[i]];
+    for (let j = offsets[at]; j < offsets[at + 1]; j++) numbers[i] = numbers[i] * 256 + bytes[j];
+  }
+  return numbers;
+}
+
+/** The median of fractions, of which the middle two are put on one denominator: rounded once, half up. */
+function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
+  const count = pairs.now.length;
+  const ratios = new Float64Array(count);
+  for (let i = 0; i < count; i++) ratios[i] = now[pairs.now[i]] / before[pairs.before[i]];
+  const ascending = ratios.toSorted();
+  const [low, high] = [(count - 1) >> 1, count >> 1].map((rank) => ratios.indexOf(ascending[rank]));
+  const [a, c] = [low, high].map((i) => BigInt(now[pairs.now[i]]));
+  const [b, d] = [low, high].map((i) => BigInt(before[pairs.before[i]]));
+  return Number(floorDivided(1000n * (a * d + c * b - 2n * b * d) + b * d, 2n * b * d));
+}
+
+function floorDivided(dividend: bigint, divisor: bigint): bigint {
+  const quotient = dividend / divisor;
+  return dividend < quotient * divisor ? quotient - 1n : quotient;
+}

@@ -1,0 +1,87 @@
+import * as v from "valibot";
+import {
+  arrowBytes,
+  arrowPieces,
+  csvBytes,
+  csvPieces,
+  type ExportScope,
+  type Image,
+  rowsInScope,
+  versionName,
+} from "../../../engine/query.ts";
+import { piecesOf, sizeOf } from "../../shared/snapshot-file.ts";
+import { noRows, notFound } from "../absence.ts";
+import { type Endpoint, endpoint, FileBody } from "../endpoint.ts";
+import { state } from "../parameters.ts";
+
+/** Answers with everything, or the rows of a procedure or a state, as a file. */
+
+const parameters = v.object({
+  procedure: v.optional(
+    v.pipe(
+      v.string(),
+      v.nonEmpty("an APC code"),
+      v.description("APC code of the procedure group, for example 5072. All of them without it."),
+    ),
+  ),
+  state,
+});
+
+function scopeOf(image: Image, procedure: string | undefined, state: string | undefined): ExportScope {
+  const place = procedure === undefined ? null : (image.procedureOf.get(procedure) ?? -1);
+  const scope = { procedure: place, state: state ?? null };
+  if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(image, procedure, state);
+  return scope;
+}
+
+const fileName = (image: Image, extension: string) =>
+  `opps-${versionName(image.description.provenance)}.${extension}`;
+
+export const csv: Endpoint = endpoint({
+  path: "/export.csv",
+  name: "exportCsv",
+  summary: "Every row as CSV (RFC 4180), those without a price included",
+  kind: "versioned",
+  fileType: "text/csv; charset=utf-8; header=present",
+  parameters,
+  response: v.string(),
+  errors: ["not_found"],
+  answer({ image }, { procedure, state }) {
+    const scope = scopeOf(image, procedure, state);
+    return new FileBody(fileName(image, "csv"), csvBytes(image, scope), () => csvPieces(image, scope));
+  },
+});
+
+export const arrow: Endpoint = endpoint({
+  path: "/export.arrow",
+  name: "exportArrow",
+  summary: "The same rows and columns as an Arrow IPC stream; texts are dictionary-coded",
+  kind: "versioned",
+  fileType: "application/vnd.apache.arrow.stream",
+  parameters,
+  response: v.string(),
+  errors: ["not_found"],
+  answer({ image }, { procedure, state }) {
+    const scope = scopeOf(image, procedure, state);
+    return new FileBody(fileName(image, "arrow"), arrowBytes(image, scope), () => arrowPieces(image, scope));
+  },
+});
+
+export const parquet: Endpoint = endpoint({
+  path: "/export.parquet",
+  name: "exportParquet",
+  summary: "The snapshot file itself, as a whole or by a range of bytes; amounts are cents there",
+  kind: "versioned",
+  fileType: "application/vnd.apache.parquet",
+  parameters: v.object({}),
+  response: v.string(),
+  errors: ["not_found", "range_not_satisfiable"],
+  answer({ image, versions }) {
+    const file = versions.files.get(versionName(image.description.provenance));
+    const size = file && sizeOf(file);
+    if (file === undefined || size === undefined)
+      throw notFound(image, "no snapshot file", "it was deleted or is being replaced");
+    const pieces = (start: number, end: number) => piecesOf(file, start, end);
+    return new FileBody(fileName(image, "parquet"), size, pieces, file.signature);
+  },
+});

@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { basePath, type Endpoint, endpoint } from "../endpoint.ts";
+import { overviewResponse } from "../responses.ts";
+import { listVersions } from "./versions.ts";
+
+/** Answers what there is: for a person who has nothing but curl and a key. */
+
+/** What is said of an endpoint. */
+export interface Outline {
+  path: string;
+  /** The same of one data version; null where there is none. */
+  version_path: string | null;
+  summary: string;
+  parameters: {
+    name: string;
+    in: string;
+    required: boolean;
+    description: string | undefined;
+    default: unknown;
+  }[];
+}
+
+/** @param outlines of all endpoints, this one included; asked for once */
+export function overviewOf(outlines: () => Outline[]): Endpoint {
+  let endpoints: Outline[] | undefined;
+  return endpoint({
+    path: "",
+    name: "overview",
+    summary: "The endpoints with their parameters, and the loaded data versions",
+    kind: "service",
+    parameters: v.object({}),
+    response: overviewResponse,
+    errors: [],
+    answer({ versions }) {
+      endpoints ??= outlines();
+      return { description: `${basePath}/openapi.json`, endpoints, versions: listVersions(versions) };
+    },
+  });
+}

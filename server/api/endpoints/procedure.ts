@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import {
+  allowedOf,
+  dollarsOf,
+  findGroup,
+  histogramOf,
+  markupOf,
+  stateSummaries,
+  summaryOf,
+  textAt,
+} from "../../../engine/query.ts";
+import { wholeNumber } from "../../shared/schemas.ts";
+import { noPrices } from "../absence.ts";
+import { endpoint } from "../endpoint.ts";
+import { state } from "../parameters.ts";
+import { procedureResponse } from "../responses.ts";
+import { sourceOf } from "./source.ts";
+
+/** Answers how the charges of one procedure group are distributed. */
+
+const hundredths = <Key extends string>(values: Record<Key, number>) =>
+  Object.fromEntries(Object.entries<number>(values).map(([name, value]) => [name, value / 100]));
+
+export const procedure = endpoint({
+  path: "/healthcare/procedures/{code}",
+  name: "procedure",
+  summary: "The charges of one procedure group in depth: distribution, allowed amounts, markup and states",
+  kind: "versioned",
+  segment: { name: "code", description: "APC code of the procedure group.", example: "5072" },
+  parameters: v.object({
+    state,
+    bins: v.optional(
+      v.pipe(wholeNumber(1, 100), v.description("Most bars of the histogram, 1 to 100.")),
+      "30",
+    ),
+  }),
+  response: procedureResponse,
+  errors: ["not_found"],
+  answer({ image, segment: code }, values) {
+    const group = findGroup(image, code, values.state ?? null);
+    if (group < 0) throw noPrices(image, code, values.state);
+    const place = image.procedureOf.get(code) ?? 0;
+    const { edges, counts } = histogramOf(image, group, values.bins);
+    return {
+      procedure: { code, name: textAt(image.procedureName, place) },
+      scope: { state: values.state ?? "national" },
+      summary: dollarsOf(summaryOf(image, group)),
+      allowed: hundredths(allowedOf(image, group)),
+      markup: hundredths(markupOf(image, group)),
+      histogram: { edges: edges.map((edge) => edge / 100), counts },
+      data: stateSummaries(image, place)
+        .filter((row) => values.state === undefined || row.state === values.state)
+        .map((row) => ({
+          state: row.state,
+          facilities: row.facilities,
+          ...hundredths({
+            median_charge: row.median_charge,
+            p25_charge: row.p25_charge,
+            p75_charge: row.p75_charge,
+            min_charge: row.min_charge,
+            max_charge: row.max_charge,
+            spread: row.spread,
+            median_allowed: row.median_allowed,
+          }),
+        })),
+      source: sourceOf(image),
+    };
+  },
+});

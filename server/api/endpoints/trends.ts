@@ -1,0 +1,89 @@
+import * as v from "valibot";
+import {
+  changeOf,
+  findGroup,
+  type Image,
+  matchGroups,
+  statusOf,
+  summaryOf,
+  textAt,
+  versionName,
+} from "../../../engine/query.ts";
+import { noTrend } from "../absence.ts";
+import { endpoint } from "../endpoint.ts";
+import { procedure, state } from "../parameters.ts";
+import { trendsResponse } from "../responses.ts";
+
+/** Answers how the charges of a procedure group went over the data years. */
+
+interface Year {
+  image: Image;
+  group: number;
+}
+
+function rowOf({ image, group }: Year, before: Year | undefined) {
+  const { dataYear } = image.description.provenance;
+  const summary = summaryOf(image, group);
+  return {
+    data_year: dataYear,
+    data_version: versionName(image.description.provenance),
+    facilities: summary.facilities,
+    min_charge: summary.min_charge / 100,
+    p25_charge: summary.p25_charge / 100,
+    median_charge: summary.median_charge / 100,
+    p75_charge: summary.p75_charge / 100,
+    max_charge: summary.max_charge / 100,
+    median_allowed: summary.median_allowed / 100,
+    ...comparison({ image, group }, before),
+  };
+}
+
+function comparison({ image, group }: Year, before: Year | undefined) {
+  if (before === undefined) return { change: null, matched: null };
+  const [then, now] = [summaryOf(before.image, before.group), summaryOf(image, group)];
+  const matched = matchGroups(before.image, before.group, image, group);
+  return {
+    change: {
+      median_charge: changeOf(then.median_charge, now.median_charge) / 10,
+      median_allowed: changeOf(then.median_allowed, now.median_allowed) / 10,
+    },
+    matched: matched && {
+      facilities: matched.facilities,
+      median_charge: matched.charge / 10,
+      median_allowed: matched.allowed / 10,
+    },
+  };
+}
+
+export const trends = endpoint({
+  path: "/healthcare/trends",
+  name: "trends",
+  summary: "The charges of one procedure group over the loaded data years, and how they changed",
+  kind: "overall",
+  parameters: v.object({ procedure, state }),
+  response: trendsResponse,
+  errors: ["missing_parameter", "not_found"],
+  answer({ versions }, values) {
+    const newest = versions.images
+      .filter((image) => statusOf(versions.images, image) !== "superseded")
+      .toReversed();
+    const years = newest
+      .map((image): Year => ({ image, group: findGroup(image, values.procedure, values.state ?? null) }))
+      .filter(({ group }) => group >= 0);
+    const latest = years.at(-1)?.image;
+    if (latest === undefined) throw noTrend(newest, values.procedure, values.state);
+    const said = years.map(({ image }) => image.description.provenance);
+    return {
+      procedure: {
+        code: values.procedure,
+        name: textAt(latest.procedureName, latest.procedureOf.get(values.procedure) ?? 0),
+      },
+      scope: { state: values.state ?? "national" },
+      data: years.map((year, i) => rowOf(year, years[i - 1])),
+      source: {
+        data_years: said.map(({ dataYear }) => dataYear),
+        caveat: [...new Set(said.map(({ caveat }) => caveat))].join(" "),
+      },
+    };
+  },
+});

@@ -1,0 +1,30 @@
+import * as v from "valibot";
+import { statusOf, versionName } from "../../../engine/query.ts";
+import { basePath, endpoint, type Versions } from "../endpoint.ts";
+import { versionsResponse } from "../responses.ts";
+
+/** Answers which data versions can stand in a path. */
+
+export function listVersions({ images }: Versions) {
+  return images.map((image) => {
+    const { provenance } = image.description;
+    const version = versionName(provenance);
+    return {
+      data_year: provenance.dataYear,
+      data_version: version,
+      status: statusOf(images, image),
+      path: `${basePath}/versions/${version}`,
+    };
+  });
+}
+
+export const versions = endpoint({
+  path: "/versions",
+  name: "versions",
+  summary: "The loaded data versions, newest first, as paths take them",
+  kind: "service",
+  parameters: v.object({}),
+  response: versionsResponse,
+  errors: [],
+  answer: (context) => ({ data: listVersions(context.versions) }),
+});

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as v from "valibot";
+import { UsageDays } from "../../server/accounts/days.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { monthOf, startOfMonth } from "../../server/shared/months.ts";
+import { Store } from "../../server/store/store.ts";
+import { ask, serviceOf } from "../support/asking.ts";
+import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
+import { seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** What an account has used of each day, as `/usage` shows it. */
+
+const dayMs = 86_400_000;
+const versions = versionsOf(imageOf(snapshotOf([["000001", "CA", "5072", 1, 1]])));
+const usageBody = v.object({
+  quota: v.object({ used: v.number() }),
+  days: v.array(v.object({ date: v.string(), used: v.number() })),
+});
+
+/** A server with two accounts, whose clocks are turned by hand. */
+class World {
+  readonly #folder = temporaryFolder();
+  readonly #keys = [generateKey(), generateKey()];
+  #store = Store.open(this.#folder);
+  wallMs: number;
+  #steadyMs = 1e6;
+  #parts: ReturnType<World["start"]>;
+
+  constructor(wallMs: number) {
+    this.wallMs = wallMs;
+    const now = new Date(wallMs);
+    for (const [i, key] of this.#keys.entries()) {
+      const fields = { name: `account ${i}`, plan: "enterprise", burst: 1000, quota: 1e6 } as const;
+      const { id } = this.#store.createAccount({ ...fields, webhook: null, webhook_secret: null }, now);
+      this.#store.createKey(id, hashKey(key), "0000", null, now);
+    }
+    this.#parts = this.start();
+  }
+
+  start() {
+    const [keys, limits, names, days] = [new KeyTable(), new Limits(), new AccountNames(), new UsageDays()];
+    const accounts = new Accounts(this.#store, keys, limits, names, days, this.wallMs);
+    const clocks = { now: () => this.wallMs, steadyNow: () => this.#steadyMs };
+    return { accounts, service: serviceOf({ keys, limits, names, days, versions, ...clocks }) };
+  }
+
+  /** What the control thread does once a second. */
+  tick(): void {
+    this.#parts.accounts.enterMonths(this.wallMs);
+    this.#parts.accounts.save(this.wallMs);
+  }
+
+  restart(): void {
+    this.#store.close();
+    this.#store = Store.open(this.#folder);
+    this.#parts = this.start();
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  /** Asks for the usage, which is one request. */
+  usage(account = 0) {
+    this.#steadyMs += 1000;
+    const { status, body } = ask(this.#parts.service, this.#keys[account], "/api/v1/usage", () => "");
+    assert.equal(status, 200, body);
+    const { quota, days } = v.parse(usageBody, JSON.parse(body));
+    assert.equal(
+      days.reduce((sum, { used }) => sum + used, 0),
+      quota.used,
+      "the days add up to what is used",
+    );
+    for (const { date, used } of days) assert.ok(used >= 0, `${date}: ${used}`);
+    return days;
+  }
+}
+
+test("every day of the month up to today has its requests, over restarts and months", () => {
+  const random = seededRandom(71);
+  const world = new World(Date.UTC(2027, 11, 29, 12));
+  const expected = [new Map<string, number>(), new Map<string, number>()];
+  for (let step = 0; step < 600; step++) {
+    world.tick();
+    const kind = random.int(10);
+    if (kind === 0) world.wallMs += dayMs * random.int(3);
+    if (kind === 1) world.wallMs += dayMs * random.int(40);
+    if (kind === 2) world.restart();
+    world.tick();
+    const account = random.int(2);
+    const today = new Date(world.wallMs).toISOString().slice(0, 10);
+    expected[account].set(today, (expected[account].get(today) ?? 0) + 1);
+    const first = startOfMonth(monthOf(world.wallMs));
+    const dates = Array.from({ length: new Date(world.wallMs).getUTCDate() }, (_, i) =>
+      new Date(first + i * dayMs).toISOString().slice(0, 10),
+    );
+    assert.deepEqual(
+      world.usage(account),
+      dates.map((date) => ({ date, used: expected[account].get(date) ?? 0 })),
+      `step ${step}`,
+    );
+  }
+  world.close();
+});
+
+test("days add up to what is used, wherever a clock is set and however late a count is saved", () => {
+  const random = seededRandom(72);
+  const world = new World(Date.UTC(2026, 1, 27));
+  for (let step = 0; step < 600; step++) {
+    if (random.int(3) === 0) world.tick();
+    if (random.int(5) === 0) world.wallMs += Math.round((random.next() - 0.45) * 3 * dayMs);
+    if (random.int(40) === 0) world.restart();
+    world.usage(random.int(2));
+  }
+  world.close();
+});
+
+test("a request that is given back after midnight leaves no day below zero", () => {
+  const days = new UsageDays();
+  days.enter(3, 24_300, [
+    [1, 5],
+    [3, 9],
+  ]);
+  assert.deepEqual(days.of(3, 24_300, 4, 8), [5, 0, 3, 0]);
+  assert.deepEqual(days.of(3, 24_300, 5, 20), [5, 0, 4, 0, 11]);
+  assert.deepEqual(days.of(3, 24_301, 2, 7), [0, 7]);
+  assert.deepEqual(days.of(2, 24_300, 1, 0), [0]);
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import * as v from "valibot";
+import { importFile } from "../../datasets/import.ts";
+import { decodeSnapshot } from "../../engine/index.ts";
+import { plainImport } from "../support/cms-files.ts";
+import { compareDistributions } from "../support/distribution-oracle.ts";
+import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import { randomSnapshot, type ShortRow, sharedData, snapshotOf } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** One procedure group in depth. */
+
+test("what DuckDB computes is the answer for every procedure, nation and state of 12 random snapshots", async () => {
+  let compared = 0;
+  for (let seed = 701; seed <= 712; seed++) compared += await compareDistributions(randomSnapshot(seed));
+  assert.ok(compared > 500, `${compared} compared`);
+});
+
+const excerpt = "prov_svc_dy23_subset.csv";
+test("what DuckDB computes is the answer for every procedure, nation and state of the real excerpt", async (t) => {
+  const file = sharedData(excerpt);
+  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
+  const out = temporaryFolder();
+  const imported = await importFile(plainImport(file, out), []);
+  const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
+  t.diagnostic(`${await compareDistributions(snapshot)} compared`);
+});
+
+const histogram = v.object({
+  histogram: v.object({ edges: v.array(v.number()), counts: v.array(v.number()) }),
+});
+
+describe("a histogram", () => {
+  const of = (charges: number[], query = "") => {
+    const rows = charges.map((charge, i): ShortRow => [`0000${10 + i}`, "CA", "5072", charge, 1]);
+    const versions = versionsOf(imageOf(snapshotOf(rows)));
+    return v.parse(histogram, ask(versions, `/healthcare/procedures/5072${query}`)).histogram;
+  };
+
+  test("has equal steps of the logarithm, each with its lower edge, the last with both", () => {
+    assert.deepEqual(of([1, 9.99, 10, 100, 1000], "?bins=3"), {
+      edges: [1, 10, 100, 1000],
+      counts: [2, 1, 2],
+    });
+  });
+
+  test("has both ends equal where all charges are", () => {
+    for (const charges of [[7], [7, 7, 7]])
+      assert.deepEqual(of(charges), { edges: [7, 7], counts: [charges.length] });
+  });
+
+  test("has one edge for steps that are the same cent", () => {
+    assert.deepEqual(of([0.01, 0.02, 0.02, 0.03]), { edges: [0.01, 0.02, 0.03], counts: [1, 3] });
+  });
+
+  test("has 30 bars where none are asked for, and as many as are", () => {
+    assert.equal(of([1, 1000]).counts.length, 30);
+    assert.equal(of([1, 1000], "?bins=1").counts.length, 1);
+    assert.equal(of([1, 1000], "?bins=100").counts.length, 100);
+  });
+});
+
+test("a procedure without prices is refused as in the price list", () => {
+  const versions = versionsOf(
+    imageOf(
+      snapshotOf([
+        ["000001", "CA", "5072", 10, 1],
+        ["000001", "CA", "5073", null, null],
+      ]),
+    ),
+  );
+  for (const [code, state] of [
+    ["5073", ""],
+    ["5072", "state=MD"],
+    ["9999", ""],
+    ["__proto__", ""],
+  ])
+    assert.equal(
+      refusal(versions, `/healthcare/procedures/${code}?${state}`).message,
+      refusal(versions, `/healthcare/prices?procedure=${code}&${state}`).message,
+    );
+  for (const query of ["bins=0", "bins=101", "bins=x", "limit=5", "state=ZZ"])
+    assertRefused(versions, `/healthcare/procedures/5072?${query}`, "invalid_parameter");
+  assert.ok(ask(versions, "/healthcare/procedures/5072?state=ca"));
+});

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as v from "valibot";
+import { type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { compareTrends } from "../support/distribution-oracle.ts";
+import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import {
+  randomSnapshot,
+  type ShortRow,
+  seededRandom,
+  snapshotOf,
+  testProvenance,
+} from "../support/fixtures.ts";
+
+/** A procedure group over the data years. */
+
+const ofYear = (snapshot: Snapshot, dataYear: number, revision = 1): Snapshot =>
+  sealSnapshot({ ...snapshot, provenance: { ...testProvenance, dataYear, revision } });
+
+/** Four years of a random snapshot: in each, facilities are missing, and charges moved or stayed. */
+function randomYears(seed: number): Snapshot[] {
+  const random = seededRandom(seed);
+  const first = randomSnapshot(seed);
+  const { facilities, procedures, rows } = first;
+  return [2021, 2022, 2023, 2024].map((dataYear) => {
+    const share = random.pick([0.2, 0.7, 1]);
+    const kept = Array.from(rows.facility.keys()).filter((row) => row === 0 || random.next() < share);
+    const amount = (cents: number) =>
+      cents <= 0 ? null : Math.max(1, Math.round(cents * random.pick([1, 1, 0.5, 1.001, 1.5, 0.01]))) / 100;
+    const short = kept.map((row): ShortRow => {
+      const facility = rows.facility[row];
+      return [
+        facilities.ccn[facility],
+        facilities.state[facility],
+        procedures.code[rows.procedure[row]],
+        amount(rows.charge[row]),
+        amount(rows.allowed[row]),
+      ];
+    });
+    return snapshotOf(short, { ...testProvenance, dataYear, revision: 1 });
+  });
+}
+
+test("what DuckDB computes is the answer for every procedure, nation and state of 12 times four random years", async () => {
+  let compared = 0;
+  for (let seed = 801; seed <= 812; seed++) compared += await compareTrends(randomYears(seed));
+  assert.ok(compared > 500, `${compared} rows compared`);
+});
+
+const year = v.object({
+  data_version: v.string(),
+  change: v.nullable(v.object({ median_charge: v.number(), median_allowed: v.number() })),
+  matched: v.nullable(
+    v.object({ facilities: v.number(), median_charge: v.number(), median_allowed: v.number() }),
+  ),
+});
+const body = v.object({ data: v.array(year), source: v.object({ data_years: v.array(v.number()) }) });
+
+describe("a trend", () => {
+  const charges = (dataYear: number, revision: number, ...rows: ShortRow[]) =>
+    imageOf(ofYear(snapshotOf(rows), dataYear, revision));
+  const hospital = (ccn: string, charge: number | null, allowed = 10): ShortRow => [
+    ccn,
+    "CA",
+    "5072",
+    charge,
+    charge === null ? null : allowed,
+  ];
+  const versions = versionsOf(
+    charges(2024, 2, hospital("000001", 300), hospital("000003", 1)),
+    charges(2024, 1, hospital("000001", 999)),
+    charges(2023, 1, hospital("000001", null)),
+    charges(2022, 1, hospital("000001", 200, 40), hospital("000002", 400, 40)),
+    charges(2021, 1, hospital("000009", 7)),
+  );
+  const { data, source } = v.parse(body, ask(versions, "/healthcare/trends?procedure=5072"));
+
+  test("has the newest revision of every year with prices, the oldest first", () => {
+    assert.deepEqual(
+      data.map(({ data_version }) => data_version),
+      ["2021.1", "2022.1", "2024.2"],
+    );
+    assert.deepEqual(source.data_years, [2021, 2022, 2024]);
+  });
+
+  test("compares with the listed year before, and facilities with themselves", () => {
+    assert.deepEqual([data[0].change, data[0].matched], [null, null]);
+    assert.equal(data[1].matched, null);
+    assert.deepEqual(data[2].change, { median_charge: -49.8, median_allowed: -75 });
+    assert.deepEqual(data[2].matched, { facilities: 1, median_charge: 50, median_allowed: -75 });
+  });
+
+  test("that no year has is refused, and the years are told", () => {
+    const told = (query: string) => refusal(versions, `/healthcare/trends?${query}`).message;
+    const years = "in any loaded data year (2021.1, 2022.1, 2023.1, 2024.2)";
+    assert.equal(told("procedure=5073"), `there is no procedure "5073" ${years}`);
+    assert.equal(told("procedure=5072&state=md"), `no prices for procedure "5072" in MD ${years}`);
+    assertRefused(versions, "/healthcare/trends", "missing_parameter");
+    assertRefused(versions, "/healthcare/trends?procedure=5072&limit=1", "invalid_parameter");
+    assertRefused(versions, "/versions/2024/healthcare/trends?procedure=5072", "unknown_endpoint");
+  });
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { tableFromIPC } from "apache-arrow";
+import * as parquet from "parquet-wasm";
+import { attachImage, buildImage } from "../../engine/index.ts";
+import {
+  arrowBytes,
+  arrowPieces,
+  csvBytes,
+  csvPieces,
+  type ExportScope,
+  rowsInScope,
+} from "../../engine/query.ts";
+import { expectedRows } from "../support/exported-rows.ts";
+import { randomSnapshot } from "../support/fixtures.ts";
+
+/** The streams of exports, without a server. */
+
+const maxPieceBytes = 256 * 2 ** 10;
+
+function joined(pieces: Iterable<Uint8Array>): Buffer {
+  const copies: Uint8Array[] = [];
+  for (const piece of pieces) {
+    assert.ok(piece.length <= maxPieceBytes);
+    copies.push(piece.slice());
+  }
+  return Buffer.concat(copies);
+}
+
+const rowsOf = (stream: Uint8Array) =>
+  tableFromIPC(stream)
+    .toArray()
+    .map((row) => row.toJSON());
+
+test("of 40 random tables, every scope's streams are as long as was said and have its rows", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const snapshot = randomSnapshot(seed);
+    const image = attachImage(buildImage(snapshot));
+    const all = expectedRows(snapshot);
+    const states = [null, ...new Set(snapshot.facilities.state)];
+    const procedures = [null, ...image.codes.keys()];
+    for (const state of states)
+      for (const procedure of procedures) {
+        const scope: ExportScope = { procedure, state };
+        const expected = all.filter(
+          (row) =>
+            (state === null || row.state === state) &&
+            (procedure === null || row.code === image.codes[procedure]),
+        );
+        assert.equal(rowsInScope(image, scope), expected.length);
+        const csv = joined(csvPieces(image, scope));
+        assert.equal(csv.length, csvBytes(image, scope));
+        assert.equal(csv.toString().split("\r\n").length, expected.length + 2);
+        const arrow = joined(arrowPieces(image, scope));
+        assert.equal(arrow.length, arrowBytes(image, scope));
+        assert.deepEqual(rowsOf(arrow), expected, `seed ${seed}`);
+      }
+  }
+});
+
+test("another implementation reads the Arrow streams, of one batch, of full ones and of several", () => {
+  for (const facilities of [1, 7, 256, 512, 600]) {
+    const snapshot = randomSnapshot(facilities, { facilities, procedures: 2, density: 1 });
+    const image = attachImage(buildImage(snapshot));
+    const stream = joined(arrowPieces(image, { procedure: null, state: null }));
+    const readBack = parquet.Table.fromIPCStream(stream).intoIPCStream();
+    assert.deepEqual(rowsOf(readBack), expectedRows(snapshot), `${facilities} facilities`);
+  }
+});

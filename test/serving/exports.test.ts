@@ -1,0 +1,390 @@
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { tableFromIPC } from "apache-arrow";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { parseFooter } from "../../engine/footer.ts";
+import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { piecesOf, signatureOf, sizeOf } from "../../server/shared/snapshot-file.ts";
+import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.ts";
+import { ofSchema1, randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
+import { memoryBytes } from "../support/memory.ts";
+import {
+  type Answer,
+  Connection,
+  call,
+  rawRequest,
+  requestText,
+  settled,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+
+/** Whole files: what is in them, and how they are sent. */
+
+const db = await (await DuckDBInstance.create(":memory:")).connect();
+
+const numeric = new Set([
+  "data_year",
+  "submitted_charge",
+  "medicare_allowed",
+  "services",
+  "beneficiaries",
+  "medicare_payment",
+  "outlier_services",
+  "outlier_amount",
+]);
+
+const folder = temporaryFolder();
+let files = 0;
+
+/** CSV as DuckDB reads it, numbers as numbers. */
+async function csvRows(csv: Uint8Array): Promise<Row[]> {
+  const file = path.join(folder, `${++files}.csv`);
+  writeFileSync(file, csv);
+  const reader = await db.runAndReadAll(
+    `from read_csv('${file}', all_varchar = true, header = true, delim = ',', quote = '"', escape = '"', auto_detect = false,
+      new_line = '\\r\\n', columns = {${csv
+        .subarray(0, csv.indexOf(13))
+        .toString()
+        .split(",")
+        .map((name) => `'${name}': 'varchar'`)
+        .join(", ")}})`,
+  );
+  return reader
+    .getRowObjects()
+    .map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [
+          name,
+          value === null ? null : numeric.has(name) ? Number(value) : String(value),
+        ]),
+      ),
+    );
+}
+
+const tables = [
+  sealSnapshot(syntheticContent({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 })),
+  ...Array.from({ length: 9 }, (_, i) => {
+    const snapshot = randomSnapshot(i + 1);
+    return sealSnapshot({ ...snapshot, provenance: { ...testProvenance, dataYear: 2020 + i, revision: 1 } });
+  }),
+  ofSchema1(
+    sealSnapshot({ ...randomSnapshot(5), provenance: { ...testProvenance, dataYear: 2019, revision: 1 } }),
+  ),
+];
+const [largest] = tables;
+const formats = ["csv", "arrow", "parquet"] as const;
+const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenance.revision}`;
+
+let server: TestServer;
+const datasetsDir = temporaryFolder();
+before(async () => {
+  for (const table of tables)
+    writeFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`), encodeSnapshot(table));
+  server = await startServer({ datasetsDir });
+});
+after(() => server.stop());
+
+const download = async (target: string) => {
+  const answer = await call(server, `GET /api/v1${target}`);
+  assert.equal(answer.status, 200, target);
+  assert.equal(Number(answer.header("Content-Length")), answer.body.length);
+  return answer.body;
+};
+
+const readers = {
+  csv: csvRows,
+  arrow: (stream: Uint8Array) =>
+    tableFromIPC(stream)
+      .toArray()
+      .map((row): Row => row.toJSON()),
+};
+
+for (const [format, read] of Object.entries(readers)) {
+  test(`the ${format} of every table has its rows, of both schemas`, async () => {
+    for (const table of tables) {
+      const rows = await read(await download(`/versions/${nameOf(table)}/export.${format}`));
+      assert.deepEqual(rows, expectedRows(table), nameOf(table));
+    }
+  });
+
+  test(`procedure and state leave the rows in the ${format} that they name`, async () => {
+    for (const table of tables) {
+      const all = expectedRows(table);
+      const base = `/versions/${nameOf(table)}/export.${format}`;
+      for (const { code, state } of [all[0], all[all.length >> 1]]) {
+        const [ofProcedure, inState] = [`procedure=${code}`, `state=${String(state).toLowerCase()}`];
+        const assertRows = async (query: string, of: (row: Row) => boolean) =>
+          assert.deepEqual(await read(await download(`${base}?${query}`)), all.filter(of), query);
+        await assertRows(ofProcedure, (row) => row.code === code);
+        await assertRows(inState, (row) => row.state === state);
+        await assertRows(`${ofProcedure}&${inState}`, (row) => row.code === code && row.state === state);
+      }
+    }
+  });
+}
+
+test("an export without rows, of an unknown version or with a bad parameter is refused", async () => {
+  for (const [target, status] of [
+    ["/export.csv?procedure=9999x", 404],
+    ["/export.csv?state=GU", 404],
+    ["/versions/1999/export.csv", 404],
+    ["/export.csv?state=XX", 400],
+    ["/export.csv?limit=1", 400],
+    ["/export.arrow?procedure=9999", 404],
+    ["/export.arrow?limit=1", 400],
+    ["/export.parquet?state=CA", 400],
+    ["/export.csv?procedure=", 400],
+  ] as const)
+    assert.equal((await call(server, `GET /api/v1${target}`)).status, status, target);
+  assert.equal((await call(server, "POST /api/v1/export.csv")).status, 405);
+  assert.equal((await call(server, "GET /api/v1/export.csv", { Authorization: undefined })).status, 401);
+});
+
+test("an export has a name, a length and an ETag, counts once, and isn't compressed", async () => {
+  const first = await call(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
+  assert.equal(first.header("Content-Disposition"), `attachment; filename="opps-${nameOf(largest)}.csv"`);
+  assert.equal(first.header("Content-Type"), "text/csv; charset=utf-8; header=present");
+  assert.equal(first.header("Cache-Control"), "private, no-cache");
+  const whole = await call(server, "GET /api/v1/export.csv", { "Accept-Encoding": "br" });
+  assert.equal(whole.remaining, first.remaining - 1);
+  assert.equal(whole.header("ETag"), first.header("ETag"));
+  assert.equal(whole.header("Content-Length"), first.header("Content-Length"));
+  assert.equal(whole.header("Content-Encoding"), undefined);
+  const unchanged = await call(server, "GET /api/v1/export.csv", { "If-None-Match": whole.header("ETag") });
+  assert.equal(unchanged.status, 304);
+  const other = await call(server, `GET /api/v1/export.csv?state=${largest.facilities.state[0]}`);
+  assert.notEqual(other.header("ETag"), whole.header("ETag"));
+});
+
+test("the Parquet file is the snapshot's own, and DuckDB reads the same rows from it", async () => {
+  for (const table of tables) {
+    const bytes = await download(`/versions/${nameOf(table)}/export.parquet`);
+    const file = path.join(datasetsDir, `${nameOf(table)}.parquet`);
+    assert.ok(bytes.equals(readFileSync(file)));
+    const downloaded = path.join(folder, `${++files}.parquet`);
+    writeFileSync(downloaded, bytes);
+    const reader = await db.runAndReadAll(`from read_parquet('${downloaded}')`);
+    assert.deepEqual(reader.getRowObjects(), rowsOf(table), nameOf(table));
+  }
+});
+
+test("a client that reads the footer first finds its way by ranges", async () => {
+  const target = "GET /api/v1/export.parquet";
+  const file = readFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
+  const size = Number((await call(server, target.replace("GET", "HEAD"))).header("Content-Length"));
+  assert.equal(size, file.length);
+  const part = async (range: string, [start, end]: [number, number]) => {
+    const answer = await call(server, target, { Range: range });
+    assert.equal(answer.status, 206, range);
+    assert.equal(answer.header("Content-Range"), `bytes ${start}-${end - 1}/${size}`);
+    assert.ok(answer.body.equals(file.subarray(start, end)), range);
+    return answer.body;
+  };
+  const tail = await part("bytes=-8", [size - 8, size]);
+  const start = size - 8 - tail.readUInt32LE(0);
+  const footer = await part(`bytes=${start}-${size - 9}`, [start, size - 8]);
+  assert.equal(parseFooter(footer, start).metadata.get("rows"), String(largest.rows.facility.length));
+  await part("bytes=0-0", [0, 1]);
+  await part("BYTES=4-", [4, size]);
+  await part(`bytes=${size - 1}-${10 * size}`, [size - 1, size]);
+  await part(`bytes=-${10 * size}`, [0, size]);
+});
+
+test("a range that can't be had is refused, and one that doesn't hold is left out", async () => {
+  const target = "GET /api/v1/export.parquet";
+  const whole = await call(server, target);
+  assert.equal(whole.header("Accept-Ranges"), "bytes");
+  for (const range of [`bytes=${whole.body.length}-`, "bytes=-0"]) {
+    const answer = await call(server, target, { Range: range });
+    assert.equal(answer.status, 416);
+    assert.equal(answer.error().type, "range_not_satisfiable");
+    assert.equal(answer.header("Content-Range"), `bytes */${whole.body.length}`);
+  }
+  for (const headers of [
+    { Range: "bytes=5-4" },
+    { Range: "bytes=-" },
+    { Range: "bytes=0-1,4-5" },
+    { Range: "lines=0-1" },
+    { Range: "bytes=0-1", "If-Range": '"another"' },
+    { Range: "bytes=0-1", "If-Range": "Sat, 01 Jan 2000 00:00:00 GMT" },
+  ])
+    assert.equal((await call(server, target, headers)).status, 200, JSON.stringify(headers));
+  const headers = { Range: "bytes=0-1" };
+  assert.equal((await call(server, target.replace("GET", "HEAD"), headers)).status, 200);
+  assert.equal((await call(server, "GET /api/v1/export.csv?state=CA", headers)).status, 200);
+  const still = await call(server, target, { ...headers, "If-Range": whole.header("ETag") });
+  assert.equal(still.status, 206);
+  const known = await call(server, target, { ...headers, "If-None-Match": whole.header("ETag") });
+  assert.equal(known.status, 304);
+});
+
+test("another file with the same rows has another ETag, and a file that is gone isn't found", async () => {
+  const trial = temporaryFolder();
+  const file = (name: string) => path.join(trial, `${name}.parquet`);
+  const versions = tables.slice(1, 3).map((table) => ({ ...table.provenance, name: nameOf(table) }));
+  for (const { name } of versions) copyFileSync(path.join(datasetsDir, `${name}.parquet`), file(name));
+  const other = await startServer({ datasetsDir: trial });
+  const [{ name }] = versions;
+  const target = `GET /api/v1/versions/${name}/export.parquet`;
+  const before = await call(other, target);
+  copyFileSync(file(name), file("copy").replace(/parquet$/, "tmp"));
+  renameSync(file("copy").replace(/parquet$/, "tmp"), file(name));
+  const after = await until("the new file", async () => {
+    const answer = await call(other, target);
+    return answer.status === 200 && answer.header("ETag") !== before.header("ETag") ? answer : undefined;
+  });
+  assert.ok(after.body.equals(before.body));
+  for (const { name } of versions) rmSync(file(name));
+  const { message } = (await call(other, "GET /api/v1/export.parquet")).error();
+  assert.match(message, /^no snapshot file in data version \d+\.1: it was deleted or is being replaced$/);
+  assert.equal(await other.stop(), 0);
+});
+
+test("readers of a file share a descriptor, which outlives the file's name and ends with the last of them", () => {
+  const file = path.join(folder, "file");
+  const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
+  writeFileSync(file, content);
+  const loaded = { path: file, signature: signatureOf(statSync(file)) };
+  const descriptors = () =>
+    readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(file);
+      } catch {
+        // The one that listed them is closed again.
+        return false;
+      }
+    }).length;
+  const readers = [0, 1, 100_000].map((start) => ({
+    start,
+    pieces: piecesOf(loaded, start, content.length),
+  }));
+  const begun = readers.map(({ start, pieces }) => ({
+    start,
+    pieces,
+    first: Buffer.from(pieces.next().value ?? []),
+  }));
+  assert.equal(descriptors(), 1);
+  rmSync(file);
+  assert.equal(sizeOf(loaded), undefined);
+  begun[0].pieces.return();
+  for (const { start, pieces, first } of begun.slice(1))
+    assert.ok(
+      Buffer.concat([first, ...Array.from(pieces, (piece) => piece.slice())]).equals(content.subarray(start)),
+    );
+  assert.equal(descriptors(), 0);
+  writeFileSync(file, content.subarray(1));
+  assert.equal(sizeOf(loaded), undefined);
+  assert.throws(() => piecesOf(loaded, 0, 1).next(), /isn't the file that was loaded/);
+  assert.equal(descriptors(), 0);
+});
+
+const asking = (target: string, headers = {}) =>
+  requestText(`GET /api/v1${target}`, { Authorization: `Bearer ${server.key}`, ...headers });
+
+test("one connection takes one export after the other, and then ends", async () => {
+  const connection = await Connection.open(server.api);
+  for (const state of ["CA", "TX"]) {
+    await connection.send(asking(`/export.csv?state=${state}`));
+    assert.equal((await connection.answer()).status, 200);
+  }
+  await connection.send(asking("/export.csv?state=NY", { Connection: "close" }));
+  assert.equal((await connection.answer()).status, 200);
+  await connection.rest();
+});
+
+test("an export behind answers that nobody reads for a while is right up to the connection's end", async () => {
+  const small = "/healthcare/procedures?limit=3";
+  const [first, last] = await Promise.all(
+    [small, "/export.csv"].map((target) => call(server, `GET /api/v1${target}`)),
+  );
+  const textOf = ({ head, body }: Answer) => settled(`${head}\r\n\r\n${body.toString("latin1")}`);
+  for (const count of [0, 1, 20, 600, 3000]) {
+    const connection = await Connection.open(server.api);
+    connection.pause();
+    const closing = asking("/export.csv", { Connection: "close" });
+    await connection.send(asking(small).repeat(count) + closing);
+    assert.equal((await call(server, `GET /api/v1${small}`)).status, 200);
+    connection.resume();
+    const received = settled((await connection.rest()).toString("latin1"));
+    const whole = textOf(first).repeat(count) + textOf(last);
+    assert.ok(whole.startsWith(received), `of ${count}`);
+    if (count <= 20) assert.equal(received.length, whole.length);
+  }
+});
+
+test("readers that don't read hold up nobody and cost little memory; resets leave nothing behind", async () => {
+  const body = await download("/export.csv");
+  const before = memoryBytes("VmRSS", server.process.pid);
+  const slow = await Promise.all(Array.from({ length: 40 }, () => Connection.open(server.api)));
+  for (const connection of slow) {
+    connection.pause();
+    await connection.send(asking("/export.csv"));
+    await connection.allRead();
+  }
+  assert.deepEqual(await download("/export.csv"), body);
+  const grown = memoryBytes("VmRSS", server.process.pid) - before;
+  assert.ok(grown < 40 * 2 ** 20, `${grown} bytes for 40 connections`);
+  for (const connection of slow.slice(0, 36)) connection.cut();
+  for (const connection of slow.slice(36)) {
+    connection.resume();
+    assert.ok((await connection.answer()).body.equals(body));
+    connection.close();
+  }
+  assert.equal((await call(server, "GET /api/v1/datasets")).status, 200);
+});
+
+for (const format of formats)
+  test(`a version that is retired meanwhile is sent to its end as ${format}`, async () => {
+    const body = await download(`/versions/${nameOf(largest)}/export.${format}`);
+    const connection = await Connection.open(server.api);
+    connection.pause();
+    await connection.send(asking(`/versions/${nameOf(largest)}/export.${format}`));
+    await connection.allRead();
+    rmSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`));
+    await until("the version to be retired", async () => {
+      const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
+      return answer.status === 404;
+    });
+    connection.resume();
+    assert.ok((await connection.answer()).body.equals(body));
+    connection.close();
+    writeFileSync(path.join(datasetsDir, `${nameOf(largest)}.parquet`), encodeSnapshot(largest));
+    await until("the version to be back", async () => {
+      const answer = await rawRequest(server.api, asking(`/versions/${nameOf(largest)}/export.csv?state=CA`));
+      return answer.status === 200;
+    });
+  });
+
+test("a stop waits for an export that is read, and cuts one that isn't", async () => {
+  const other = await startServer({ datasetsDir });
+  const text = requestText("GET /api/v1/export.csv", { Authorization: `Bearer ${other.key}` });
+  const [read, unread] = [await Connection.open(other.api), await Connection.open(other.api)];
+  for (const connection of [read, unread]) {
+    connection.pause();
+    await connection.send(text);
+    await connection.allRead();
+  }
+  other.process.signal("SIGTERM");
+  await until("the stop", () => other.process.stderr.includes("stopping"));
+  read.resume();
+  assert.equal((await read.answer()).status, 200);
+  assert.equal((await other.process.finished()).code, 0);
+  unread.resume();
+  const rest = await unread.rest();
+  assert.ok(rest.length < Number(/content-length: (\d+)/i.exec(rest.toString("latin1"))?.[1]));
+});
