@@ -225,7 +225,7 @@ function closeWords(index: TextIndex, word: string): string[] {
 /** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
 function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const typed = splitWords(text);
+  const typed = splitWords(text).map((word) => kindMeant(index, kind, word));
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
@@ -261,6 +261,30 @@ function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
     }
   return terms;
 }
+
+/** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
+function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
+  if (word.length < oneTypoLetters) return word;
+  const typed = Buffer.from(word);
+  const next = lowerBound(index, typed);
+  if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;
+  const letters = lettersOf(typed);
+  for (const { meant, bytes, has } of kindSpellings[kind])
+    if (Math.abs(meant.length - word.length) <= 1 && !hasMoreBits(has & ~letters, 1))
+      if (typosBetween(codePoints(typed), bytes, 1) === 1) return meant;
+  return word;
+}
+
+const spellingsOf = (words: ReadonlySet<string>) =>
+  Array.from(words, (meant) => ({
+    meant,
+    bytes: Buffer.from(meant),
+    has: lettersOf(Buffer.from(meant)),
+  })).filter(({ meant }) => meant.length >= oneTypoLetters);
+const kindSpellings = {
+  facility: spellingsOf(genericWords.facility),
+  procedure: spellingsOf(genericWords.procedure),
+};
 
 /** Whether a word of the index is one of a place. */
 function isInPlace(index: Index, word: string): boolean {

@@ -131,8 +131,9 @@ export const institutions: readonly (readonly [name: string, otherName: string])
 
 /**
  * What patients call the procedures of an APC. An APC is a mix of procedures of like cost: these are the frequent ones.
- * Source: CMS, Hospital Outpatient PPS Addendum B (January 2023), which assigns each HCPCS code to its APC; the code
- * looked up is named beside the words. Words that stand for one thing only together are written in one.
+ * Source: the groups' descriptions, and CMS, Hospital Outpatient PPS Addendum B, which assigns each HCPCS code to its
+ * APC: the code meant is named beside the words, to be compared there. Words that stand for one thing only together are
+ * written in one.
  */
 export const plainWordsOf: Readonly<Record<string, string>> = {
   "5072": "skin lesion removal abscess drainage breast iandd liver", // 10061, 11042, 47000

@@ -81,7 +81,7 @@ describe("any text", () => {
     const words = [
       ...[
         "general",
-        "hospitl",
+        "generl",
         "sample",
         "community",
         "saint",
