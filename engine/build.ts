@@ -30,12 +30,14 @@ import { stableOrder } from "./sort.ts";
 import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import {
   beyondField,
+  bitsOf,
   cityField,
   cityPartField,
   type Document,
   indexText,
   indexWords,
   nameField,
+  nameSizeOf,
   otherNameWords,
   placeWordsOf,
   stateField,
@@ -187,36 +189,37 @@ function pricedOf({ rows, counts }: Snapshot, column: "facility" | "procedure"):
   return found;
 }
 
-/** The index has the documents by name, so that equally good ones are found in order. */
+/** The index has the documents by the sizes of their names, and then by name: equally good ones are found in order. */
 function documentsOf(
   names: string[],
   priced: ReadonlySet<number>,
   rows: string[],
   documentOf: (i: number) => Document,
 ) {
-  const { rank, byRank } = ranksOf(names, priced);
+  const documents = names.map((_, i) => documentOf(i));
+  const byName = Uint32Array.from(ascending(names));
+  const order = stableOrder(Int32Array.from(documents, nameSizeOf), byName);
+  const places = inverse(byName);
   return {
-    ...indexText(Array.from(byRank, documentOf)),
-    priced: Uint32Array.of(priced.size),
-    rank,
-    byRank,
+    ...indexText(Array.from(order, (i) => documents[i])),
+    priced: bitsOf(
+      [...order.keys()].filter((document) => priced.has(order[document])),
+      order.length,
+    ),
+    documentOf: inverse(order),
+    nameRank: order.map((i) => places[i]),
+    byName,
     rows: encodeText(rows),
   };
 }
 
-/** The documents, those with prices first, by name, equal names in the order given; and the place of each among them. */
-function ranksOf(names: string[], priced: ReadonlySet<number>) {
-  const byName = ascending(names);
-  const isPriced = (document: number) => priced.has(document);
-  const byRank = Uint32Array.from([
-    ...byName.filter(isPriced),
-    ...byName.filter((document) => !isPriced(document)),
-  ]);
-  const rank = new Uint32Array(names.length);
-  byRank.forEach((document, i) => {
-    rank[document] = i;
+/** The place of each element of an order. */
+function inverse(order: Uint32Array): Uint32Array {
+  const places = new Uint32Array(order.length);
+  order.forEach((element, place) => {
+    places[element] = place;
   });
-  return { rank, byRank };
+  return places;
 }
 
 type Groups = ReturnType<typeof orderRows>;

@@ -16,7 +16,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 8;
+export const imageFormatVersion = 9;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -38,8 +38,9 @@ const float64: ElementType<Float64Array> = Float64Array;
 const texts = { offsets: int32, bytes };
 
 /**
- * A `TextIndex` of the documents: first those that have prices, by name and then code, and then the others; how many
- * have prices; the place of each facility or procedure among them, and back; and its row as JSON, up to its score.
+ * A `TextIndex` of the documents by the sizes of their names, then by name and code; a bit for each that has prices; the
+ * document of each facility or procedure; the place of each document by name and code, and which facility or procedure
+ * has that place; and its row as JSON, up to its score.
  */
 const documents = {
   wordOffsets: int32,
@@ -49,13 +50,16 @@ const documents = {
   letters: int32,
   tokenStart: uint32,
   tokens: uint32,
+  documentCount: uint32,
   postingStart: uint32,
-  postings: uint32,
-  postingFields: bytes,
-  nameSize: uint32,
-  priced: uint32,
-  rank: uint32,
-  byRank: uint32,
+  postings: int32,
+  fieldSetStart: uint32,
+  fieldSets: bytes,
+  sizeStart: uint32,
+  priced: int32,
+  documentOf: uint32,
+  nameRank: uint32,
+  byName: uint32,
   rows: texts,
 };
 

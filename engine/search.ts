@@ -4,6 +4,7 @@ import { type Image, textAt, textOf } from "./image.ts";
 import { stateNames } from "./schema.ts";
 import {
   beyondField,
+  bitWordsOf,
   cityField,
   cityOf,
   cityPartField,
@@ -26,9 +27,10 @@ import {
 import { absentProcedures, fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
 /*
- * A search looks up the words of the index that match each of its words, intersects their documents as bits, and weighs
- * those that are left, one word after the other. So it costs what its matches do, and beside that a comparison with the
- * words of about the same length, of which a directory has few thousand: too few for tables of n-grams or deletions.
+ * A search looks up the words of the index that match each of its words and intersects their documents as bits, which
+ * counts them. Then it weighs the most promising ones, until no other can be among the best. So it costs a 32nd of the
+ * documents for each word, and beside that a comparison with the words of about the same length, of which a directory
+ * has few thousand: too few for tables of n-grams or deletions.
  *
  * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, Lucene and
  * Tantivy are other runtimes; and words written apart or together would come on top of any of them.
@@ -37,6 +39,7 @@ import { absentProcedures, fillerWords, genericWords, placeWords } from "./vocab
 /** How a word of the query matches one of the index, from worst to best; 0 is not at all. */
 const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
 const levelBits = 3;
+const levelMask = (1 << levelBits) - 1;
 
 /** Letters from which a word may have one typo, and two. */
 const oneTypoLetters = 5;
@@ -72,20 +75,14 @@ const placeWorth = worths({
 });
 /** The weight of a word that no match needs, where one that is needed has 1. */
 const optionalWeight = 0.15;
-/** Documents that are all looked at, whether they match the other words or not. */
-const fewDocuments = 64;
 /** How a word of the index is asked for: by a word of the query that is needed, or another. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
 /** The fields of which a name consists. */
 const nameFields = (1 << nameField) | (1 << fillerField);
 /** The fields of a place. */
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
-/** What is known of a document's name: whether a needed word of it is asked for, and whether its first one is. */
-const [namedBit, ledBit] = [1, 2];
 /** What a name is worth that doesn't begin with what is asked for: West Virginia University isn't that of Virginia. */
 const notLed = 0.8;
-/** Postings to a candidate from which each candidate is looked up in them. */
-const manyPostings = 8;
 
 /** The worth of every set of fields, a bit for each. */
 function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
@@ -151,8 +148,7 @@ export function search(
 /** The facilities or procedures without prices that a search would find. */
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
   const index = image.documents[kind];
-  const all = { first: index.priced[0], end: index.byRank.length };
-  return find(index, termsOf(image, kind, text), 0, index.byRank.length, all).documents;
+  return find(index, termsOf(image, kind, text), 0, index.byName.length, false).documents;
 }
 
 /** Why a search finds nothing. */
@@ -291,17 +287,15 @@ const kindSpellings = {
 };
 
 /** Whether a word of the index is one of a place. */
-function isInPlace(index: TextIndex, word: string): boolean {
+function isInPlace(index: Index, word: string): boolean {
   if (fillerWords.has(word)) return false;
   const found = findWord(index, meaningOf(word));
   if (found < 0) return false;
-  return index.postingFields
-    .subarray(index.postingStart[found], index.postingStart[found + 1])
-    .some((fields) => (fields & placeFields) !== 0);
+  return (fieldsOf(index, found) & placeFields) !== 0;
 }
 
 /** The positions of the words before `end` that are a city and its state. */
-function cityWithState(index: TextIndex, words: readonly string[], end: number): number[] {
+function cityWithState(index: Index, words: readonly string[], end: number): number[] {
   for (let start = Math.max(1, end - mostParts); start < end; start++) {
     const state = words.slice(start, end).join("");
     if (!stateWords.has(state)) continue;
@@ -313,20 +307,19 @@ function cityWithState(index: TextIndex, words: readonly string[], end: number):
 }
 
 /** Whether a document is in a city and a state. */
-function isCityIn(index: TextIndex, words: readonly string[], state: string): boolean {
-  const { postingStart, postings, postingFields } = index;
+function isCityIn(index: Index, words: readonly string[], state: string): boolean {
+  const { tokenStart, tokens, documentOf } = index;
   const city = findWord(index, cityOf(words.map(meaningOf).join("")));
   const there = findWord(index, state);
-  if (city < 0 || there < 0) return false;
-  let at = postingStart[there];
-  for (let i = postingStart[city]; i < postingStart[city + 1]; i++) {
-    if ((postingFields[i] & (1 << cityField)) === 0) continue;
-    while (at < postingStart[there + 1] && postings[at] < postings[i]) at++;
-    if (
-      at < postingStart[there + 1] &&
-      postings[at] === postings[i] &&
-      (postingFields[at] & (1 << stateField)) !== 0
-    )
+  if (city < 0 || there < 0 || (fieldsOf(index, city) & (1 << cityField)) === 0) return false;
+  const both = withWords(index, [city, there]);
+  for (
+    let i = nextOf(both, 0, documentOf.length);
+    i < documentOf.length;
+    i = nextOf(both, i + 1, documentOf.length)
+  ) {
+    const place = tokens.subarray(tokenStart[i], tokenStart[i + 1]);
+    if (place.includes((city << fieldBits) | cityField) && place.includes((there << fieldBits) | stateField))
       return true;
   }
   return false;
@@ -349,7 +342,7 @@ function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
   const coded = kind === "facility" ? facilityWithCode(image, word) : (image.procedureOf.get(word) ?? -1);
-  if (coded >= 0) term.code = index.rank[coded];
+  if (coded >= 0) term.code = index.documentOf[coded];
 }
 
 /** The facility with a CCN, which may have lost its leading zero unless it is something else there; −1 for none. */
@@ -412,7 +405,7 @@ function forEachClose(
 }
 
 /** Finds documents that have a word as several ones. @param before words of the index that stand for its start */
-function matchPhrases(index: TextIndex, rest: string, before: readonly number[], term: Term): void {
+function matchPhrases(index: Index, rest: string, before: readonly number[], term: Term): void {
   for (let cut = 1; cut < rest.length; cut++) {
     const start = findWord(index, meaningOf(rest.slice(0, cut)));
     if (start < 0) continue;
@@ -424,15 +417,19 @@ function matchPhrases(index: TextIndex, rest: string, before: readonly number[],
 }
 
 /** Adds the documents in which words stand one after the other, as a name or place is written. */
-function addPhrase(index: TextIndex, words: readonly number[], phrases: Map<number, number>): void {
-  const { postingStart, postings, tokenStart, tokens } = index;
-  const postingsOf = (word: number) => postingStart[word + 1] - postingStart[word];
-  const rarest = words.reduce((a, b) => (postingsOf(b) < postingsOf(a) ? b : a));
-  for (let i = postingStart[rarest]; i < postingStart[rarest + 1]; i++) {
-    const document = postings[i];
+function addPhrase(index: Index, words: readonly number[], phrases: Map<number, number>): void {
+  const { tokenStart, tokens, documentOf } = index;
+  const having = withWords(index, words);
+  for (
+    let document = nextOf(having, 0, documentOf.length);
+    document < documentOf.length;
+    document = nextOf(having, document + 1, documentOf.length)
+  ) {
     const end = tokenStart[document + 1] - words.length;
     for (let at = tokenStart[document]; at <= end; at++) {
-      if (words.some((word, part) => tokens[at + part] >>> fieldBits !== word)) continue;
+      let part = 0;
+      while (part < words.length && tokens[at + part] >>> fieldBits === words[part]) part++;
+      if (part < words.length) continue;
       const field = tokens[at] & fieldMask;
       if (field === cityField || field === stateField) continue;
       if (!phrases.has(document)) phrases.set(document, field);
@@ -440,270 +437,462 @@ function addPhrase(index: TextIndex, words: readonly number[], phrases: Map<numb
   }
 }
 
-/** What one search works on and the next one again: all zeros between searches. */
-const scratch = {
-  /** Of each word of the index, how it is asked for. */
-  asked: new Uint8Array(0),
-  /** Of each document, a bit: whether it is a candidate, and whether it matches another word. */
-  candidates: new Int32Array(0),
-  others: new Int32Array(0),
-  /** Of each document: how it matches a term and in which fields, a bit for each. */
-  level: new Uint8Array(0),
-  fields: new Uint8Array(0),
-  /**
-   * Of each document: the worst of its matches, the sum of what they are worth; the words of its name that are asked for,
-   * those of them that say little, and what is known of it.
-   */
-  worst: new Uint8Array(0),
-  sum: new Float64Array(0),
-  nameWords: new Uint16Array(0),
-  nameFillers: new Uint16Array(0),
-  isNamed: new Uint8Array(0),
-  /** What needs no zeros: the candidates and the points of those that match, and postings. */
-  documents: new Uint32Array(0),
-  points: new Uint16Array(0),
-  hits: new Uint32Array(0),
-};
-/** How many documents have so many points, and then the place of the next one of them. */
-const countOfPoints = new Uint32Array(codedPoints + 1);
+/** A bit for each document: whether it has all of some words. It holds until the next search for anything. */
+function withWords(index: Index, words: readonly number[]): Int32Array {
+  makeRoom(index, words.length);
+  for (const [i, word] of words.entries()) markWord(index, word, scratch.terms[i]);
+  intersect(words.length, bitWordsOf(index.documentOf.length));
+  return scratch.fresh;
+}
 
-function makeRoom(words: number, documents: number): void {
-  if (scratch.asked.length < words) scratch.asked = new Uint8Array(words);
-  if (scratch.documents.length >= documents) return;
-  scratch.candidates = new Int32Array((documents >>> 5) + 1);
-  scratch.others = new Int32Array((documents >>> 5) + 1);
-  scratch.level = new Uint8Array(documents);
-  scratch.fields = new Uint8Array(documents);
-  scratch.worst = new Uint8Array(documents);
-  scratch.sum = new Float64Array(documents);
-  scratch.nameWords = new Uint16Array(documents);
-  scratch.nameFillers = new Uint16Array(documents);
-  scratch.isNamed = new Uint8Array(documents);
-  scratch.documents = new Uint32Array(documents);
-  scratch.points = new Uint16Array(documents);
-  scratch.hits = new Uint32Array(documents);
+/** A document's words are counted in three bits: it has so many, or more. */
+const mostCounted = 7;
+
+/** What one search works on and the next one again. */
+const scratch = {
+  /** Of each word of the index, its first entry; zeros between searches. */
+  entryOf: new Int32Array(0),
+  /** Of each entry: the term that its word matches, how well, how the word is asked for, and its next entry; 0 for none. */
+  entryTerm: new Uint16Array(0),
+  entryLevel: new Uint8Array(0),
+  entryAsked: new Uint8Array(0),
+  nextEntry: new Int32Array(0),
+  /** Of each document, a bit: whether it is done with, and whether it matches all terms since this level. */
+  done: new Int32Array(0),
+  fresh: new Int32Array(0),
+  /** Whether it matches a term, for each that is needed. */
+  terms: [] as Int32Array[],
+  /** The three bits of how many words that are asked for it has. */
+  counts: [] as Int32Array[],
+  /** Whether it is fresh and has as many words as are looked at. */
+  layer: new Int32Array(0),
+};
+
+/** Makes room for an index, with nothing done, and so many terms that no document matches yet. */
+function makeRoom({ wordOffsets, documentOf }: Index, terms: number): void {
+  const bitWords = bitWordsOf(documentOf.length);
+  if (scratch.entryOf.length < wordOffsets.length) scratch.entryOf = new Int32Array(wordOffsets.length);
+  if (scratch.done.length < bitWords) {
+    scratch.done = new Int32Array(bitWords);
+    scratch.fresh = new Int32Array(bitWords);
+    scratch.layer = new Int32Array(bitWords);
+    scratch.counts = [1, 2, 4].map(() => new Int32Array(bitWords));
+    scratch.terms = [];
+  }
+  while (scratch.terms.length < terms) scratch.terms.push(new Int32Array(scratch.done.length));
+  scratch.done.fill(0, 0, bitWords);
+  for (let i = 0; i < terms; i++) scratch.terms[i].fill(0, 0, bitWords);
 }
 
 type Index = Image["documents"][DocumentKind];
 
-/** @param among documents to look for: those with prices, if no others are named */
-function find(
-  index: Index,
-  terms: readonly Term[],
-  offset: number,
-  limit: number,
-  among = { first: 0, end: index.priced[0] },
-): Matches {
-  const { byRank } = index;
-  const needed = terms
-    .filter(({ isNeeded }) => isNeeded)
-    .map((term) => ({ term, count: documentsWith(index, term) }))
-    .sort((a, b) => a.count - b.count);
-  if (needed.length === 0 || needed[0].count === 0)
+/**
+ * Goes from the best level to the worst, there from many words that are asked for to few, and there from short names to
+ * long ones. It weighs no document that can't be better than those of the page: equal ones come by name.
+ *
+ * @param isPriced whether to look for documents that have prices, or for the others
+ */
+function find(index: Index, terms: readonly Term[], offset: number, limit: number, isPriced = true): Matches {
+  const { byName, nameRank, documentOf, sizeStart, priced } = index;
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0))
     return { total: 0, documents: new Uint32Array(0), scores: [] };
-  makeRoom(index.wordOffsets.length, byRank.length);
-  const { candidates, others } = scratch;
-  mark(index, needed[0].term, candidates);
-  const bitWords = (byRank.length >>> 5) + 1;
-  // To look at few documents costs less than to mark those of another word.
-  if (needed[0].count > fewDocuments)
-    for (const { term } of needed.slice(1)) {
-      mark(index, term, others);
-      for (let i = 0; i < bitWords; i++) candidates[i] &= others[i];
-      others.fill(0, 0, bitWords);
+  const bitWords = bitWordsOf(documentOf.length);
+  makeRoom(index, needed.length);
+  const { done, fresh } = scratch;
+  // As if those that aren't looked for had been found before.
+  for (let i = 0; i < bitWords; i++) done[i] = isPriced ? ~priced[i] : priced[i];
+  const page = new Best(Math.min(offset + limit, documentOf.length));
+  const codes = needed.map(({ code }) => code).filter((code) => code >= 0);
+  enterWords(terms);
+  const score = scorerOf(index, terms);
+  const look = (bits: Int32Array, mostOf: (size: number) => number) => {
+    for (let size = 0; size + 1 < sizeStart.length; size++) {
+      const end = sizeStart[size + 1];
+      if (end === sizeStart[size]) continue;
+      const most = mostOf(size);
+      if (!page.takes(most, 0)) continue;
+      for (
+        let document = nextOf(bits, sizeStart[size], end);
+        document < end && page.takes(most, nameRank[document]);
+        document = nextOf(bits, document + 1, end)
+      )
+        page.offer(score(document, size), nameRank[document]);
     }
-  clearBits(candidates, 0, among.first);
-  clearBits(candidates, among.end, bitWords << 5);
-  const count = listCandidates(bitWords);
-  weigh(index, terms, count);
-  candidates.fill(0, 0, bitWords);
-  return best(index, terms, count, offset, limit);
-}
-
-function clearBits(bits: Int32Array, from: number, to: number): void {
-  let at = from;
-  for (; at < to && (at & 31) !== 0; at++) bits[at >>> 5] &= ~(1 << (at & 31));
-  bits.fill(0, at >>> 5, to >>> 5);
-  for (at = Math.max(at, to & ~31); at < to; at++) bits[at >>> 5] &= ~(1 << (at & 31));
-}
-
-function listCandidates(bitWords: number): number {
-  const { candidates, documents } = scratch;
-  let count = 0;
-  for (let i = 0; i < bitWords; i++)
-    for (let bits = candidates[i]; bits !== 0; bits &= bits - 1)
-      documents[count++] = (i << 5) + 31 - Math.clz32(bits & -bits);
-  return count;
-}
-
-/** Sums up for each candidate, one term after the other, how well it matches; its worst match is `none` where it lacks one. */
-function weigh(index: Index, terms: readonly Term[], count: number): void {
-  const { asked, documents, level, fields, worst, sum, nameWords, nameFillers, isNamed, hits } = scratch;
-  const { postings, postingFields } = index;
-  for (const { matches, isPlace, isNeeded } of terms)
-    if (!isPlace)
-      for (const match of matches) asked[match >>> levelBits] |= isNeeded ? askedAsNeeded : askedAsOptional;
-  for (let i = 0; i < count; i++) {
-    worst[documents[i]] = exact;
-    isNamed[documents[i]] = isLed(index, documents[i]) ? ledBit : 0;
+  };
+  let asked: Asked | undefined;
+  let total = 0;
+  for (let level = exact; level > none; level--) {
+    const marked = needed.map((term, i) => mark(index, term, level, scratch.terms[i]));
+    if (!marked.includes(true)) continue;
+    const count = intersect(needed.length, bitWords);
+    if (count === 0) continue;
+    total += count;
+    for (const code of codes)
+      if ((fresh[code >>> 5] & (1 << (code & 31))) !== 0) {
+        page.offer(codedPoints, nameRank[code]);
+        fresh[code >>> 5] &= ~(1 << (code & 31));
+      }
+    if (total <= page.wanted) {
+      look(fresh, () => codedPoints);
+      continue;
+    }
+    asked ??= countWords(index, terms);
+    const most = mostPoints(index, terms, asked, level);
+    for (let words = Math.min(mostCounted, asked.words); words >= 0; words--)
+      if (page.takes(most(words, 1), 0)) look(layerOf(words, bitWords), (size) => most(words, size));
   }
-  for (const { matches, phrases, isNeeded, isPlace, code } of terms) {
+  for (const { matches } of terms) for (const match of matches) scratch.entryOf[match >>> levelBits] = 0;
+  const found = page.from(offset);
+  return {
+    total,
+    documents: Uint32Array.from(found, ({ place }) => byName[place]),
+    scores: found.map(({ points }) => Math.min(maxPoints, points) / maxPoints),
+  };
+}
+
+/** Lists by word which terms ask for it. */
+function enterWords(terms: readonly Term[]): void {
+  const count = terms.reduce((sum, { matches }) => sum + matches.length, 1);
+  if (scratch.nextEntry.length < count) {
+    scratch.entryTerm = new Uint16Array(2 * count);
+    scratch.entryLevel = new Uint8Array(2 * count);
+    scratch.entryAsked = new Uint8Array(2 * count);
+    scratch.nextEntry = new Int32Array(2 * count);
+  }
+  const { entryOf, entryTerm, entryLevel, entryAsked, nextEntry } = scratch;
+  let entry = 0;
+  for (const [term, { matches, isPlace, isNeeded }] of terms.entries())
     for (const match of matches) {
       const word = match >>> levelBits;
-      const wordLevel = match & ((1 << levelBits) - 1);
-      const ask = asked[word];
-      // A word that several terms match is counted once.
-      asked[word] = 0;
-      const length = hitsOf(index, word, count);
-      for (let i = 0; i < length; i++) {
-        const document = postings[hits[i]];
-        const inFields = postingFields[hits[i]];
-        if (wordLevel > level[document]) {
-          level[document] = wordLevel;
-          fields[document] = inFields;
-        } else if (wordLevel === level[document]) fields[document] |= inFields;
-        if (ask === 0 || (inFields & nameFields) === 0) continue;
-        nameWords[document]++;
-        if ((inFields & (1 << nameField)) === 0) nameFillers[document]++;
-        if ((ask & askedAsNeeded) !== 0) isNamed[document] |= namedBit;
-      }
+      const first = entryOf[word];
+      entryTerm[++entry] = term;
+      entryLevel[entry] = match & levelMask;
+      nextEntry[entry] = first;
+      entryAsked[entry] = entryAsked[first] | (isPlace ? 0 : isNeeded ? askedAsNeeded : askedAsOptional);
+      entryOf[word] = entry;
     }
-    for (const [document, field] of phrases) {
-      if ((scratch.candidates[document >>> 5] & (1 << (document & 31))) === 0 || level[document] === exact)
-        continue;
-      level[document] = exact;
-      fields[document] = 1 << field;
-      if (field !== nameField) continue;
-      nameWords[document]++;
-      isNamed[document] |= namedBit;
-    }
-    const worth = isPlace ? placeWorth : fieldWorth;
-    const weight = (isNeeded ? 1 : optionalWeight) / exact;
-    for (let i = 0; i < count; i++) {
-      const document = documents[i];
-      const found = document === code ? exact : level[document];
-      if (isNeeded && found < worst[document]) worst[document] = found;
-      sum[document] += weight * found * worth[fields[document]];
-      level[document] = none;
-      fields[document] = 0;
-    }
+}
+
+/** The documents that match all needed terms at this level, and didn't at a better one, into `fresh`; how many. */
+function intersect(terms: number, bitWords: number): number {
+  const { done, fresh } = scratch;
+  for (let i = 0; i < bitWords; i++) fresh[i] = ~done[i];
+  for (let term = 0; term < terms; term++) {
+    const bits = scratch.terms[term];
+    for (let i = 0; i < bitWords; i++) fresh[i] &= bits[i];
   }
-}
-
-/** Whether the first word of a name that says something is asked for. */
-function isLed({ tokenStart, tokens }: TextIndex, document: number): boolean {
-  let at = tokenStart[document];
-  while (at < tokenStart[document + 1] && (tokens[at] & fieldMask) === fillerField) at++;
-  return at === tokenStart[document + 1] || scratch.asked[tokens[at] >>> fieldBits] !== 0;
-}
-
-/** The postings of a word whose documents are candidates, into `hits`. */
-function hitsOf({ postingStart, postings }: TextIndex, word: number, count: number): number {
-  const { candidates, documents, hits } = scratch;
-  const start = postingStart[word];
-  const end = postingStart[word + 1];
-  let length = 0;
-  if (end - start > manyPostings * count) {
-    let from = start;
-    for (let i = 0; i < count; i++) {
-      const document = documents[i];
-      let to = end;
-      while (from < to) {
-        const middle = (from + to) >>> 1;
-        if (postings[middle] < document) from = middle + 1;
-        else to = middle;
-      }
-      if (from < end && postings[from] === document) hits[length++] = from;
-    }
-  } else
-    for (let at = start; at < end; at++) {
-      const document = postings[at];
-      if ((candidates[document >>> 5] & (1 << (document & 31))) !== 0) hits[length++] = at;
-    }
-  return length;
-}
-
-/** How many documents match a term, those of several words counted again. */
-function documentsWith({ postingStart }: TextIndex, { matches, phrases, code }: Term): number {
-  let count = phrases.size + (code < 0 ? 0 : 1);
-  for (const match of matches) {
-    const word = match >>> levelBits;
-    count += postingStart[word + 1] - postingStart[word];
+  let count = 0;
+  for (let i = 0; i < bitWords; i++) {
+    const bits = fresh[i];
+    if (bits === 0) continue;
+    done[i] |= bits;
+    count += bitsIn(bits);
   }
   return count;
 }
 
-/** Sets the bits of the documents that match a term. */
-function mark(
-  { postingStart, postings }: TextIndex,
-  { matches, phrases, code }: Term,
-  bits: Int32Array,
-): void {
-  const set = (document: number) => {
-    bits[document >>> 5] |= 1 << (document & 31);
-  };
-  for (const match of matches) {
-    const word = match >>> levelBits;
-    for (let at = postingStart[word]; at < postingStart[word + 1]; at++) set(postings[at]);
-  }
-  for (const document of phrases.keys()) set(document);
-  if (code >= 0) set(code);
+function bitsIn(bits: number): number {
+  const pairs = bits - ((bits >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** A page of the candidates, which come by name: those with the most points first, equal ones as they come. */
-function best(
-  { byRank, nameSize }: Index,
+/** The first bit from `from` on that is set; `end` or more where there is none before. */
+function nextOf(bits: Int32Array, from: number, end: number): number {
+  if (from >= end) return end;
+  const last = (end - 1) >>> 5;
+  let at = from >>> 5;
+  let rest = bits[at] & (-1 << (from & 31));
+  while (rest === 0 && at < last) rest = bits[++at];
+  return rest === 0 ? end : (at << 5) + 31 - Math.clz32(rest & -rest);
+}
+
+/** Gives the points of a document that matches all needed terms. */
+type Scorer = (document: number, size: number) => number;
+
+/** Weighs documents by their words, which lie together. */
+function scorerOf({ tokenStart, tokens }: Index, terms: readonly Term[]): Scorer {
+  const { entryOf, entryTerm, entryLevel, entryAsked, nextEntry } = scratch;
+  const count = terms.length;
+  const levels = new Uint8Array(count);
+  const fields = new Uint8Array(count);
+  const needs = Uint8Array.from(terms, ({ isNeeded }) => (isNeeded ? 1 : 0));
+  const worths = terms.map(({ isPlace }) => (isPlace ? placeWorth : fieldWorth));
+  const weights = Float64Array.from(terms, ({ isNeeded }) => weightOf(isNeeded) / exact);
+  const weight = totalWeight(terms);
+  const hasPhrases = terms.some(({ phrases }) => phrases.size > 0);
+  return (document, size) => {
+    for (let i = 0; i < count; i++) levels[i] = fields[i] = 0;
+    let nameWords = 0;
+    let nameFillers = 0;
+    let asked = 0;
+    // Whether the first word that says something is asked for.
+    let isLed = true;
+    let isBegun = false;
+    const end = tokenStart[document + 1];
+    for (let at = tokenStart[document]; at < end; at++) {
+      const token = tokens[at];
+      let entry = entryOf[token >>> fieldBits];
+      const field = token & fieldMask;
+      if (!isBegun && field !== fillerField) {
+        isBegun = true;
+        isLed = entryAsked[entry] !== 0;
+      }
+      if (entry === 0) continue;
+      // A word stands in one of these only where a name has it first.
+      if ((field === nameField || field === fillerField) && entryAsked[entry] !== 0) {
+        nameWords++;
+        if (field === fillerField) nameFillers++;
+        asked |= entryAsked[entry];
+      }
+      for (; entry !== 0; entry = nextEntry[entry]) {
+        const term = entryTerm[entry];
+        const level = entryLevel[entry];
+        if (level > levels[term]) {
+          levels[term] = level;
+          fields[term] = 1 << field;
+        } else if (level === levels[term]) fields[term] |= 1 << field;
+      }
+    }
+    if (hasPhrases)
+      for (let i = 0; i < count; i++) {
+        const field = levels[i] === exact ? undefined : terms[i].phrases.get(document);
+        if (field === undefined) continue;
+        levels[i] = exact;
+        fields[i] = 1 << field;
+        if (field !== nameField) continue;
+        nameWords++;
+        asked |= askedAsNeeded;
+      }
+    let worst = exact;
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      if (needs[i] !== 0 && levels[i] < worst) worst = levels[i];
+      sum += weights[i] * levels[i] * worths[i][fields[i]];
+    }
+    const isNamed = (asked & askedAsNeeded) !== 0;
+    return pointsOf(
+      worst,
+      sum / weight,
+      coverageOf(size, nameWords, nameFillers, isNamed) * (isLed ? 1 : notLed),
+    );
+  };
+}
+
+/**
+ * How much of a name is asked for: nothing, unless a needed word of it is or all of it. A word that says little is a small
+ * part, unless it is asked for.
+ */
+function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
+  if (nameWords === 0) return 0;
+  const named = Math.min(1, (wordSize * nameWords) / (size + (wordSize - 1) * nameFillers));
+  return isNamed || named === 1 ? named : 0;
+}
+
+function pointsOf(level: number, quality: number, coverage: number): number {
+  const good = (2 * quality + coverage) / almostThree;
+  return Math.round(maxPoints * ((level - 1 + (level < exact ? Math.min(1, good) : good)) / exact));
+}
+
+function weightOf(isNeeded: boolean): number {
+  return isNeeded ? 1 : optionalWeight;
+}
+
+function totalWeight(terms: readonly Term[]): number {
+  return terms.reduce((sum, { isNeeded }) => sum + weightOf(isNeeded), 0);
+}
+
+/** The words of names that are asked for, those of them that only say little, and whether one is needed. */
+interface Asked {
+  words: number;
+  fillers: number;
+  isNamed: boolean;
+}
+
+/** Counts the words that are asked for of each document: no fewer than its name has of them. */
+function countWords(index: Index, terms: readonly Term[]): Asked {
+  const { documentCount, postingStart, postings, documentOf } = index;
+  for (const bits of scratch.counts) bits.fill(0, 0, bitWordsOf(documentOf.length));
+  const [ones, twos, fours] = scratch.counts;
+  const count = (at: number, documents: number) => {
+    const two = ones[at] & documents;
+    const four = twos[at] & two;
+    const full = fours[at] & four;
+    ones[at] = (ones[at] ^ documents) | full;
+    twos[at] = (twos[at] ^ two) | full;
+    fours[at] |= four;
+  };
+  const asked = { words: 0, fillers: 0, isNamed: false };
+  const counted = new Set<number>();
+  for (const { matches, phrases, isNeeded, isPlace } of terms) {
+    for (const match of isPlace ? [] : matches) {
+      const word = match >>> levelBits;
+      const fields = fieldsOf(index, word);
+      if ((fields & nameFields) === 0) continue;
+      if (isNeeded) asked.isNamed = true;
+      if (counted.has(word)) continue;
+      counted.add(word);
+      asked.words++;
+      if ((fields & (1 << nameField)) === 0) asked.fillers++;
+      const start = postingStart[word];
+      const length = postingStart[word + 1] - start;
+      if (length < documentCount[word]) for (let i = 0; i < length; i++) count(i, postings[start + i]);
+      else
+        for (let at = start; at < start + length; at++) count(postings[at] >>> 5, 1 << (postings[at] & 31));
+    }
+    if (phrases.size === 0) continue;
+    asked.words++;
+    asked.isNamed = true;
+    for (const document of phrases.keys()) count(document >>> 5, 1 << (document & 31));
+  }
+  return asked;
+}
+
+/** In which fields any document has a word. */
+function fieldsOf({ fieldSetStart, fieldSets }: Index, word: number): number {
+  let fields = 0;
+  for (let i = fieldSetStart[word]; i < fieldSetStart[word + 1]; i++) fields |= fieldSets[i];
+  return fields;
+}
+
+/** The fresh documents with so many words. */
+function layerOf(words: number, bitWords: number): Int32Array {
+  const { fresh, layer } = scratch;
+  const [ones, twos, fours] = scratch.counts;
+  const [notOnes, notTwos, notFours] = [1, 2, 4].map((bit) => ((words & bit) === 0 ? -1 : 0));
+  for (let i = 0; i < bitWords; i++)
+    layer[i] = fresh[i] & (ones[i] ^ notOnes) & (twos[i] ^ notTwos) & (fours[i] ^ notFours);
+  return layer;
+}
+
+/** By a document's words that are asked for and the size of its name: points that none has more of at a level. */
+function mostPoints(
+  index: Index,
   terms: readonly Term[],
-  count: number,
-  offset: number,
-  limit: number,
-): Matches {
-  const { documents: candidates, points: pointsOf, worst, sum, nameWords, nameFillers, isNamed } = scratch;
-  let weight = 0;
-  for (const { isNeeded } of terms) weight += isNeeded ? 1 : optionalWeight;
-  const codes = new Set(terms.map(({ code }) => code));
-  let total = 0;
-  let most = 0;
-  for (let i = 0; i < count; i++) {
-    const document = candidates[i];
-    const level = worst[document];
-    const quality = sum[document] / weight;
-    // A word that says little is a small part of a name, unless it is asked for.
-    const size = nameSize[document] + (wordSize - 1) * nameFillers[document];
-    const named = Math.min(1, (wordSize * nameWords[document]) / size);
-    const isAsked = (isNamed[document] & namedBit) !== 0 || named === 1;
-    const coverage = isAsked ? named * ((isNamed[document] & ledBit) !== 0 ? 1 : notLed) : 0;
-    sum[document] = 0;
-    nameWords[document] = 0;
-    nameFillers[document] = 0;
-    isNamed[document] = 0;
-    if (level === none) continue;
-    const good = (2 * quality + coverage) / almostThree;
-    const points = codes.has(document)
-      ? codedPoints
-      : Math.round(maxPoints * ((level - 1 + (level < exact ? Math.min(1, good) : good)) / exact));
-    candidates[total] = document;
-    pointsOf[total++] = points;
-    countOfPoints[points]++;
-    if (points > most) most = points;
+  { words, fillers, isNamed }: Asked,
+  level: number,
+): (counted: number, size: number) => number {
+  const { fieldSetStart, fieldSets } = index;
+  let sum = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const { matches, phrases, isNeeded, isPlace } of terms) {
+    const worth = isPlace ? placeWorth : fieldWorth;
+    const best = new Float64Array(exact + 1);
+    const fields = new Uint8Array(exact + 1);
+    const wordOf = new Int32Array(exact + 1).fill(-1);
+    for (const match of matches) {
+      const word = match >>> levelBits;
+      const at = match & levelMask;
+      for (let i = fieldSetStart[word]; i < fieldSetStart[word + 1]; i++)
+        best[at] = Math.max(best[at], worth[fieldSets[i]]);
+      fields[at] |= fieldsOf(index, word);
+      // Several words may be in fields that none of them has together.
+      if (wordOf[at] >= 0 && wordOf[at] !== word) best[at] = Math.max(best[at], worth[fields[at]]);
+      wordOf[at] = word;
+    }
+    if (phrases.size > 0) best[exact] = Math.max(best[exact], 1);
+    const weight = weightOf(isNeeded) / exact;
+    let most = 0;
+    for (let at = isNeeded ? level : 1; at <= exact; at++) most = Math.max(most, at * best[at]);
+    sum += weight * most;
+    // One of the needed words matches no better than this.
+    if (isNeeded && best[level] > 0) least = Math.min(least, weight * (most - level * best[level]));
   }
-  let place = 0;
-  for (let points = most; place < total; points--) {
-    const withPoints = countOfPoints[points];
-    countOfPoints[points] = place;
-    place += withPoints;
+  // Sums of another order may differ in the last digit.
+  const quality = (sum - (least === Number.POSITIVE_INFINITY ? 0 : least)) / totalWeight(terms) + 1e-9;
+  return (counted, size) => {
+    const most = counted < mostCounted ? counted : words;
+    const coverage = coverageOf(size, most, Math.max(0, most - (words - fillers)), isNamed);
+    return pointsOf(level, quality, coverage);
+  };
+}
+
+/** The best of what is offered: more points first, and by name where they are equal. */
+class Best {
+  readonly wanted: number;
+  /** The best so far, and after these what was offered since. */
+  readonly #keys: Float64Array;
+  #length = 0;
+  #worst = Number.POSITIVE_INFINITY;
+
+  constructor(wanted: number) {
+    this.wanted = wanted;
+    this.#keys = new Float64Array(2 * wanted);
   }
-  const length = Math.max(0, Math.min(limit, total - offset));
-  const documents = new Uint32Array(length);
-  const scores = new Array<number>(length);
-  for (let i = 0; i < total; i++) {
-    const at = countOfPoints[pointsOf[i]]++ - offset;
-    if (at < 0 || at >= length) continue;
-    documents[at] = byRank[candidates[i]];
-    scores[at] = Math.min(maxPoints, pointsOf[i]) / maxPoints;
+
+  /** Whether an offer would be among the best. */
+  takes(points: number, place: number): boolean {
+    return keyOf(points, place) < this.#worst;
   }
-  countOfPoints.fill(0, 0, most + 1);
-  return { total, documents, scores };
+
+  offer(points: number, place: number): void {
+    const key = keyOf(points, place);
+    if (key >= this.#worst) return;
+    this.#keys[this.#length++] = key;
+    if (this.#length === this.#keys.length) this.#sort();
+  }
+
+  #sort(): Float64Array {
+    const sorted = this.#keys.subarray(0, this.#length).sort();
+    if (this.#length >= this.wanted) {
+      this.#length = this.wanted;
+      this.#worst = sorted[this.wanted - 1];
+    }
+    return sorted.subarray(0, this.#length);
+  }
+
+  /** All but the first of them, in order. */
+  from(offset: number): { points: number; place: number }[] {
+    return Array.from(this.#sort().subarray(offset), (key) => ({
+      points: codedPoints - Math.floor(key / keyPlaces),
+      place: key % keyPlaces,
+    }));
+  }
+}
+
+const keyPlaces = 2 ** 32;
+const keyOf = (points: number, place: number) => (codedPoints - points) * keyPlaces + place;
+
+/** How many documents match a term, those of several words counted again. */
+function documentsWith({ documentCount }: TextIndex, { matches, phrases, code }: Term): number {
+  let count = phrases.size + (code < 0 ? 0 : 1);
+  for (const match of matches) count += documentCount[match >>> levelBits];
+  return count;
+}
+
+/** Sets the bits of the documents that match a term at a level. @returns whether there are any */
+function mark(index: Index, { matches, phrases, code }: Term, level: number, bits: Int32Array): boolean {
+  let isAny = false;
+  const set = (document: number) => {
+    bits[document >>> 5] |= 1 << (document & 31);
+    isAny = true;
+  };
+  for (const match of matches) {
+    if ((match & levelMask) !== level) continue;
+    markWord(index, match >>> levelBits, bits);
+    isAny = true;
+  }
+  if (level === exact) {
+    for (const document of phrases.keys()) set(document);
+    if (code >= 0) set(code);
+  }
+  return isAny;
+}
+
+function markWord(
+  { documentCount, postingStart, postings }: TextIndex,
+  word: number,
+  bits: Int32Array,
+): void {
+  const start = postingStart[word];
+  const length = postingStart[word + 1] - start;
+  if (length < documentCount[word]) for (let i = 0; i < length; i++) bits[i] |= postings[start + i];
+  else
+    for (let at = start; at < start + length; at++) {
+      const document = postings[at];
+      bits[document >>> 5] |= 1 << (document & 31);
+    }
 }
 
 /** A word's letters: its bytes, where they are ASCII. */

@@ -136,14 +136,38 @@ export interface TextIndex {
   tokenStart: Uint32Array;
   /** Words and their fields, as they stand in the document: word << fieldBits | field. */
   tokens: Uint32Array;
-  /** Where a word's documents start; one longer than the words. */
+  /** How many documents have each word. */
+  documentCount: Uint32Array;
+  /** Where a word's postings start; one longer than the words. */
   postingStart: Uint32Array;
-  /** The documents of each word, ascending. */
-  postings: Uint32Array;
-  /** In which fields the document of a posting has the word, a bit for each. */
-  postingFields: Uint8Array;
-  /** How much each document's name is: a word that says little is 1, any other `wordSize`. */
-  nameSize: Uint32Array;
+  /** The documents of each word, ascending; or where that is shorter, a bit for every document of the index. */
+  postings: Int32Array;
+  /** Where a word's sets of fields start; one longer than the words. */
+  fieldSetStart: Uint32Array;
+  /** The different sets of fields in which documents have a word, a bit for each field. */
+  fieldSets: Uint8Array;
+  /** Where the documents of which the name has a size start, one longer than the longest name. */
+  sizeStart: Uint32Array;
+}
+
+/** How many elements have a bit for each document. */
+export function bitWordsOf(documents: number): number {
+  return (documents >>> 5) + 1;
+}
+
+/** A bit for each document: whether it is among some. */
+export function bitsOf(some: readonly number[], documents: number): Int32Array {
+  const bits = new Int32Array(bitWordsOf(documents));
+  for (const document of some) bits[document >>> 5] |= 1 << (document & 31);
+  return bits;
+}
+
+/** How much a document's name is: a word that says little is 1, any other `wordSize`. */
+export function nameSizeOf(document: Document): number {
+  const words = new Set(document.filter(({ field }) => field === nameField).flatMap(({ words }) => words));
+  let size = 0;
+  for (const word of words) size += weakWords.has(word) ? 1 : wordSize;
+  return size;
 }
 
 /** A bit for each letter or digit of a word, several sharing one: words within n typos differ in at most 2n bits. */
@@ -157,7 +181,11 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
   return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
-/** Builds the index of documents. O(words · log words), runs at load only. */
+/**
+ * Builds the index of documents. O(words · log words), runs at load only.
+ *
+ * @param documents ascending by the sizes of their names
+ */
 export function indexText(documents: Document[]): TextIndex {
   const bytesOf = new Map<string, Buffer>();
   for (const document of documents)
@@ -171,7 +199,6 @@ export function indexText(documents: Document[]): TextIndex {
   const tokens: number[] = [];
   const documentsOf: number[][] = sorted.map(() => []);
   const fieldsOf: number[][] = sorted.map(() => []);
-  const nameSize = new Uint32Array(documents.length);
   for (const [i, document] of documents.entries()) {
     for (const { words, field } of document)
       for (const word of words) {
@@ -179,20 +206,20 @@ export function indexText(documents: Document[]): TextIndex {
         const isRepeated = documentsOf[at].at(-1) === i;
         const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
         tokens.push((at << fieldBits) | here);
-        if (here === nameField || here === fillerField) nameSize[i] += here === nameField ? wordSize : 1;
         if (!isRepeated) fieldsOf[at][documentsOf[at].push(i) - 1] = 0;
         fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
       }
     tokenStart[i + 1] = tokens.length;
   }
-  const postingStart = new Uint32Array(sorted.length + 1);
-  for (const [i, { length }] of documentsOf.entries()) postingStart[i + 1] = postingStart[i] + length;
+  const sizes = documents.map(nameSizeOf);
+  const sizeStart = startsOf(sizes, Math.max(0, ...sizes.slice(-1)));
+  const documentCount = Uint32Array.from(documentsOf, ({ length }) => length);
+  const postings = documentsOf.map((of) => shorter(of, documents.length));
+  const fieldSets = fieldsOf.map((sets) => [...new Set(sets)]);
 
   const lengths = sorted.map(([word]) => [...word].length);
   const byLength = Uint32Array.from(sorted.keys()).sort((a, b) => lengths[a] - lengths[b] || a - b);
-  const lengthStart = new Uint32Array(Math.max(0, ...lengths) + 2);
-  for (const length of lengths) lengthStart[length + 1]++;
-  for (let i = 1; i < lengthStart.length; i++) lengthStart[i] += lengthStart[i - 1];
+  const lengthStart = startsOf(lengths, Math.max(0, ...lengths));
   return {
     wordOffsets: offsets,
     wordBytes: bytes,
@@ -201,9 +228,30 @@ export function indexText(documents: Document[]): TextIndex {
     letters: Int32Array.from(byLength, (word) => lettersOf(sorted[word][1])),
     tokenStart,
     tokens: Uint32Array.from(tokens),
-    postingStart,
-    postings: Uint32Array.from(documentsOf.flat()),
-    postingFields: Uint8Array.from(fieldsOf.flat()),
-    nameSize,
+    documentCount,
+    postingStart: listStartsOf(postings),
+    postings: Int32Array.from(postings.flatMap((of) => [...of])),
+    fieldSetStart: listStartsOf(fieldSets),
+    fieldSets: Uint8Array.from(fieldSets.flat()),
+    sizeStart,
   };
+}
+
+/** Where each key starts among keys in order; one longer than the largest. */
+function startsOf(keys: number[], largest: number): Uint32Array {
+  const starts = new Uint32Array(largest + 2);
+  for (const key of keys) starts[key + 1]++;
+  for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
+  return starts;
+}
+
+/** Where each list starts among all of them; one longer than the lists. */
+function listStartsOf(lists: ArrayLike<unknown>[]): Uint32Array {
+  const starts = new Uint32Array(lists.length + 1);
+  for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i] + length;
+  return starts;
+}
+
+function shorter(postings: number[], documents: number): number[] | Int32Array {
+  return postings.length <= bitWordsOf(documents) ? postings : bitsOf(postings, documents);
 }

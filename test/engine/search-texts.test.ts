@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { type DocumentKind, type Image, sealSnapshot, search } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
-import { assertInOrder, everything, find, imageOf, named } from "../support/relevance.ts";
+import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";
 
 /** Searches for anything at all. */
 
@@ -34,6 +34,41 @@ describe("any text", () => {
       fc.constantFrom<DocumentKind>("facility", "procedure"),
       (text, kind) => {
         for (const image of images) assertInOrder(find(image, text, kind), text);
+      },
+    );
+    fc.assert(property, { seed, numRuns: 1500 });
+  });
+
+  test("a page is the same part of the whole, wherever it starts and however short it is", () => {
+    const sample = syntheticContent({ dataYear: 2024, revision: 1, rows: 20_000, seed });
+    const odd = [
+      ...["---", "!", "The The Of Grace", "Grace The", "Of", "Grace", "Grace Of Texas", "San Gracia"],
+      ...["Saint Grace Hospital", "Saint Sage Surgical Springs Senior Sunny Summit Science Star Hospital"],
+    ];
+    const images = [
+      imageOf(sealSnapshot(sample)),
+      placed(
+        ...[odd, odd, odd, odd].flat().map((name): [string, string, string] => [name, "Graceville", "TX"]),
+      ),
+    ];
+    const words = [
+      ..."s sa h hea medica center hospital sample st & the of in near gra grace gracee ca tx texas".split(
+        " ",
+      ),
+      ..."mem springs cedar cedarfalls regionl 000003".split(" "),
+    ];
+    const property = fc.property(
+      fc.constantFrom(...images),
+      fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 0, max: 40 }),
+      fc.integer({ min: 1, max: 25 }),
+      (image, chosen, offset, limit) => {
+        const text = chosen.join(" ");
+        const whole = search(image, "facility", text, 0, everything);
+        const page = search(image, "facility", text, offset, limit);
+        assert.equal(page.total, whole.total, text);
+        assert.deepEqual(page.documents, whole.documents.slice(offset, offset + limit), text);
+        assert.deepEqual(page.scores, whole.scores.slice(offset, offset + limit), text);
       },
     );
     fc.assert(property, { seed, numRuns: 1500 });
