@@ -42,8 +42,6 @@ const equivalent: Readonly<Record<string, string>> = {
     "the call that listens says in any case whether it does",
   "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
   "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
-  "engine/search.ts: for (let i = 0; i + ⟦1 → 0⟧ < postingStart.length; i++)":
-    "behind the last word there are no postings",
 };
 
 const root = resolve(import.meta.dirname, "../..");
