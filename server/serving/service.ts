@@ -89,7 +89,7 @@ export interface ServiceOptions {
 
 /** Answers requests, in one thread, from memory that all threads share. */
 export class Service {
-  readonly #options: ServiceOptions;
+  readonly #options: Omit<ServiceOptions, "versions">;
   readonly #limits: Limits;
   readonly #steadyNow: () => number;
   readonly #authenticator: Authenticator;
@@ -105,12 +105,13 @@ export class Service {
   readonly #keyed = new Map<string, KeyedAnswers>();
   readonly #scratch = Buffer.alloc(scratchBytes);
 
-  constructor(options: ServiceOptions) {
+  constructor({ versions, ...options }: ServiceOptions) {
+    // Without the versions: the first ones would be held for ever.
     this.#options = options;
     this.#limits = options.limits;
     this.#steadyNow = options.steadyNow;
     this.#authenticator = new Authenticator(options.keys);
-    this.#versions = options.versions;
+    this.#versions = versions;
   }
 
   /** Serves other data from the next request on. */
