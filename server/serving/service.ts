@@ -121,7 +121,8 @@ export class Service {
   }
 
   /**
-   * Makes the checks in their order: key, burst, quota, path, method, parameters, data. Never throws.
+   * Makes the checks in their order: key, burst, quota, path, method, parameters, data. What fails by our fault once a
+   * request is admitted is a 500.
    *
    * @param path undecoded
    * @param hasBody whether the request announces a body, which no endpoint takes
