@@ -24,15 +24,24 @@ function strip(source) {
   }
 }
 
+/**
+ * JavaScript of TypeScript, kept where there is a compile cache.
+ *
+ * @param {string} source
+ */
+export function stripTypes(source) {
+  return folder ? kept(source, folder) : strip(source);
+}
+
 /** @param {string} source @param {string} folder */
-function stripped(source, folder) {
+function kept(source, folder) {
   const name = hash("sha256", process.version + source);
   const path = join(folder, `${name}.js`);
   // A file that wasn't written to its end doesn't have this one.
   const end = `\n//${name}`;
   try {
-    const kept = readFileSync(path, "utf8");
-    if (kept.endsWith(end)) return kept;
+    const found = readFileSync(path, "utf8");
+    if (found.endsWith(end)) return found;
   } catch {}
   const made = strip(source) + end;
   try {
@@ -49,6 +58,6 @@ if (folder)
     load(url, context, next) {
       if (context.format !== "module-typescript") return next(url, context);
       const loaded = next(url, context);
-      return { ...loaded, format: "module", source: stripped(String(loaded.source), folder) };
+      return { ...loaded, format: "module", source: stripTypes(String(loaded.source)) };
     },
   });

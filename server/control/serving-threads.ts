@@ -1,6 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
+import {
+  type FromServe,
+  gate,
+  type PortalReply,
+  type PortalRequest,
+  type Published,
+  type ServeData,
+  type ToServe,
+  type WebFile,
+} from "../shared/messages.ts";
 
 /** Starts, tells and stops the serving threads. */
 
@@ -9,26 +18,41 @@ const maxYoungGenerationSizeMb = 8;
 /** So long connections may go on when the server stops. */
 const maxDrainMs = 5000;
 
+/** What threads have to say while they serve. */
+export interface Reports {
+  /** A thread ended that should not; once for each. */
+  fail(reason: string): void;
+  /** A request failed by our fault. */
+  error(stack: string): void;
+}
+
+/** What the threads serve beside the API. */
+export interface Portal {
+  files(): readonly WebFile[];
+  /** Somebody does something there. Must not reject. */
+  act(request: PortalRequest): Promise<PortalReply>;
+}
+
 class ServingThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<FromServe["type"], () => void>();
   #mayEnd = false;
   readonly ended: Promise<void>;
 
-  /** @param onFailure told once, when it ends without being asked */
-  constructor(data: ServeData, onFailure: (reason: string) => void, onError: (stack: string) => void) {
+  constructor(data: ServeData, portal: Portal | undefined, reports: Reports) {
     this.#worker = new Worker(new URL("../serving/thread.ts", import.meta.url), {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb },
     });
     const fail = (reason: string) => {
-      if (!this.#mayEnd) onFailure(reason);
+      if (!this.#mayEnd) reports.fail(reason);
       this.#mayEnd = true;
     };
     this.#worker.on("error", (error) => fail(error.message));
     this.#worker.on("message", (message: FromServe) => {
       if (message.type === "failed") fail(message.reason);
-      else if (message.type === "error") onError(message.stack);
+      else if (message.type === "error") reports.error(message.stack);
+      else if (message.type === "post") void this.#post(message.id, portal?.act(message.request));
       else this.#waiting.get(message.type)?.();
     });
     this.ended = new Promise((resolve) =>
@@ -37,6 +61,10 @@ class ServingThread {
         resolve();
       }),
     );
+  }
+
+  async #post(id: number, reply: Promise<PortalReply> | undefined): Promise<void> {
+    if (reply !== undefined) this.send({ type: "posted", id, reply: await reply });
   }
 
   /** When the thread says so. */
@@ -59,25 +87,27 @@ export class ServingThreads {
 
   /**
    * @param images what they serve at first
-   * @param onFailure told when a thread ends that should not
-   * @param onError told of each request that failed by our fault
    */
   constructor(
     count: number,
     data: Omit<ServeData, "gate">,
     images: Published,
-    onFailure: (reason: string) => void,
-    onError: (stack: string) => void,
+    portal: Portal | undefined,
+    reports: Reports,
   ) {
     let failStart = (_reason: string) => {};
     const failed = new Promise<never>((_, reject) => {
       failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
     });
-    const fail = (reason: string) => (this.#isListening ? onFailure(reason) : failStart(reason));
+    const fail = (reason: string) => (this.#isListening ? reports.fail(reason) : failStart(reason));
     const gated = { ...data, gate: this.#gate.buffer };
-    this.#threads = Array.from({ length: count }, () => new ServingThread(gated, fail, onError));
+    this.#threads = Array.from(
+      { length: count },
+      () => new ServingThread(gated, portal, { ...reports, fail }),
+    );
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);
+    if (portal !== undefined) this.showPortal(portal.files());
     // By message: what a thread is started with stays in memory as long as the thread.
     for (const thread of this.#threads) thread.send({ type: "publish", images });
   }
@@ -103,6 +133,11 @@ export class ServingThreads {
   /** Serves these images in every thread; done when no thread answers from another any more. */
   async publish(images: Published): Promise<void> {
     await this.#ask({ type: "publish", images }, "published");
+  }
+
+  /** Serves these pages and files of the portal from now on. */
+  showPortal(files: readonly WebFile[]): void {
+    for (const thread of this.#threads) thread.send({ type: "portal", files });
   }
 
   /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */

@@ -13,12 +13,19 @@ import { AccountNames } from "../accounts/names.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { Webhooks } from "../notices/webhooks.ts";
+import { PortalHost } from "../portal/host.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
 import { Metrics } from "../shared/metrics.ts";
 import { plans } from "../shared/plans.ts";
 import { watchHeap } from "../shared/runtime.ts";
-import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../shared/settings.ts";
+import {
+  asksForHelp,
+  readServerSettings,
+  type Settings,
+  serverHelp,
+  trialPortalAccount,
+} from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
@@ -36,6 +43,7 @@ import { onSignal } from "./signals.ts";
 const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
+const renewMs = 60_000;
 const scanMs = 500;
 /** With what a try has at least, well within a second. */
 const deliverMs = 250;
@@ -211,11 +219,22 @@ async function loadData(
   return snapshots;
 }
 
+function openPortal({ portalAccount, isDefaultStateDir }: Settings, store: Store): PortalHost {
+  return new PortalHost({
+    store,
+    account: portalAccount,
+    mayMakeAccount: isDefaultStateDir && portalAccount === trialPortalAccount,
+    signup: "off",
+    now: () => new Date(),
+  });
+}
+
 /** Starts the threads that answer requests, on one port. */
 async function startServing(
   settings: Settings,
   tables: Pick<ServeData, "keys" | "limits" | "names" | "days">,
   snapshots: SnapshotFolder,
+  portal: PortalHost | undefined,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
   metrics.watch(connections);
@@ -230,16 +249,21 @@ async function startServing(
           port,
           connections: connections.buffer,
           maxConnections: connections.max,
+          trustedProxies: settings.trustedProxies,
+          corsOrigins: settings.corsOrigins,
         },
         // Asked for here: what the functions below can see stays in memory as long as they do.
         snapshots.published(),
-        (reason) => {
-          log.fatal({ reason }, "a serving thread failed");
-          void end(1);
-        },
-        (stack) => {
-          metrics.requestsFailed.inc();
-          log.error({ stack }, "request failed");
+        portal,
+        {
+          fail(reason) {
+            log.fatal({ reason }, "a serving thread failed");
+            void end(1);
+          },
+          error(stack) {
+            metrics.requestsFailed.inc();
+            log.error({ stack }, "request failed");
+          },
         },
       );
       closers.push(() => threads.stop());
@@ -333,14 +357,20 @@ async function start(settings: Settings): Promise<void> {
     if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
   });
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
-  const serving = await startServing(settings, tables, snapshots);
+  const portal = settings.portal ? openPortal(settings, store) : undefined;
+  const serving = await startServing(settings, tables, snapshots, portal);
   threads = serving.threads;
+  if (portal !== undefined)
+    repeat("renewing the pages' key", renewMs, () => {
+      if (fault === undefined && portal.renewKey()) serving.threads.showPortal(portal.files());
+    });
   repeat("looking for snapshots", scanMs, scan);
   onSignal.hangUp = () =>
     void scan().catch((error) => log.error({ reason: reasonOf(error) }, "looking for snapshots failed"));
 
   // Last, so that no failed start uses up the one time that the key is shown.
   const demoKey = createDemo(settings, store);
+  portal?.storeKey();
   guard.checkpoint(store);
   accounts.refresh();
   isReady = true;
@@ -349,6 +379,7 @@ async function start(settings: Settings): Promise<void> {
     stdout.write(
       `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}${basePath}/healthcare/prices?procedure=5072&limit=3"\n`,
     );
+  if (portal !== undefined && settings.isDefaultStateDir) stdout.write(`look: ${api}/\n`);
   stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
 }
 

@@ -16,6 +16,10 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 /** What waits there for one connection, on average, until it is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
+/** Of what is posted, and for how long its client may take to send it. */
+const maxBodyBytes = 16 * 2 ** 10;
+const maxBodyMs = 10_000;
+
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
   /** Accepts no new connection, and closes each open one with its next answer. */
@@ -36,6 +40,26 @@ export interface HttpServer {
  */
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
+/** What is posted. */
+export interface Post {
+  path: string;
+  /** The first header of that name, or the empty string. */
+  authorization: string;
+  contentType: string;
+  /** All headers of that name, joined by commas. */
+  forwardedFor: string;
+  /** The client's IP address, as the socket has it. */
+  address: string;
+  /** The body; undefined where it was too long. */
+  body: Uint8Array | undefined;
+}
+
+/** Paths below which bodies are taken, and who answers them; must not throw or reject. */
+export interface Posts {
+  below: string;
+  reply: (post: Post) => Promise<Reply>;
+}
+
 /**
  * Listens, and answers every request with what `replyTo` returns, within the call. Ports are shared by SO_REUSEPORT.
  *
@@ -50,6 +74,7 @@ export function serveHttp(
   paths: Iterable<string>,
   isEnding: () => boolean,
   replyTo: Respond,
+  posts?: Posts,
 ): HttpServer {
   let draining = false;
   let pending = 0;
@@ -158,6 +183,46 @@ export function serveHttp(
           return isTaken;
         };
         if (!close()) res.onWritable(close);
+      });
+    });
+  }
+
+  /** Takes a body, and answers when the reply is there. The connection is closed then. */
+  function takePost(res: uws.HttpResponse, req: uws.HttpRequest, reply: Posts["reply"]): void {
+    if (isEnding()) {
+      res.close();
+      return;
+    }
+    handled++;
+    const forwarded: string[] = [];
+    req.forEach((name, value) => {
+      if (name === "x-forwarded-for") forwarded.push(value);
+    });
+    const post: Omit<Post, "body"> = {
+      path: req.getUrl(),
+      authorization: req.getHeader("authorization"),
+      contentType: req.getHeader("content-type"),
+      forwardedFor: forwarded.join(","),
+      address: Buffer.from(res.getRemoteAddressAsText()).toString("latin1"),
+    };
+    const wait = waitFor(res, () => clearTimeout(deadline));
+    const deadline = setTimeout(() => wait.isOver || res.close(), maxBodyMs);
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    res.onData((chunk, isLast) => {
+      bytes += chunk.byteLength;
+      // It is valid during the call only.
+      if (bytes <= maxBodyBytes) chunks.push(new Uint8Array(chunk.slice(0)));
+      if (!isLast) return;
+      clearTimeout(deadline);
+      const body = bytes <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
+      void reply({ ...post, body }).then(({ head, body }) => {
+        if (wait.isOver) return;
+        res.cork(() => {
+          res.writeStatus(head);
+          wait.end();
+          res.end(body, true);
+        });
       });
     });
   }
@@ -277,6 +342,14 @@ export function serveHttp(
       }
     }
   };
+  if (posts !== undefined)
+    app.post(`${posts.below}*`, (res, req) => {
+      try {
+        takePost(res, req, posts.reply);
+      } catch {
+        res.close();
+      }
+    });
   for (const path of paths) app.get(path, (res, req) => guarded(res, req, path, "GET"));
   app.get("/*", (res, req) => guarded(res, req, req.getUrl(), "GET"));
   app.any("/*", (res, req) => guarded(res, req, req.getUrl(), req.getCaseSensitiveMethod()));

@@ -7,9 +7,19 @@ import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
 import { keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
-import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
+import {
+  type FromServe,
+  gate,
+  type PortalReply,
+  type PortalRequest,
+  type Published,
+  type ServeData,
+  type ToServe,
+} from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
-import { type HttpServer, serveHttp } from "./listener.ts";
+import { withCors } from "./cors.ts";
+import { type HttpServer, type Respond, serveHttp } from "./listener.ts";
+import { isApiPath, Portal, PortalPosts } from "./portal.ts";
 import { Service } from "./service.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
@@ -52,6 +62,18 @@ const data: ServeData = workerData;
 const state = new Int32Array(data.gate);
 const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
+/** Absent while there is none: then all paths are the API's. */
+let portal: Portal | undefined;
+/** Told of the control thread's replies, by their number. */
+const posted = new Map<number, (reply: PortalReply) => void>();
+let lastPost = 0;
+
+function askControl(request: PortalRequest): Promise<PortalReply> {
+  const id = ++lastPost;
+  send({ type: "post", id, request });
+  return new Promise((resolve) => posted.set(id, resolve));
+}
+
 /** Answers from these images on, and listens. */
 function start(images: Published): { service: Service; server: HttpServer } {
   const service = new Service({
@@ -65,6 +87,14 @@ function start(images: Published): { service: Service; server: HttpServer } {
     report: (error) =>
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
+  const { trustedProxies, corsOrigins } = data;
+  const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
+  const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
+  const answerAll: Respond = (request, path, method, hasBody) =>
+    portal === undefined || isApiPath(path)
+      ? answerApi(request, path, method, hasBody)
+      : portal.reply(request, path, method, hasBody);
+  const posts = new PortalPosts(trustedProxies, askControl);
   const connections = new Connections(data.maxConnections, data.connections);
   const server = serveHttp(
     data.host,
@@ -72,7 +102,8 @@ function start(images: Published): { service: Service; server: HttpServer } {
     connections,
     keyedPaths.keys(),
     isEnding,
-    (request, path, method, hasBody) => service.answer(request, path, method, hasBody),
+    answerAll,
+    portal && { below: "/portal/", reply: (post) => posts.reply(post) },
   );
   return { service, server };
 }
@@ -94,6 +125,11 @@ control.on("message", (message: ToServe) => {
     started?.service.publish(versionsOf(message.images));
     send({ type: "published" });
     setImmediate(collectGarbage);
+  } else if (message.type === "portal") {
+    portal = new Portal(message.files);
+  } else if (message.type === "posted") {
+    posted.get(message.id)?.(message.reply);
+    posted.delete(message.id);
   } else if (message.type === "drain") {
     if (started !== undefined) drain(started.server);
   } else {

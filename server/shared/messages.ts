@@ -15,14 +15,50 @@ export interface ServeData {
   port: number;
   connections: SharedArrayBuffer;
   maxConnections: number;
+  trustedProxies: number;
+  corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
 }
 
+/** What somebody does on the portal; the control thread alone writes. */
+export interface PortalRequest {
+  /** Undecoded. */
+  path: string;
+  /** JSON, if all is well. */
+  body: string;
+  authorization: string;
+  /** The client's IP address. */
+  address: string;
+}
+
+export interface PortalReply {
+  status: number;
+  body: object;
+  headers?: Record<string, string>;
+}
+
+/** A file for browsers, ready to be sent, in each content coding. */
+export interface WebFile {
+  path: string;
+  /** Lines of the head, without the length; without the last line's break. */
+  head: string;
+  /** In shared memory. Codings that would make it no smaller are missing. */
+  bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
+  /** With its quotes. */
+  etag: string;
+}
+
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
-export type ToServe = { type: "publish"; images: Published } | { type: "drain" } | { type: "close" };
+export type ToServe =
+  | { type: "publish"; images: Published }
+  /** The portal's pages and files, in place of those before. */
+  | { type: "portal"; files: readonly WebFile[] }
+  | { type: "posted"; id: number; reply: PortalReply }
+  | { type: "drain" }
+  | { type: "close" };
 
 export type FromServe =
   | { type: "listening" }
@@ -30,6 +66,8 @@ export type FromServe =
   /** The reply to `publish`: from now on no answer comes from an image that isn't among those. */
   | { type: "published" }
   | { type: "drained" }
+  /** To be answered by `posted` with the same number. */
+  | { type: "post"; id: number; request: PortalRequest }
   | { type: "error"; stack: string };
 
 /** A load, or null: no more will come. */

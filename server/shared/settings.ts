@@ -12,6 +12,8 @@ import { wholeNumber } from "./schemas.ts";
 const defaultDatasetsDir = "datasets/snapshots";
 const defaultStateDir = "var";
 const maxThreads = 256;
+/** In a trial. */
+export const trialPortalAccount = "explore";
 
 export interface Settings {
   host: string;
@@ -27,6 +29,14 @@ export interface Settings {
   threads: number;
   /** Whether webhooks may go to this machine, by plain http too. */
   webhookAllowLoopback: boolean;
+  /** Whether pages are served beside the API. */
+  portal: boolean;
+  /** The account whose key the pages carry; undefined for none. */
+  portalAccount: string | undefined;
+  /** Proxies in front, each of which adds an address to X-Forwarded-For. */
+  trustedProxies: number;
+  /** Of pages elsewhere that may read the API's answers; `*` for all. */
+  corsOrigins: readonly string[];
 }
 
 const host = v.pipe(
@@ -37,6 +47,17 @@ const folder = v.pipe(
   v.string(),
   v.transform((path) => resolve(path)),
 );
+
+const originsExpected = "origins such as https://example.org, with commas between them, or *";
+const origins = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(",").map((origin) => origin.trim())),
+  v.check((list) => list.every((origin) => origin === "*" || isOrigin(origin)), originsExpected),
+);
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
 
 const entries = {
   HOST: v.pipe(v.optional(host, "127.0.0.1"), v.description("where the API listens")),
@@ -61,6 +82,22 @@ const entries = {
   WEBHOOK_ALLOW_LOOPBACK: v.pipe(
     v.optional(v.picklist(["true", "false"], "true or false"), "false"),
     v.description("true lets webhooks go to this machine, by plain http too"),
+  ),
+  PORTAL: v.pipe(
+    v.optional(v.picklist(["on", "off"], "on or off"), "on"),
+    v.description("whether people can look and get a key, at every path that isn't the API's"),
+  ),
+  PORTAL_ACCOUNT: v.pipe(
+    v.optional(v.string()),
+    v.description("the account whose ceilings hold for whoever looks without a key; a trial makes one"),
+  ),
+  TRUSTED_PROXIES: v.pipe(
+    v.optional(wholeNumber(0, 9), "0"),
+    v.description("proxies in front that add the client's address to X-Forwarded-For"),
+  ),
+  CORS_ORIGINS: v.pipe(
+    v.optional(origins),
+    v.description("origins of pages elsewhere that may ask the API, with commas; * for all"),
   ),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
@@ -169,7 +206,7 @@ export function asksForHelp(words: readonly string[]): boolean {
 export function serverHelp(): string {
   const lines = Object.entries(entries).flatMap(([name, entry]) => {
     const about = v.getDescription(entry);
-    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry)})\n      ${about}\n`];
+    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry) ?? "unset"})\n      ${about}\n`];
   });
   return `usage: npm start
 
@@ -190,5 +227,9 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     isDefaultStateDir: given.STATE_DIR === undefined,
     threads: values.THREADS,
     webhookAllowLoopback: values.WEBHOOK_ALLOW_LOOPBACK === "true",
+    portal: values.PORTAL === "on",
+    portalAccount: values.PORTAL_ACCOUNT ?? (given.STATE_DIR === undefined ? trialPortalAccount : undefined),
+    trustedProxies: values.TRUSTED_PROXIES,
+    corsOrigins: values.CORS_ORIGINS ?? [],
   });
 }

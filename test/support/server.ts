@@ -207,7 +207,7 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   return new Running(
     "server/main.ts",
     [],
-    { PORT: "0", OPS_PORT: "0", THREADS: "1", ...folders, ...env },
+    { PORT: "0", OPS_PORT: "0", THREADS: "1", PORTAL: "off", ...folders, ...env },
     { cwd, maxDescriptors },
   );
 }

@@ -1,0 +1,49 @@
+import type { Respond } from "./listener.ts";
+import type { Reply } from "./reply.ts";
+
+/** Lets pages of other origins read the API's answers. */
+
+const originHeader = Buffer.from("origin");
+const preflightHeader = Buffer.from("access-control-request-method");
+
+const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset";
+
+/**
+ * Answers preflights, which aren't counted, and adds the headers to all else that comes from a page.
+ *
+ * @param origins those that may; `*` for all
+ */
+export function withCors(respond: Respond, origins: readonly string[]): Respond {
+  const isAllowed = (origin: string) => origins.includes("*") || origins.includes(origin);
+  return (request, path, method, hasBody) => {
+    const origin = request.getHeader(originHeader);
+    const isFromPage = origin !== "" && isAllowed(origin);
+    if (method === "OPTIONS" && isFromPage && request.getHeader(preflightHeader) !== "")
+      return preflight(origin);
+    const reply = respond(request, path, method, hasBody);
+    const lines = isFromPage ? `\r\n${allowing(origin)}\r\nAccess-Control-Expose-Headers: ${exposed}` : "";
+    // What isn't allowed depends on the header as well.
+    return { ...reply, head: `${textOf(reply)}\r\nVary: Origin${lines}` };
+  };
+}
+
+function textOf({ head }: Reply): string {
+  return typeof head === "string" ? head : Buffer.from(head).toString("latin1");
+}
+
+/** The origin itself, never `*`: caches that share answers are told by Vary. */
+function allowing(origin: string): string {
+  return `Access-Control-Allow-Origin: ${origin}`;
+}
+
+function preflight(origin: string): Reply {
+  const lines = [
+    "204 No Content",
+    allowing(origin),
+    "Access-Control-Allow-Methods: GET, HEAD",
+    "Access-Control-Allow-Headers: Authorization, If-None-Match, If-Range, Range",
+    "Access-Control-Max-Age: 86400",
+    "Vary: Origin",
+  ];
+  return { head: lines.join("\r\n"), body: undefined };
+}

@@ -1,0 +1,112 @@
+import { STATUS_CODES } from "node:http";
+import { facilityPage, missingPage } from "../portal/pages.ts";
+import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
+import type { Post } from "./listener.ts";
+import { codingOf, matches } from "./negotiation.ts";
+import { headerNames, type Reply, type RequestHead } from "./reply.ts";
+
+/** Answers with the portal's pages and files. */
+
+/** Whether a path is the API's, whether or not there is something. */
+export function isApiPath(path: string): boolean {
+  return path.startsWith("/api/") || path === "/api";
+}
+
+export class Portal {
+  readonly #files: ReadonlyMap<string, WebFile>;
+
+  constructor(files: readonly WebFile[]) {
+    this.#files = new Map(files.map((file) => [file.path, file]));
+  }
+
+  /** @param path undecoded */
+  reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
+    if (method !== "GET" && method !== "HEAD")
+      return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
+    if (hasBody) return plain("400 Bad Request", "a request for a page has no body\n");
+    const found =
+      this.#files.get(path) ?? (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
+    const { head, bodies, etag } = found ?? this.#page(missingPage);
+    const accepted = request.getHeader(headerNames.acceptEncoding);
+    const coding = codingOf(accepted);
+    const body = bodies[coding];
+    const isCoded = coding !== "identity" && body !== undefined;
+    const tag = isCoded ? `"${etag.slice(1, -1)}-${coding}"` : etag;
+    const lines = `${head}\r\nETag: ${tag}`;
+    const condition = request.getHeader(headerNames.ifNoneMatch);
+    if (found !== undefined && condition !== "" && matches(condition, tag))
+      return { head: `304 Not Modified\r\n${lines}`, body: undefined };
+    const status = found === undefined ? "404 Not Found" : "200 OK";
+    const encoding = isCoded ? `\r\nContent-Encoding: ${coding}` : "";
+    return { head: `${status}\r\n${lines}${encoding}`, body: body ?? bodies.identity };
+  }
+
+  #page(path: string): WebFile {
+    const page = this.#files.get(path);
+    if (page === undefined) throw new Error(`the portal has no page ${path}`);
+    return page;
+  }
+}
+
+function plain(status: string, text: string, ...headers: string[]): Reply {
+  const lines = [status, "Content-Type: text/plain; charset=utf-8", "Cache-Control: no-store", ...headers];
+  return { head: lines.join("\r\n"), body: Buffer.from(text) };
+}
+
+/** What a thread asks of the control thread at once, at most. */
+const maxUnderWay = 64;
+
+/** Hands on what is posted. */
+export class PortalPosts {
+  readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
+  readonly #trustedProxies: number;
+  #underWay = 0;
+
+  constructor(trustedProxies: number, ask: (request: PortalRequest) => Promise<PortalReply>) {
+    this.#trustedProxies = trustedProxies;
+    this.#ask = ask;
+  }
+
+  async reply(post: Post): Promise<Reply> {
+    const { path, authorization, contentType, body } = post;
+    if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
+    // A page of another origin can't send this one unasked.
+    if (!/^application\/json\s*(;|$)/i.test(contentType))
+      return failure(415, "invalid_parameter", "a body is JSON: send Content-Type: application/json");
+    if (this.#underWay >= maxUnderWay)
+      return failure(503, "internal_error", "too much is asked at once; try again");
+    this.#underWay++;
+    try {
+      const text = Buffer.from(body).toString();
+      const address = clientAddress(post, this.#trustedProxies);
+      return jsonReply(await this.#ask({ path, body: text, authorization, address }));
+    } catch {
+      return failure(500, "internal_error", "the server has failed; try again");
+    } finally {
+      this.#underWay--;
+    }
+  }
+}
+
+/** The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, or the socket's. */
+function clientAddress({ forwardedFor, address }: Post, trustedProxies: number): string {
+  if (trustedProxies === 0 || forwardedFor === "") return address;
+  return forwardedFor.split(",").at(-trustedProxies)?.trim() || address;
+}
+
+function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
+  const lines = Object.entries({
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`);
+  return {
+    head: [`${status} ${STATUS_CODES[status]}`, ...lines].join("\r\n"),
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+function failure(status: number, type: string, message: string): Reply {
+  return jsonReply({ status, body: { error: { type, message } } });
+}
