@@ -21,10 +21,17 @@ export function withCors(respond: Respond, origins: readonly string[]): Respond 
     if (method === "OPTIONS" && isFromPage && request.getHeader(preflightHeader) !== "")
       return preflight(origin);
     const reply = respond(request, path, method, hasBody);
-    const lines = isFromPage ? `\r\n${allowing(origin)}\r\nAccess-Control-Expose-Headers: ${exposed}` : "";
-    // What isn't allowed depends on the header as well.
-    return { ...reply, head: `${textOf(reply)}\r\nVary: Origin${lines}` };
+    const head = varied(textOf(reply));
+    if (!isFromPage) return { ...reply, head };
+    return { ...reply, head: `${head}\r\n${allowing(origin)}\r\nAccess-Control-Expose-Headers: ${exposed}` };
   };
+}
+
+/** What isn't allowed depends on the header as well. */
+function varied(head: string): string {
+  return head.includes("\r\nVary: ")
+    ? head.replace("\r\nVary: ", "\r\nVary: Origin, ")
+    : `${head}\r\nVary: Origin`;
 }
 
 function textOf({ head }: Reply): string {

@@ -49,11 +49,16 @@ for (const [name, value] of [
   ["THREADS", "257"],
   ["THREADS", "all"],
   ["HOST", "http://localhost"],
+  ["PORTAL", "yes"],
+  ["TRUSTED_PROXIES", "10"],
+  ["CORS_ORIGINS", "example.org"],
+  ["CORS_ORIGINS", "https://example.org/"],
+  ["CORS_ORIGINS", "https://example.org,"],
 ])
   test(`${name}=${value} is refused`, () => {
     const lines = readSettings({ [name]: value });
     assert.ok(Array.isArray(lines) && lines.length === 1);
-    assert.match(lines[0], new RegExp(`^${name} is "${value}", expected a `));
+    assert.match(lines[0], new RegExp(`^${name} is "${value}", expected `));
   });
 
 test("both listeners on one port are refused, whatever else is wrong", () => {
@@ -83,6 +88,7 @@ test("a setting that is empty counts as unset, and one that is set is taken", ()
     host: "::1",
     stateDir: path.resolve("x"),
     isDefaultStateDir: false,
+    portalAccount: undefined,
     threads: 3,
   });
 });
