@@ -1,14 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
-import Database from "better-sqlite3";
-import { databaseFile, hasLog, restoring } from "../../datasets/state.ts";
-import { DataError, reasonOf } from "../../engine/query.ts";
+import type Database from "better-sqlite3";
 import type { Plan } from "../shared/plans.ts";
-import { migrations, schema, schemaVersion } from "./schema.ts";
-import { makePrivateFile, makeStateFolder } from "./state-files.ts";
-import { lastingWalFault } from "./wal.ts";
+import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
 
-/** Reads and writes the state database. */
+/** Reads and writes the tables of the state database. */
 
 export interface Account {
   id: number;
@@ -77,59 +71,18 @@ export class Store {
   #ownChanges = 0;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
-  /**
-   * Opens the database in a folder.
-   *
-   * @param options.mayCreate whether both are made where they are missing, for their owner only
-   * @param options.maxWaitMs how long a call may wait for another process that writes; a server must not stand still for long
-   * @throws DataError when the folder or the database can't be used; nothing of it is changed then
-   */
-  static open(folder: string, { mayCreate = true, maxWaitMs = 5000 } = {}): Store {
-    const file = databaseFile(folder);
-    let database: Database.Database | undefined;
-    try {
-      if (mayCreate) makeStateFolder(folder);
-      else if (!existsSync(file))
-        throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-      // In this order: a log with frames that is seen had its database beside it then.
-      const isLogged = hasLog(folder);
-      if (!existsSync(file)) {
-        if (isLogged) throw damaged(file, "none beside a write-ahead log");
-        create(file);
-      }
-      checkSound(file);
-      database = new Database(file, { timeout: maxWaitMs, fileMustExist: true });
-      return new Store(database);
-    } catch (error) {
-      database?.close();
-      if (error instanceof DataError) throw error;
-      if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
-        throw damaged(file, error.message);
-      const reason = reasonOf(error);
-      throw new DataError(`state database ${file}`, reason, "a database that can be read and written");
-    }
+  /** The one in a folder; see `openDatabase`. */
+  static open(folder: string, options: OpenOptions = {}): Store {
+    return new Store(openDatabase(folder, options));
   }
 
   /** A new one in memory, which leaves nothing. */
   static inMemory(): Store {
-    const database = new Database(":memory:");
-    begin(database);
-    return new Store(database);
+    return new Store(databaseInMemory());
   }
 
   private constructor(database: Database.Database) {
     this.#database = database;
-    database.pragma("journal_mode = WAL");
-    database.pragma("synchronous = FULL");
-    database.pragma("foreign_keys = ON");
-    // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
-    database.pragma("wal_autocheckpoint = 0");
-    this.atomically(() => {
-      const version = Number(database.pragma("user_version", { simple: true }));
-      if (version === schemaVersion) return;
-      for (const migration of migrations.slice(version - 1)) database.exec(migration);
-      database.pragma(`user_version = ${schemaVersion}`);
-    });
   }
 
   /** Frames in the write-ahead log. */
@@ -419,95 +372,4 @@ export class Store {
   #run(sql: string, ...values: unknown[]): Database.RunResult {
     return this.#prepare(sql).run(...values);
   }
-}
-
-/** Gives an empty database its form. */
-function begin(database: Database.Database): void {
-  database.transaction(() => {
-    database.exec(schema);
-    database.pragma(`user_version = ${schemaVersion}`);
-  })();
-}
-
-/** Puts a new database in its place whole: one that is empty, or has no tables, has lost them. */
-function create(file: string): void {
-  const draft = `${file}.${randomUUID()}`;
-  try {
-    makePrivateFile(draft);
-    const database = new Database(draft);
-    try {
-      begin(database);
-      database.pragma("journal_mode = WAL");
-    } finally {
-      database.close();
-    }
-    linkSync(draft, file);
-  } catch (error) {
-    // Another process was faster.
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  } finally {
-    for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
-  }
-}
-
-/** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
-function checkSound(file: string): void {
-  const stat = lstatSync(file);
-  if (!stat.isFile())
-    throw new DataError(
-      `state database ${file}`,
-      stat.isSymbolicLink() ? "a symbolic link" : "no regular file",
-      "a regular file: STATE_DIR may name another folder",
-    );
-  if (stat.size === 0) throw damaged(file, "an empty file");
-  const fault = lastingWalFault(`${file}-wal`);
-  if (fault !== undefined) throw damaged(file, fault);
-  const beside = [`${file}-wal`, `${file}-shm`].filter((path) => !existsSync(path));
-  const database = new Database(file, { readonly: true, timeout: 5000 });
-  try {
-    const check = database.pragma("quick_check(1)", { simple: true });
-    if (check !== "ok") throw damaged(file, String(check));
-    const version = Number(database.pragma("user_version", { simple: true }));
-    if (!(version >= 1 && version <= schemaVersion))
-      throw new DataError(
-        `state database ${file}`,
-        version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
-        `version ${schemaVersion}, or an older one`,
-      );
-    if (version === schemaVersion) {
-      const tables = tablesOf(database);
-      const missing = newTables().filter((name) => !tables.includes(name));
-      if (missing.length > 0) throw damaged(file, `without the table ${missing.join(", ")}`);
-    }
-    database.close();
-  } catch (error) {
-    database.close();
-    // What looking has left. Where the database is sound they stay: another process may use them by now.
-    for (const path of beside) rmSync(path, { force: true });
-    throw error;
-  }
-}
-
-/** The tables of a new state. */
-function newTables(): string[] {
-  const database = new Database(":memory:");
-  try {
-    begin(database);
-    return tablesOf(database);
-  } finally {
-    database.close();
-  }
-}
-
-function tablesOf(database: Database.Database): string[] {
-  const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
-  return names.map(String);
-}
-
-function damaged(file: string, reason: string): DataError {
-  return new DataError(
-    `state database ${file}`,
-    `damage (${reason.split("\n").find((line) => !line.startsWith("***")) ?? reason})`,
-    `a sound database: ${restoring}, or move it away together with its -wal and -shm files to start anew`,
-  );
 }
