@@ -58,13 +58,14 @@ export class ServingThreads {
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
   /**
+   * @param traffic each thread's own
    * @param images what they serve at first
    * @param onFailure told when a thread ends that should not
    * @param onError told of each request that failed by our fault
    */
   constructor(
-    count: number,
-    data: Omit<ServeData, "gate">,
+    data: Omit<ServeData, "gate" | "traffic">,
+    traffic: readonly SharedArrayBuffer[],
     images: Published,
     onFailure: (reason: string) => void,
     onError: (stack: string) => void,
@@ -74,8 +75,9 @@ export class ServingThreads {
       failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
     });
     const fail = (reason: string) => (this.#isListening ? onFailure(reason) : failStart(reason));
-    const gated = { ...data, gate: this.#gate.buffer };
-    this.#threads = Array.from({ length: count }, () => new ServingThread(gated, fail, onError));
+    this.#threads = traffic.map(
+      (block) => new ServingThread({ ...data, traffic: block, gate: this.#gate.buffer }, fail, onError),
+    );
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);
     // By message: what a thread is started with stays in memory as long as the thread.

@@ -12,6 +12,7 @@ import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
+import { routes } from "../api/routes.ts";
 import { Webhooks } from "../notices/webhooks.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
@@ -19,6 +20,7 @@ import { Metrics } from "../shared/metrics.ts";
 import { plans } from "../shared/plans.ts";
 import { watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../shared/settings.ts";
+import { Traffic } from "../shared/traffic.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
@@ -218,12 +220,12 @@ async function startServing(
   snapshots: SnapshotFolder,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
-  metrics.watch(connections);
+  const traffic = new Traffic(routes, settings.threads);
+  metrics.watch(connections, traffic);
   return unlessStopping(
     listenAlone(settings.host, settings.port, async (port) => {
       stopping.signal.throwIfAborted();
       const threads = new ServingThreads(
-        settings.threads,
         {
           ...tables,
           host: settings.host,
@@ -231,16 +233,14 @@ async function startServing(
           connections: connections.buffer,
           maxConnections: connections.max,
         },
+        traffic.buffers,
         // Asked for here: what the functions below can see stays in memory as long as they do.
         snapshots.published(),
         (reason) => {
           log.fatal({ reason }, "a serving thread failed");
           void end(1);
         },
-        (stack) => {
-          metrics.requestsFailed.inc();
-          log.error({ stack }, "request failed");
-        },
+        (stack) => log.error({ stack }, "request failed"),
       );
       closers.push(() => threads.stop());
       await threads.listening();

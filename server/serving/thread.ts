@@ -9,6 +9,7 @@ import { keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import { type FromServe, gate, type Published, type ServeData, type ToServe } from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { ThreadTraffic } from "../shared/traffic.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import { Service } from "./service.ts";
 
@@ -54,6 +55,7 @@ const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
 /** Answers from these images on, and listens. */
 function start(images: Published): { service: Service; server: HttpServer } {
+  const traffic = new ThreadTraffic(data.traffic);
   const service = new Service({
     keys: new KeyTable(data.keys),
     limits: new Limits(data.limits),
@@ -62,6 +64,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     versions: versionsOf(images),
     now: Date.now,
     steadyNow: steadyClock(),
+    traffic,
     report: (error) =>
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
@@ -70,6 +73,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     data.host,
     data.port,
     connections,
+    traffic,
     keyedPaths.keys(),
     isEnding,
     (request, path, method, hasBody) => service.answer(request, path, method, hasBody),

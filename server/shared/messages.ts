@@ -19,6 +19,8 @@ export interface ServeData {
   limits: SharedArrayBuffer;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
+  /** The thread's own. */
+  traffic: SharedArrayBuffer;
 }
 
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
