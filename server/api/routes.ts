@@ -29,8 +29,7 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
  * @throws ApiError `unknown_endpoint`
  */
 export function resolve(path: string): Target {
-  const isBelow = path === basePath || path.startsWith(`${basePath}/`);
-  const target = isBelow ? find(path.slice(basePath.length), null) : undefined;
+  const target = targetOf(path);
   if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
   return target;
 }
@@ -46,6 +45,16 @@ export function decodeTarget({ endpoint, version, segment }: Target): Target {
     version: version === null ? null : decodeSegment(version, "version"),
     segment: decodeSegment(segment, endpoint.segment?.name ?? ""),
   };
+}
+
+/** Whether a path is the API's, whether or not there is something. */
+export function isApiPath(path: string): boolean {
+  return path.startsWith("/api/") || path === "/api";
+}
+
+function targetOf(path: string): Target | undefined {
+  const isBelow = path === basePath || path.startsWith(`${basePath}/`);
+  return isBelow ? find(path.slice(basePath.length), null) : undefined;
 }
 
 function find(path: string, version: string | null): Target | undefined {
@@ -89,3 +98,26 @@ export function findVersion(versions: Versions, version: string | null): Image {
 export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
+
+/** What a path may be to the metrics, as a template; a route is its place here. */
+export const routes: readonly string[] = [
+  "unknown",
+  // All that isn't the API's.
+  "/*",
+  ...allEndpoints.map(({ path }) => basePath + path),
+  ...allEndpoints
+    .filter(({ kind }) => kind === "versioned")
+    .map(({ path }) => `${basePath}${versionsBase}{version}${path}`),
+];
+const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
+
+/** The route of a path, whether it is asked for rightly or not. */
+export function routeOf(path: string): number {
+  if (!isApiPath(path)) return 1;
+  const exact = routeOfTemplate.get(path);
+  if (exact !== undefined) return exact;
+  const target = targetOf(path);
+  if (target === undefined) return 0;
+  const below = target.version === null ? "" : `${versionsBase}{version}`;
+  return routeOfTemplate.get(basePath + below + target.endpoint.path) ?? 0;
+}

@@ -21,7 +21,7 @@ export function opsServer(isReady: () => boolean, metrics: Metrics): Server {
       case "/readyz":
         return isReady() ? reply(200, "ready\n") : reply(503, "not ready\n");
       case "/metrics":
-        return reply(200, await metrics.registry.metrics(), metrics.registry.contentType);
+        return reply(200, await metrics.text(), metrics.contentType);
       default:
         return reply(404, "not found: there are /livez, /readyz and /metrics\n");
     }

@@ -86,11 +86,12 @@ export class ServingThreads {
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
   /**
+   * @param traffic each thread's own
    * @param images what they serve at first
    */
   constructor(
-    count: number,
-    data: Omit<ServeData, "gate">,
+    data: Omit<ServeData, "gate" | "traffic">,
+    traffic: readonly SharedArrayBuffer[],
     images: Published,
     portal: Portal | undefined,
     reports: Reports,
@@ -100,10 +101,9 @@ export class ServingThreads {
       failStart = (reason) => reject(new Error(`a serving thread can't start: ${reason}`));
     });
     const fail = (reason: string) => (this.#isListening ? reports.fail(reason) : failStart(reason));
-    const gated = { ...data, gate: this.#gate.buffer };
-    this.#threads = Array.from(
-      { length: count },
-      () => new ServingThread(gated, portal, { ...reports, fail }),
+    this.#threads = traffic.map(
+      (block) =>
+        new ServingThread({ ...data, traffic: block, gate: this.#gate.buffer }, portal, { ...reports, fail }),
     );
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);

@@ -12,6 +12,7 @@ import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
+import { routes } from "../api/routes.ts";
 import { Webhooks } from "../notices/webhooks.ts";
 import { PortalHost } from "../portal/host.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
@@ -26,6 +27,7 @@ import {
   serverHelp,
   trialPortalAccount,
 } from "../shared/settings.ts";
+import { Traffic } from "../shared/traffic.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
@@ -237,12 +239,12 @@ async function startServing(
   portal: PortalHost | undefined,
 ): Promise<{ threads: ServingThreads; port: number }> {
   const connections = new Connections(maxConnections(settings.threads));
-  metrics.watch(connections);
+  const traffic = new Traffic(routes, settings.threads);
+  metrics.watch(connections, traffic);
   return unlessStopping(
     listenAlone(settings.host, settings.port, async (port) => {
       stopping.signal.throwIfAborted();
       const threads = new ServingThreads(
-        settings.threads,
         {
           ...tables,
           host: settings.host,
@@ -252,6 +254,7 @@ async function startServing(
           trustedProxies: settings.trustedProxies,
           corsOrigins: settings.corsOrigins,
         },
+        traffic.buffers,
         // Asked for here: what the functions below can see stays in memory as long as they do.
         snapshots.published(),
         portal,
@@ -260,10 +263,7 @@ async function startServing(
             log.fatal({ reason }, "a serving thread failed");
             void end(1);
           },
-          error(stack) {
-            metrics.requestsFailed.inc();
-            log.error({ stack }, "request failed");
-          },
+          error: (stack) => log.error({ stack }, "request failed"),
         },
       );
       closers.push(() => threads.stop());

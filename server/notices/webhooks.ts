@@ -168,7 +168,7 @@ export class Webhooks {
     if (this.#isStopped) return;
     const { id, state, tries, last_answer } = outcome;
     this.#log.info({ event: id, state, tries, answer: last_answer }, "event delivery");
-    this.#metrics.webhookTries.inc({ outcome: state === "pending" ? "retry" : state });
+    this.#metrics.webhookDeliveries.inc({ outcome: state === "pending" ? "retry" : state });
     const record = () =>
       this.#store.atomically(() => {
         this.#store.updateDelivery(outcome);

@@ -1,11 +1,8 @@
 import type { KeyTable } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
+import type { KeyFault } from "../shared/traffic.ts";
 
 /** Finds the account of a request's key. */
-
-/** What is returned in place of an account's slot. */
-export const noKey = -1;
-export const badKey = -2;
 
 /** Authorization headers that are remembered, each in the place that some of its letters give. */
 const places = 2 ** 13;
@@ -22,21 +19,22 @@ export class Authenticator {
     this.#keys = keys;
   }
 
-  /** @returns the account's slot, `noKey`, or `badKey` for one that is malformed, unknown, revoked or expired */
-  slotOf(authorization: string, nowMs: number): number {
+  /** @returns the account's slot, or what is wrong with the key */
+  slotOf(authorization: string, nowMs: number): number | KeyFault {
     const letters =
       authorization.charCodeAt(14) + 62 * authorization.charCodeAt(16) + 3844 * authorization.charCodeAt(18);
     const place = letters & (places - 1);
     let known = this.#remembered[place];
     if (known === undefined || known.authorization !== authorization) {
       const key = bearerKey(authorization);
-      if (key === undefined) return noKey;
-      const entry = isWellFormed(key) ? this.#keys.find(hashKey(key)) : -1;
-      if (entry < 0) return badKey;
+      if (key === undefined) return "missing";
+      if (!isWellFormed(key)) return "malformed";
+      const entry = this.#keys.find(hashKey(key));
+      if (entry < 0) return "unknown";
       known = { authorization, entry };
       this.#remembered[place] = known;
     }
     const slot = this.#keys.slotOf(known.entry, nowMs / 1000);
-    return slot < 0 ? badKey : slot;
+    return slot < 0 ? "inactive" : slot;
   }
 }

@@ -52,5 +52,5 @@ function preflight(origin: string): Reply {
     "Access-Control-Max-Age: 86400",
     "Vary: Origin",
   ];
-  return { head: lines.join("\r\n"), body: undefined };
+  return { status: 204, head: lines.join("\r\n"), body: undefined };
 }

@@ -57,7 +57,7 @@ export class KeyedAnswers {
     const isPlain =
       request.getHeader(headerNames.acceptEncoding) === "" &&
       request.getHeader(headerNames.ifNoneMatch) === "";
-    if (isPlain && asked < asksToKeep) return { head: this.#headOf(key, remaining), body };
+    if (isPlain && asked < asksToKeep) return { status: 200, head: this.#headOf(key, remaining), body };
     const head = {
       tag: tagOfKey(this.#image, key),
       cacheControl: this.#cacheControl,

@@ -1,5 +1,7 @@
 import * as uws from "uWebSockets.js";
+import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
+import { type ThreadTraffic, untimed } from "../shared/traffic.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
 
@@ -71,6 +73,7 @@ export function serveHttp(
   host: string,
   port: number,
   connections: Connections,
+  traffic: ThreadTraffic,
   paths: Iterable<string>,
   isEnding: () => boolean,
   replyTo: Respond,
@@ -89,7 +92,14 @@ export function serveHttp(
   const recent = new RecentReplies();
   const turns = new Turns();
 
-  function handle(res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string): void {
+  function handle(
+    res: uws.HttpResponse,
+    req: uws.HttpRequest,
+    path: string,
+    method: string,
+    route: number,
+  ): void {
+    const begun = traffic.begin();
     // Here, because a thread hears of it only when it is done with all that its connections had sent.
     if (isEnding()) {
       res.close();
@@ -108,9 +118,10 @@ export function serveHttp(
     if (pieces === undefined && (hasBody || closes)) respondLast(res);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else {
-      res.cork(pieces === undefined ? respond : () => respondInPieces(res, pieces, closes));
+      res.cork(pieces === undefined ? respond : () => respondInPieces(res, pieces, closes, route));
       if (isStuck) res.close();
     }
+    traffic.answered(route, reply.status, isHead ? 0 : (reply.body?.length ?? 0), begun);
   }
 
   function respond(): void {
@@ -188,7 +199,12 @@ export function serveHttp(
   }
 
   /** Takes a body, and answers when the reply is there. The connection is closed then. */
-  function takePost(res: uws.HttpResponse, req: uws.HttpRequest, reply: Posts["reply"]): void {
+  function takePost(
+    res: uws.HttpResponse,
+    req: uws.HttpRequest,
+    route: number,
+    replyTo: Posts["reply"],
+  ): void {
     if (isEnding()) {
       res.close();
       return;
@@ -216,8 +232,9 @@ export function serveHttp(
       if (!isLast) return;
       clearTimeout(deadline);
       const body = bytes <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
-      void reply({ ...post, body }).then(({ head, body }) => {
+      void replyTo({ ...post, body }).then(({ status, head, body }) => {
         if (wait.isOver) return;
+        traffic.answered(route, status, body?.length ?? 0, untimed);
         res.cork(() => {
           res.writeStatus(head);
           wait.end();
@@ -231,8 +248,13 @@ export function serveHttp(
    * Answers with a body that is made as the socket takes it: a piece in each turn, which the body shares with all others
    * and with whatever else the thread has to do.
    */
-  function respondInPieces(res: uws.HttpResponse, { length, source }: Pieces, closes: boolean): void {
-    const { head } = reply;
+  function respondInPieces(
+    res: uws.HttpResponse,
+    { length, source }: Pieces,
+    closes: boolean,
+    route: number,
+  ): void {
+    const { head, status } = reply;
     recent.add(head.length, isHead ? undefined : length);
     res.writeStatus(head);
     if (draining || closes) res.writeHeader("Connection", "close");
@@ -261,6 +283,7 @@ export function serveHttp(
         if (done) throw new Error(`a body ended before its ${length} bytes`);
         start += piece.length;
         piece = value;
+        traffic.sent(route, status, piece.length);
         if (piece.length === 0) turns.wait(sendNext);
         else send(start);
       } catch {
@@ -331,9 +354,15 @@ export function serveHttp(
   };
   app.filter(onChange);
   // An exception that left a handler would end the process.
-  const guarded = (res: uws.HttpResponse, req: uws.HttpRequest, path: string, method: string) => {
+  const guarded = (
+    res: uws.HttpResponse,
+    req: uws.HttpRequest,
+    path: string,
+    method: string,
+    route = routeOf(path),
+  ) => {
     try {
-      handle(res, req, path, method);
+      handle(res, req, path, method, route);
     } catch {
       try {
         res.close();
@@ -342,15 +371,20 @@ export function serveHttp(
       }
     }
   };
-  if (posts !== undefined)
+  if (posts !== undefined) {
+    const route = routeOf(posts.below);
     app.post(`${posts.below}*`, (res, req) => {
       try {
-        takePost(res, req, posts.reply);
+        takePost(res, req, route, posts.reply);
       } catch {
         res.close();
       }
     });
-  for (const path of paths) app.get(path, (res, req) => guarded(res, req, path, "GET"));
+  }
+  for (const path of paths) {
+    const route = routeOf(path);
+    app.get(path, (res, req) => guarded(res, req, path, "GET", route));
+  }
   app.get("/*", (res, req) => guarded(res, req, req.getUrl(), "GET"));
   app.any("/*", (res, req) => guarded(res, req, req.getUrl(), req.getCaseSensitiveMethod()));
 

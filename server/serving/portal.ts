@@ -7,11 +7,6 @@ import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
 /** Answers with the portal's pages and files. */
 
-/** Whether a path is the API's, whether or not there is something. */
-export function isApiPath(path: string): boolean {
-  return path.startsWith("/api/") || path === "/api";
-}
-
 export class Portal {
   readonly #files: ReadonlyMap<string, WebFile>;
 
@@ -35,10 +30,10 @@ export class Portal {
     const lines = `${head}\r\nETag: ${tag}`;
     const condition = request.getHeader(headerNames.ifNoneMatch);
     if (found !== undefined && condition !== "" && matches(condition, tag))
-      return { head: `304 Not Modified\r\n${lines}`, body: undefined };
-    const status = found === undefined ? "404 Not Found" : "200 OK";
+      return { status: 304, head: `304 Not Modified\r\n${lines}`, body: undefined };
+    const [status, text] = found === undefined ? [404, "404 Not Found"] : [200, "200 OK"];
     const encoding = isCoded ? `\r\nContent-Encoding: ${coding}` : "";
-    return { head: `${status}\r\n${lines}${encoding}`, body: body ?? bodies.identity };
+    return { status, head: `${text}\r\n${lines}${encoding}`, body: body ?? bodies.identity };
   }
 
   #page(path: string): WebFile {
@@ -50,7 +45,7 @@ export class Portal {
 
 function plain(status: string, text: string, ...headers: string[]): Reply {
   const lines = [status, "Content-Type: text/plain; charset=utf-8", "Cache-Control: no-store", ...headers];
-  return { head: lines.join("\r\n"), body: Buffer.from(text) };
+  return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
 /** What a thread asks of the control thread at once, at most. */
@@ -102,6 +97,7 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
     ...headers,
   }).map(([name, value]) => `${name}: ${value}`);
   return {
+    status,
     head: [`${status} ${STATUS_CODES[status]}`, ...lines].join("\r\n"),
     body: Buffer.from(JSON.stringify(body)),
   };

@@ -33,6 +33,7 @@ export interface Pieces {
 
 /** What is sent; valid until the next one. */
 export interface Reply {
+  status: number;
   /** The status and all headers but the length, without the last line break. */
   head: string | Uint8Array;
   /** Absent on a 304, and where there are pieces. */
@@ -64,7 +65,11 @@ export function errorReply(
   const { status, headers = [] } = errors[error.type];
   const own = headers.map(({ name, value }) => `${name}: ${value ?? header}`);
   const lines = [status, contentType, ...own].join("\r\n");
-  return { head: `${lines}${resetLines}${remaining}`, body: Buffer.from(errorBody(error)) };
+  return {
+    status: Number.parseInt(status, 10),
+    head: `${lines}${resetLines}${remaining}`,
+    body: Buffer.from(errorBody(error)),
+  };
 }
 
 /**
@@ -104,7 +109,12 @@ export class FileAnswer {
     const end = `${resetLines}${remaining}`;
     const condition = request.getHeader(headerNames.ifNoneMatch);
     if (condition !== "" && matches(condition, etag))
-      return { head: `304 Not Modified\r\n${lines}${end}`, body: undefined, absentBytes: length };
+      return {
+        status: 304,
+        head: `304 Not Modified\r\n${lines}${end}`,
+        body: undefined,
+        absentBytes: length,
+      };
     const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
     if (range === null) {
       const error = new ApiError("range_not_satisfiable", errors.range_not_satisfiable.example.message);
@@ -116,6 +126,7 @@ export class FileAnswer {
     if (signature !== undefined) headers.push("Accept-Ranges: bytes");
     if (range !== undefined) headers.push(`Content-Range: bytes ${start}-${stop - 1}/${length}`);
     return {
+      status: range === undefined ? 200 : 206,
       head: headers.join("\r\n") + end,
       body: undefined,
       pieces: { length: stop - start, source: pieces(start, stop) },
@@ -222,10 +233,11 @@ export class Answer {
     if (condition !== "" && matches(condition, variant.etag)) {
       const { cacheControl, resetLines } = this.#head;
       const lines = `304 Not Modified\r\n${validatorLines(variant.etag, cacheControl)}${resetLines}`;
-      return { head: `${lines}${remaining}`, body: undefined, absentBytes: variant.body.length };
+      const absentBytes = variant.body.length;
+      return { status: 304, head: `${lines}${remaining}`, body: undefined, absentBytes };
     }
     const head = this.#isKept ? variant.head.with(remaining) : variant.head.once(remaining);
-    return { head, body: variant.body };
+    return { status: 200, head, body: variant.body };
   }
 
   #variantOf(coding: Coding): Variant {

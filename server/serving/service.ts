@@ -9,8 +9,9 @@ import { ApiError, type ErrorType, errors } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
 import { dayName, monthOf, startOfMonth } from "../shared/months.ts";
+import type { ThreadTraffic } from "../shared/traffic.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
-import { Authenticator, noKey } from "./authenticator.ts";
+import { Authenticator } from "./authenticator.ts";
 import { RequestContext } from "./context.ts";
 import { KeyedAnswers, tagOfKey, tagStart } from "./keyed-answers.ts";
 import {
@@ -68,8 +69,8 @@ class Month {
 
   /** As bytes, because it is sent as it is again and again. */
   #refusal(error: ApiError): Reply {
-    const { head, body } = errorReply(error, this.resetLines, 0);
-    return { head: Buffer.from(head), body };
+    const { status, head, body } = errorReply(error, this.resetLines, 0);
+    return { status, head: Buffer.from(head), body };
   }
 }
 
@@ -83,6 +84,8 @@ export interface ServiceOptions {
   now: () => number;
   /** Milliseconds of a clock that never steps, the same in all threads. */
   steadyNow: () => number;
+  /** Told of each request that is refused. */
+  traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
   /** Told of what is answered with a 500. */
   report: (error: unknown) => void;
 }
@@ -134,7 +137,10 @@ export class Service {
     const month = this.#month;
 
     const slot = this.#authenticator.slotOf(request.getHeader(headerNames.authorization), nowMs);
-    if (slot < 0) return slot === noKey ? month.missingKey : month.invalidKey;
+    if (typeof slot === "string") {
+      this.#options.traffic.unauthorized(slot);
+      return slot === "missing" ? month.missingKey : month.invalidKey;
+    }
     const remaining = this.#limits.admit(slot, month.number, steadyMs);
     if (remaining < 0) return this.#refuse(remaining, slot, nowMs, steadyMs);
     try {
@@ -167,9 +173,16 @@ export class Service {
 
   /** @param why what `Limits.admit` returned */
   #refuse(why: number, slot: number, nowMs: number, steadyMs: number): Reply {
-    if (why === burstExceeded)
+    const { traffic } = this.#options;
+    if (why === burstExceeded) {
+      traffic.refused("burst");
       return refusal(secondUsedUp, nowMs, nowMs + this.#limits.burstWaitMs(slot, steadyMs));
-    if (why === quotaExceeded) return refusal(monthUsedUp, nowMs, this.#month.endMs);
+    }
+    if (why === quotaExceeded) {
+      traffic.refused("quota");
+      return refusal(monthUsedUp, nowMs, this.#month.endMs);
+    }
+    traffic.refused("clock");
     return refusal(clockWasSet, nowMs, nowMs + 1000);
   }
 

@@ -5,7 +5,7 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
-import { keyedPaths } from "../api/routes.ts";
+import { isApiPath, keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import {
   type FromServe,
@@ -17,9 +17,10 @@ import {
   type ToServe,
 } from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { ThreadTraffic } from "../shared/traffic.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, type Respond, serveHttp } from "./listener.ts";
-import { isApiPath, Portal, PortalPosts } from "./portal.ts";
+import { Portal, PortalPosts } from "./portal.ts";
 import { Service } from "./service.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
@@ -76,6 +77,7 @@ function askControl(request: PortalRequest): Promise<PortalReply> {
 
 /** Answers from these images on, and listens. */
 function start(images: Published): { service: Service; server: HttpServer } {
+  const traffic = new ThreadTraffic(data.traffic);
   const service = new Service({
     keys: new KeyTable(data.keys),
     limits: new Limits(data.limits),
@@ -84,6 +86,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     versions: versionsOf(images),
     now: Date.now,
     steadyNow: steadyClock(),
+    traffic,
     report: (error) =>
       send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
   });
@@ -100,6 +103,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     data.host,
     data.port,
     connections,
+    traffic,
     keyedPaths.keys(),
     isEnding,
     answerAll,

@@ -21,6 +21,8 @@ export interface ServeData {
   limits: SharedArrayBuffer;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
+  /** The thread's own. */
+  traffic: SharedArrayBuffer;
 }
 
 /** What somebody does on the portal; the control thread alone writes. */

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Connections } from "./connections.ts";
+import { bucketBounds, type Traffic } from "./traffic.ts";
 
 /** What the operator's `/metrics` shows, in Prometheus' text format. */
 
@@ -27,13 +28,8 @@ export class Metrics {
     labelNames: ["version"] as const,
     registers: [this.registry],
   });
-  readonly requestsFailed = new Counter({
-    name: "hcqs_requests_failed_total",
-    help: "Requests answered with a 500",
-    registers: [this.registry],
-  });
-  readonly webhookTries = new Counter({
-    name: "hcqs_webhook_tries_total",
+  readonly webhookDeliveries = new Counter({
+    name: "hcqs_webhook_deliveries_total",
     help: "Tries to post an event: delivered, to be tried again, or failed for good",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
@@ -44,12 +40,24 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  #traffic: Traffic | undefined;
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Shows clients' connections from now on. */
-  watch(connections: Connections): void {
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  async text(): Promise<string> {
+    const text = await this.registry.metrics();
+    return this.#traffic === undefined ? text : `${text}\n${durationsText(this.#traffic)}`;
+  }
+
+  /** Shows clients' connections and what they are answered from now on. */
+  watch(connections: Connections, traffic: Traffic): void {
+    this.#traffic = traffic;
     const gauge = (name: string, help: string, value: () => number) =>
       new Gauge({
         name,
@@ -74,5 +82,69 @@ export class Metrics {
         this.inc(connections.refused);
       },
     });
+    new Counter({
+      name: "hcqs_http_requests_total",
+      help: "Requests answered",
+      labelNames: ["route", "status"] as const,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { route, status, requests } of traffic.snapshot().answers)
+          this.inc({ route, status }, requests);
+      },
+    });
+    new Counter({
+      name: "hcqs_http_response_bytes_total",
+      help: "Bytes of the bodies of answers, as they were sent",
+      labelNames: ["route"] as const,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { route, bytes } of traffic.snapshot().answers) this.inc({ route }, bytes);
+      },
+    });
+    new Counter({
+      name: "hcqs_limit_refusals_total",
+      help: "Requests answered with a 429, by the ceiling; clock: what was used of the month wasn't known yet, after the clock was set",
+      labelNames: ["ceiling"] as const,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [ceiling, count] of Object.entries(traffic.snapshot().refused))
+          this.inc({ ceiling }, count);
+      },
+    });
+    new Counter({
+      name: "hcqs_unauthorized_total",
+      help: "Requests answered with a 401, by what was wrong with the key; inactive: revoked or expired",
+      labelNames: ["reason"] as const,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [reason, count] of Object.entries(traffic.snapshot().unauthorized))
+          this.inc({ reason }, count);
+      },
+    });
   }
+}
+
+/** The latencies as Prometheus reads them; the library's histograms take single times only. */
+function durationsText(traffic: Traffic): string {
+  const name = "hcqs_http_request_duration_seconds";
+  const lines = [
+    `# HELP ${name} Time from a request's coming until its answer is handed over, of a file until its first piece is. ` +
+      "A thread that answers more than 1,000 requests a second times one in 16, at random, which then counts 16 times",
+    `# TYPE ${name} histogram`,
+  ];
+  for (const { route, status, buckets, seconds } of traffic.snapshot().answers) {
+    const labels = `route="${route}",status="${status}"`;
+    let count = 0;
+    const of = buckets.map((timed, i) => {
+      count += timed;
+      return `${name}_bucket{le="${bucketBounds[i] ?? "+Inf"}",${labels}} ${count}`;
+    });
+    if (count > 0)
+      lines.push(...of, `${name}_sum{${labels}} ${seconds}`, `${name}_count{${labels}} ${count}`);
+  }
+  return `${lines.join("\n")}\n`;
 }

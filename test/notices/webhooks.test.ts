@@ -140,7 +140,7 @@ for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
       { state: expected, tries: 1, answer: `${answer}`, next: 0 },
     );
     const outcome = expected === "pending" ? "retry" : expected;
-    const { values } = await world.metrics.webhookTries.get();
+    const { values } = await world.metrics.webhookDeliveries.get();
     assert.deepEqual(values, [{ labels: { outcome }, value: 1 }]);
     assert.equal(receiver.posts.map(({ path }) => path).join(), "/hook");
     const { webhook, webhook_secret } = world.store.account("acme") ?? assert.fail();

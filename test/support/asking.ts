@@ -15,11 +15,14 @@ import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 type Options = ConstructorParameters<typeof Service>[0];
 
 /** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
-export function serviceOf(options: Omit<Options, "names" | "days" | "report"> & Partial<Options>): Service {
+export function serviceOf(
+  options: Omit<Options, "names" | "days" | "traffic" | "report"> & Partial<Options>,
+): Service {
   const report = (error: unknown) => {
     throw error;
   };
-  return new Service({ names: new AccountNames(), days: new UsageDays(), report, ...options });
+  const traffic = { refused: () => {}, unauthorized: () => {} };
+  return new Service({ names: new AccountNames(), days: new UsageDays(), traffic, report, ...options });
 }
 
 /** A service asked by one account that is never refused, and what stands behind it. */

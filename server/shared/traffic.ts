@@ -1,0 +1,224 @@
+/** Counts what the serving threads answer. */
+
+/*
+ * Each thread has a block of shared memory that it alone writes to, with plain stores: no two threads' counts share a
+ * cache line, and counting takes no Atomics. The control thread adds the blocks up as it is asked.
+ *
+ * A count is a 64-bit float in a place of eight bytes' alignment, which the 64-bit machines that there are binaries for
+ * store and load whole: a reader finds the number from before or after, never half of each, and whole numbers are exact
+ * up to 2^53. Two counts may be read a moment apart.
+ */
+
+/** The statuses that are counted by themselves; any other one is counted as the first. */
+const statuses = [
+  "other",
+  "200",
+  "201",
+  "202",
+  "204",
+  "206",
+  "303",
+  "304",
+  "400",
+  "401",
+  "403",
+  "404",
+  "405",
+  "409",
+  "413",
+  "415",
+  "416",
+  "429",
+  "500",
+  "503",
+] as const;
+type Status = (typeof statuses)[number];
+
+/** Why a request was refused: the burst, the quota, or a clock that was set, until the month's count is known. */
+export const ceilings = ["burst", "quota", "clock"] as const;
+export type Ceiling = (typeof ceilings)[number];
+
+/** Why a key didn't do: none, not one by its form, in no account, revoked or expired. */
+export const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
+export type KeyFault = (typeof keyFaults)[number];
+
+/** Upper bounds of all buckets of latencies but the last, in seconds: powers of two, from 1 µs to 16.8 s. */
+export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i) => 2 ** i / 1e6);
+const buckets = bucketBounds.length + 1;
+
+const cacheLineWords = 8;
+/** A block begins with the refusals, by ceiling and then by what was wrong with the key. */
+const refusalWords = cacheLineWords;
+/** Then comes a cell for each route and status: its answers, the bytes, the milliseconds that were timed, the buckets. */
+const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
+const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
+
+const cellOf = (route: number, status: number) =>
+  refusalWords + (route * statuses.length + status) * cellWords;
+
+/** The place of each status among `statuses`. */
+const placeOfStatus = new Uint8Array(1000);
+for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[Number(status)] = place;
+
+/** A busy thread times one request in so many, on average, because reading a clock takes longer than all else here. */
+const busyStride = 16;
+/** A thread that answers more requests than this is busy. */
+const busyPerMs = 1;
+/** In place of the time at which a request came. */
+export const untimed = -1;
+
+/** One thread's own counts. */
+export class ThreadTraffic {
+  readonly #words: Float64Array;
+  readonly #nowMs: () => number;
+  readonly #random: () => number;
+  /** As many requests as each that is timed stands for. */
+  #stride = 1;
+  /** Requests up to the next one that is timed, and from the last one to it. */
+  #untilTimed = 1;
+  #gap = 1;
+  #timedAtMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * @param nowMs milliseconds of a clock that never steps
+   * @param random from 0 to below 1
+   */
+  constructor(buffer: SharedArrayBuffer, nowMs = () => performance.now(), random = Math.random) {
+    this.#words = new Float64Array(buffer);
+    this.#nowMs = nowMs;
+    this.#random = random;
+  }
+
+  /** To be asked as a request comes, and given to `answered`. */
+  begin(): number {
+    return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
+  }
+
+  /**
+   * Counts an answer that was handed over.
+   *
+   * @param route its place among the routes
+   * @param bytes of its body, as far as that was handed over
+   * @param begun what `begin` returned
+   */
+  answered(route: number, status: number, bytes: number, begun: number): void {
+    const words = this.#words;
+    const cell = cellOf(route, placeOfStatus[status]);
+    words[cell + countWord]++;
+    words[cell + bytesWord] += bytes;
+    if (begun !== untimed) this.#time(cell, begun);
+  }
+
+  /** Counts more bytes of an answer's body. */
+  sent(route: number, status: number, bytes: number): void {
+    this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
+  }
+
+  refused(ceiling: Ceiling): void {
+    this.#words[ceilings.indexOf(ceiling)]++;
+  }
+
+  unauthorized(fault: KeyFault): void {
+    this.#words[ceilings.length + keyFaults.indexOf(fault)]++;
+  }
+
+  /** Each time stands for as many requests as one was chosen from, so that quiet and busy times weigh alike. */
+  #time(cell: number, begun: number): void {
+    const nowMs = this.#nowMs();
+    const tookMs = nowMs - begun;
+    this.#words[cell + timeWord] += this.#stride * tookMs;
+    this.#words[cell + bucketsWord + bucketOf(tookMs)] += this.#stride;
+    const isBusy = this.#gap > busyPerMs * (nowMs - this.#timedAtMs);
+    this.#timedAtMs = nowMs;
+    this.#stride = isBusy ? busyStride : 1;
+    // At random, as requests may come in turn.
+    this.#gap = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
+    this.#untilTimed = this.#gap;
+  }
+}
+
+/** The first bucket whose bound is no less. */
+function bucketOf(ms: number): number {
+  const us = Math.ceil(ms * 1000);
+  return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
+}
+
+/** What was answered on one route with one status. */
+export interface Answers {
+  route: string;
+  status: Status;
+  requests: number;
+  bytes: number;
+  /** What was timed, by bucket: as many as there were requests, by and large, as one may stand for several. */
+  buckets: number[];
+  /** These together. */
+  seconds: number;
+}
+
+/** Counts since the start, of all threads together. */
+export interface TrafficSnapshot {
+  answers: Answers[];
+  refused: Record<Ceiling, number>;
+  unauthorized: Record<KeyFault, number>;
+}
+
+/** All threads' counts, for the control thread to read. */
+export class Traffic {
+  /** One for each thread. */
+  readonly buffers: readonly SharedArrayBuffer[];
+  readonly #routes: readonly string[];
+  readonly #blocks: readonly Float64Array[];
+
+  /** @param routes what to call each route */
+  constructor(routes: readonly string[], threads: number) {
+    this.#routes = routes;
+    const bytes = cellOf(routes.length, 0) * Float64Array.BYTES_PER_ELEMENT;
+    this.buffers = Array.from({ length: threads }, () => new SharedArrayBuffer(bytes));
+    this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
+  }
+
+  /** Answers without requests are left out; but a 500 is there from the start, so that the first one is a rise. */
+  snapshot(): TrafficSnapshot {
+    const answers: Answers[] = [];
+    for (const [route, name] of this.#routes.entries())
+      for (const [place, status] of statuses.entries()) {
+        const found = this.#answersOf(cellOf(route, place));
+        if (found.requests > 0 || status === "500") answers.push({ route: name, status, ...found });
+      }
+    return {
+      answers,
+      refused: {
+        burst: this.#refusals("burst"),
+        quota: this.#refusals("quota"),
+        clock: this.#refusals("clock"),
+      },
+      unauthorized: {
+        missing: this.#unauthorized("missing"),
+        malformed: this.#unauthorized("malformed"),
+        unknown: this.#unauthorized("unknown"),
+        inactive: this.#unauthorized("inactive"),
+      },
+    };
+  }
+
+  #answersOf(cell: number): Omit<Answers, "route" | "status"> {
+    return {
+      requests: this.#sum(cell + countWord),
+      bytes: this.#sum(cell + bytesWord),
+      buckets: Array.from({ length: buckets }, (_, i) => this.#sum(cell + bucketsWord + i)),
+      seconds: this.#sum(cell + timeWord) / 1000,
+    };
+  }
+
+  #refusals(ceiling: Ceiling): number {
+    return this.#sum(ceilings.indexOf(ceiling));
+  }
+
+  #unauthorized(fault: KeyFault): number {
+    return this.#sum(ceilings.length + keyFaults.indexOf(fault));
+  }
+
+  #sum(word: number): number {
+    return this.#blocks.reduce((sum, block) => sum + block[word], 0);
+  }
+}

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { errors } from "../../server/api/errors.ts";
+import { routeOf, routes } from "../../server/api/routes.ts";
+import { bucketBounds, ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
+import { seededRandom } from "../support/fixtures.ts";
+
+/** What serving threads count, and how the control thread adds it up. */
+
+/** A thread whose clock the test turns. */
+class Thread {
+  readonly #traffic: ThreadTraffic;
+  nowMs = 1000;
+
+  constructor(buffer: SharedArrayBuffer, seed = 1) {
+    this.#traffic = new ThreadTraffic(buffer, () => this.nowMs, seededRandom(seed).next);
+  }
+
+  answer(route: number, status: number, bytes: number, tookMs: number): void {
+    const begun = this.#traffic.begin();
+    this.nowMs += tookMs;
+    this.#traffic.answered(route, status, bytes, begun);
+  }
+
+  get refusals(): Pick<ThreadTraffic, "refused" | "unauthorized" | "sent"> {
+    return this.#traffic;
+  }
+}
+
+const total = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
+
+test("all threads' answers, bytes, refusals and faulty keys are added up", () => {
+  const traffic = new Traffic(["unknown", "/a", "/b"], 2);
+  const [first, second] = traffic.buffers.map((buffer) => new Thread(buffer));
+  first.answer(1, 200, 100, 0);
+  first.answer(1, 200, 50, 0);
+  first.answer(2, 429, 7, 0);
+  second.answer(1, 200, 1000, 0);
+  second.answer(2, 599, 1, 0);
+  second.refusals.sent(1, 200, 5000);
+  first.refusals.refused("burst");
+  second.refusals.refused("burst");
+  second.refusals.refused("quota");
+  second.refusals.refused("clock");
+  for (const fault of ["missing", "malformed", "unknown", "inactive", "inactive"] as const)
+    first.refusals.unauthorized(fault);
+  const { answers, refused, unauthorized } = traffic.snapshot();
+  assert.deepEqual(
+    answers
+      .filter(({ requests }) => requests > 0)
+      .map(({ route, status, requests, bytes }) => [route, status, requests, bytes]),
+    [
+      ["/a", "200", 3, 6150],
+      ["/b", "other", 1, 1],
+      ["/b", "429", 1, 7],
+    ],
+  );
+  assert.deepEqual(refused, { burst: 2, quota: 1, clock: 1 });
+  assert.deepEqual(unauthorized, { missing: 1, malformed: 1, unknown: 1, inactive: 2 });
+});
+
+test("each route has its 500s from the start, at zero", () => {
+  const { answers } = new Traffic(["unknown", "/a"], 1).snapshot();
+  assert.deepEqual(
+    answers.map(({ route, status, requests }) => [route, status, requests]),
+    [
+      ["unknown", "500", 0],
+      ["/a", "500", 0],
+    ],
+  );
+});
+
+test("a quiet thread times every request, in the bucket whose bound is the next", () => {
+  const traffic = new Traffic(["/a"], 1);
+  const thread = new Thread(traffic.buffers[0]);
+  const timesUs = [0, 0.5, 0.9, 1.1, 1.9, 3, 3.9, 4.1, 1023, 1025, 16_777_000, 16_778_000, 10 ** 9];
+  for (const us of timesUs) {
+    thread.nowMs += 1000;
+    thread.answer(0, 200, 0, us / 1000);
+  }
+  const [{ buckets, seconds }] = traffic.snapshot().answers;
+  const expected = new Array<number>(bucketBounds.length + 1).fill(0);
+  for (const us of timesUs) {
+    const place = bucketBounds.findIndex((bound) => us / 1e6 <= bound);
+    expected[place < 0 ? bucketBounds.length : place]++;
+  }
+  assert.deepEqual(buckets, expected);
+  assert.ok(Math.abs(seconds - total(timesUs) / 1e6) < 1e-6, `${seconds} s`);
+});
+
+test("a busy thread reads its clock seldom, and what it times stands for all, whatever the requests' order", () => {
+  const traffic = new Traffic(["/slow", "/fast"], 1);
+  let readings = 0;
+  let nowMs = 0;
+  const clock = () => {
+    readings++;
+    return nowMs;
+  };
+  const thread = new ThreadTraffic(traffic.buffers[0], clock, seededRandom(7).next);
+  const requests = 320_000;
+  for (let i = 0; i < requests; i++) {
+    const begun = thread.begin();
+    // Every 16th one is slow.
+    const isSlow = i % 16 === 0;
+    nowMs += isSlow ? 0.1 : 0.002;
+    thread.answered(isSlow ? 0 : 1, 200, 0, begun);
+  }
+  assert.ok(readings < requests / 7, `${readings} readings`);
+  for (const { route, status, requests: all, buckets } of traffic.snapshot().answers) {
+    if (status === "500") continue;
+    const share = total(buckets) / all;
+    assert.ok(Math.abs(share - 1) < 0.1, `${route}: ${share}`);
+  }
+});
+
+test("each route's path leads to it, and any other of the API to none", () => {
+  assert.equal(new Set(routes).size, routes.length);
+  const filled = (template: string) => template.replace("{version}", "2024.1").replace(/\{\w+\}/, "a%2Fb");
+  for (const route of routes.slice(1)) assert.equal(routes[routeOf(filled(route))], route);
+  const others = ["/api", "/api/v1/", "/api/v1/nothing", "/api/v1/versions/2024/usage"];
+  for (const path of others) assert.equal(routes[routeOf(path)], "unknown", path);
+  for (const path of ["/", "", "/data", "/portal/signup"]) assert.equal(routes[routeOf(path)], "/*", path);
+});
+
+test("every status that is answered is counted by itself", () => {
+  const traffic = new Traffic(["/a"], 1);
+  const thread = new Thread(traffic.buffers[0]);
+  const statuses = new Set([
+    200,
+    206,
+    304,
+    ...Object.values(errors).map(({ status }) => Number.parseInt(status, 10)),
+  ]);
+  for (const status of statuses) thread.answer(0, status, 0, 0);
+  const counted = traffic.snapshot().answers.map(({ status, requests }) => [status, requests]);
+  assert.deepEqual(
+    counted,
+    [...statuses].sort((a, b) => a - b).map((status) => [String(status), 1]),
+  );
+});
