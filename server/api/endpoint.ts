@@ -70,6 +70,9 @@ export interface Endpoint {
   /** Names the operation in the OpenAPI document, and the list in cursors. */
   name: string;
   summary: string;
+  /** What it is for and how to read it, in Markdown; and what its 200 has. For those who see the API for the first time. */
+  description: string;
+  returns: string;
   /** What it answers about: one data version, a page of one, all of them, or the service itself. */
   kind: "versioned" | "page" | "overall" | "service";
   /** The path's parameter, where it ends in one. */

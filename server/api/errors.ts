@@ -14,7 +14,6 @@ interface ErrorKind {
   when: string;
   /** Whether the same request may be sent again. */
   retry: string;
-  example: { message: string; param?: string };
   headers?: readonly ErrorHeader[];
 }
 
@@ -36,70 +35,56 @@ export const errors = tableOf({
     status: "400 Bad Request",
     when: "A required parameter is absent or empty.",
     retry: "no",
-    example: { message: "the parameter procedure is required", param: "procedure" },
   },
   invalid_parameter: {
     status: "400 Bad Request",
     when: "A parameter is unknown, repeated, malformed, out of range or not recognised.",
     retry: "no",
-    example: { message: 'limit is "99", expected a whole number from 1 to 50', param: "limit" },
   },
   missing_api_key: {
     status: "401 Unauthorized",
     when: "There is no `Authorization` header, or it has another scheme than Bearer.",
     retry: "no",
-    example: {
-      message: 'an API key is required: send the header "Authorization: Bearer <API key>"',
-    },
     headers: [authenticate],
   },
   invalid_api_key: {
     status: "401 Unauthorized",
     when: "The key is malformed, unknown, revoked or expired.",
     retry: "no",
-    example: { message: "the API key isn't valid" },
     headers: [authenticate],
   },
   not_found: {
     status: "404 Not Found",
     when: "The endpoint is right, and there is no data for these arguments; the message says why.",
     retry: "when the data is expected to appear",
-    example: {
-      message: 'no prices for procedure "5244" in data version 2024.1: all 37 rows are suppressed',
-    },
   },
   unknown_endpoint: {
     status: "404 Not Found",
     when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
     retry: "no",
-    example: { message: 'there is no endpoint at "/api/v1/prices"' },
   },
   method_not_allowed: {
     status: "405 Method Not Allowed",
     when: "The method is another than GET and HEAD.",
     retry: "no",
-    example: { message: "the method POST isn't allowed, only GET and HEAD" },
     headers: [allow],
   },
   range_not_satisfiable: {
     status: "416 Range Not Satisfiable",
     when: "The `Range` has no byte of the file.",
     retry: "no",
-    example: { message: "the range has no byte of the file: Content-Range says how long it is" },
     headers: [contentRange],
   },
   rate_limit_exceeded: {
     status: "429 Too Many Requests",
     when: "The account's requests per second or per month are used up; the message says which.",
     retry: "after `Retry-After` seconds",
-    example: { message: "the account's requests per second are used up; retry in 1 s" },
     headers: [retryAfter],
   },
   internal_error: {
     status: "500 Internal Server Error",
     when: "The service failed. The request doesn't count.",
     retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
-    example: { message: "the request failed; try again" },
   },
 });
 
@@ -118,6 +103,16 @@ export class ApiError extends Error {
     this.param = param;
   }
 }
+
+/** What the errors say that always say the same. */
+const messages = {
+  missing_api_key: 'an API key is required: send the header "Authorization: Bearer <API key>"',
+  invalid_api_key: "the API key isn't valid",
+  range_not_satisfiable: "the range has no byte of the file: Content-Range says how long it is",
+  internal_error: "the request failed; try again",
+};
+
+export const constantError = (type: keyof typeof messages) => new ApiError(type, messages[type]);
 
 /** The JSON body of an error. */
 export function errorBody({ type, message, param }: Pick<ApiError, "type" | "message" | "param">): string {

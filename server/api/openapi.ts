@@ -5,8 +5,15 @@ import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
 import { type Outline, overviewOf } from "./endpoints/overview.ts";
 import { type ErrorType, errors } from "./errors.ts";
+import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
+
+/** Real answers over the sample, and their headers. A test asks for them anew. */
+const {
+  headers: headerExamples,
+  ...examples
+}: Record<string, unknown> & { headers: Record<string, string> } = recorded;
 
 const allErrorTypes = Object.keys(errors) as ErrorType[];
 const statusOf = (type: ErrorType) => errors[type].status.slice(0, 3);
@@ -27,6 +34,8 @@ const description = `Medicare's public outpatient hospital charges: one row per 
 Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
 The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice.
 Fields may be added to answers at any time; none is removed or changes its type.
+
+The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. Those of an operation's parameters make up the request that the example of its 200 answers.
 
 ## Keys and limits
 Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceilings belong to the account, whichever of its keys is used.
@@ -118,6 +127,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
+/** Its example belongs to the request that the endpoint's example answers. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;
@@ -143,32 +153,63 @@ function parametersOf({ parameters, segment, errors }: Endpoint, ofVersion: bool
   ];
 }
 
-const header = (description: string, schema: object) => ({ description, required: true, schema });
+const header = (description: string, schema: object, example?: unknown) => ({
+  description,
+  required: true,
+  schema,
+  ...(example !== undefined && { example }),
+});
 const text = { type: "string" };
 const headers = {
-  Remaining: header("Whole requests left in the month; 0 on 401 and 429.", { type: "integer", minimum: 0 }),
+  Remaining: header(
+    "Whole requests left in the month; 0 on 401 and 429.",
+    { type: "integer", minimum: 0 },
+    Number(headerExamples["X-RateLimit-Remaining"]),
+  ),
   Reset: header(
     "Unix seconds: the start of the next UTC month; when the burst is used up, the next second that accepts a request.",
     { type: "integer", minimum: 0 },
+    Number(headerExamples["X-RateLimit-Reset"]),
   ),
-  ETag: header("Names these bytes; for If-None-Match.", { type: "string", pattern: '^"[!#-~]+"$' }),
-  CacheControl: header("Immutable where the path names an exact data version, or is a page.", {
-    type: "string",
-    enum: ["private, no-cache", "private, max-age=31536000, immutable"],
-  }),
-  Vary: header("What else the answer depends on.", text),
-  ContentDisposition: header("The file's name.", {
-    type: "string",
-    pattern: '^attachment; filename="opps-[0-9.]+[.](csv|arrow|parquet)"$',
-  }),
-  AcceptRanges: header("What ranges are counted in.", { type: "string", const: "bytes" }),
-  ContentRange: header("Where the part lies in the file, and the file's size.", {
-    type: "string",
-    pattern: "^bytes [0-9]+-[0-9]+/[0-9]+$",
-  }),
+  ETag: header(
+    "Names these bytes; for If-None-Match.",
+    { type: "string", pattern: '^"[!#-~]+"$' },
+    headerExamples.ETag,
+  ),
+  CacheControl: header(
+    "Immutable where the path names an exact data version, or is a page.",
+    {
+      type: "string",
+      enum: ["private, no-cache", "private, max-age=31536000, immutable"],
+    },
+    headerExamples["Cache-Control"],
+  ),
+  Vary: header("What else the answer depends on.", text, headerExamples.Vary),
+  ContentDisposition: header(
+    "The file's name.",
+    {
+      type: "string",
+      pattern: '^attachment; filename="opps-[0-9.]+[.](csv|arrow|parquet)"$',
+    },
+    headerExamples["Content-Disposition"],
+  ),
+  AcceptRanges: header(
+    "What ranges are counted in.",
+    { type: "string", const: "bytes" },
+    headerExamples["Accept-Ranges"],
+  ),
+  ContentRange: header(
+    "Where the part lies in the file, and the file's size.",
+    {
+      type: "string",
+      pattern: "^bytes [0-9]+-[0-9]+/[0-9]+$",
+    },
+    headerExamples["Content-Range"],
+  ),
   ContentEncoding: {
     description: "Where the body is compressed.",
     schema: { type: "string", enum: ["br", "gzip"] },
+    example: headerExamples["Content-Encoding"],
   },
 };
 const limitHeaders = {
@@ -182,8 +223,18 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** A response with one of the errors, which all have the same status and headers. */
-function errorResponse(types: readonly ErrorType[]) {
+/** The examples of those names that there are, as references. */
+const examplesOf = (...names: string[]) =>
+  Object.fromEntries(
+    names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),
+  );
+
+/**
+ * A response with one of the errors, which all have the same status and headers.
+ *
+ * @param operation whose own examples it has, where they differ from operation to operation
+ */
+function errorResponse(types: readonly ErrorType[], operation = "") {
   const { headers: own = [] } = errors[types[0]];
   const ownHeaders = own.map(({ name, description, value, pattern }) => {
     const fixed = value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value };
@@ -195,7 +246,7 @@ function errorResponse(types: readonly ErrorType[]) {
     content: {
       "application/json": {
         schema: reference("schemas", "Error"),
-        examples: Object.fromEntries(types.map((type) => [type, reference("examples", type)])),
+        examples: examplesOf(...types.flatMap((type) => [type, `${operation}.${type}`])),
       },
     },
   };
@@ -209,7 +260,7 @@ const responses = {
   InternalServerError: errorResponse(["internal_error"]),
 };
 
-function responsesOf({ name, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
+function responsesOf({ name, returns, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
   const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
@@ -219,31 +270,46 @@ function responsesOf({ name, errors: own, segment, fileType }: Endpoint, ofVersi
     "Content-Disposition": reference("headers", "ContentDisposition"),
     ...(isSeekable && { "Accept-Ranges": reference("headers", "AcceptRanges") }),
   };
-  const of = (status: string) =>
-    allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
+  const refusals = ["400", "404", "416"].flatMap((status) => {
+    const types = allErrorTypes.filter((type) => possible.has(type) && statusOf(type) === status);
+    return types.length === 0 ? [] : [[status, errorResponse(types, name)]];
+  });
+  const fileOf = (...names: string[]) => ({
+    headers: fileHeaders,
+    content: {
+      [fileType ?? ""]: names.some((each) => each in examples) ? { examples: examplesOf(...names) } : {},
+    },
+  });
   return {
     "200": {
-      description: "The answer.",
+      description: returns,
       ...(fileType === undefined
         ? {
             headers: { ...cacheHeaders, "Content-Encoding": reference("headers", "ContentEncoding") },
-            content: { "application/json": { schema: reference("schemas", schemaName(name)) } },
+            content: {
+              "application/json": {
+                schema: reference("schemas", schemaName(name)),
+                examples: examplesOf(name),
+              },
+            },
           }
-        : { headers: fileHeaders, content: { [fileType]: {} } }),
+        : fileOf(name)),
     },
     ...(isSeekable && {
       "206": {
         description: "The part of the file that `Range` asks for; of several ranges, the whole file comes.",
+        ...fileOf(`${name}.206`),
         headers: { ...fileHeaders, "Content-Range": reference("headers", "ContentRange") },
-        content: { [fileType ?? ""]: {} },
       },
     }),
-    "304": { description: "What If-None-Match names is still right.", headers: cacheHeaders },
-    "400": errorResponse(of("400")),
+    "304": {
+      description:
+        "What `If-None-Match` names is still right: there is no body, and the client's copy can be used.",
+      headers: cacheHeaders,
+    },
     "401": reference("responses", "Unauthorized"),
-    ...(of("404").length > 0 ? { "404": errorResponse(of("404")) } : {}),
     "405": reference("responses", "MethodNotAllowed"),
-    ...(of("416").length > 0 ? { "416": errorResponse(of("416")) } : {}),
+    ...Object.fromEntries(refusals),
     "429": reference("responses", "TooManyRequests"),
     "500": reference("responses", "InternalServerError"),
   };
@@ -254,6 +320,9 @@ function pathItem(entry: Endpoint, ofVersion: boolean) {
     get: {
       operationId: ofVersion ? `${entry.name}OfVersion` : entry.name,
       summary: ofVersion ? `${entry.summary}; from one data version` : entry.summary,
+      description: ofVersion
+        ? `${entry.description}\n\nFrom the data version in the path, whichever is the newest by now: a version's number always gives the same numbers.`
+        : entry.description,
       tags: [entry.kind === "service" ? "service" : "data"],
       parameters: parametersOf(entry, ofVersion),
       responses: responsesOf(entry, ofVersion),
@@ -300,22 +369,19 @@ function describe(entries: readonly Endpoint[]) {
           in: "header",
           description: "A part of the file, as `bytes=0-1023`, or `bytes=-8` for its end.",
           schema: text,
+          example: "bytes=0-3",
         },
         IfNoneMatch: {
           name: "If-None-Match",
           in: "header",
           description: "ETags of answers that the client has. Where one is still right, the answer is 304.",
           schema: text,
+          example: headerExamples.ETag,
         },
       },
       headers,
       responses,
-      examples: Object.fromEntries(
-        allErrorTypes.map((type) => {
-          const { when, example } = errors[type];
-          return [type, { summary: when, value: { error: { type, ...example } } }];
-        }),
-      ),
+      examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
       schemas: schemasOf(entries),
     },
   };
@@ -333,6 +399,10 @@ const openapi: Endpoint = endpoint({
   path: "/openapi.json",
   name: "openapi",
   summary: "This description",
+  description:
+    "The whole API in the OpenAPI form, for tools that make clients, forms or reference pages of it. Its example is cut: " +
+    "without the paths and components.",
+  returns: "The OpenAPI 3.1 document.",
   kind: "service",
   parameters: v.object({}),
   response: v.pipe(v.looseObject({ openapi: v.string() }), v.description("An OpenAPI 3.1 document.")),

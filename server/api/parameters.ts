@@ -107,10 +107,16 @@ export const required = v.pipe(v.string(), v.nonEmpty());
 
 export const procedure = v.pipe(
   required,
-  v.description("APC code of the procedure group, for example 5072."),
+  v.description(
+    "APC code of the procedure group. `/healthcare/procedures` lists them all, `/search` finds one by name.",
+  ),
+  v.examples(["5072"]),
 );
 
 const expectedState = `one of ${stateCodes.join(", ")}`;
+const inAnyCase = stateCodes.map((code) =>
+  code.replace(/./g, (letter) => `[${letter}${letter.toLowerCase()}]`),
+);
 // The pattern first: upper-casing turns some other characters into two letters.
 export const state = v.optional(
   v.pipe(
@@ -118,13 +124,19 @@ export const state = v.optional(
     v.regex(/^[A-Za-z]{2}$/, expectedState),
     v.toUpperCase(),
     v.picklist(stateCodes, expectedState),
-    v.description("Two-letter state code, in any case. The whole nation without it."),
+    v.metadata({ enum: undefined, anyOf: [{ enum: stateCodes }, { pattern: `^(${inAnyCase.join("|")})$` }] }),
+    v.description("Two-letter state code, in capital or small letters. The whole nation without it."),
+    v.examples(["DC"]),
   ),
 );
 
 const defaultLimit = 25;
 export const rowLimit = (max: number) =>
   v.optional(
-    v.pipe(wholeNumber(1, max), v.description(`Most rows to return, 1 to ${max}.`)),
+    v.pipe(
+      wholeNumber(1, max),
+      v.description(`Most rows on a page, 1 to ${max}. \`next\` leads to the others.`),
+      v.examples([2]),
+    ),
     String(defaultLimit),
   );

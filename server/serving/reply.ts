@@ -1,5 +1,5 @@
 import type { FileBody } from "../api/endpoint.ts";
-import { ApiError, errorBody, errors } from "../api/errors.ts";
+import { type ApiError, constantError, errorBody, errors } from "../api/errors.ts";
 import { type ByteRange, type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
 
 /** Writes replies: heads and bodies as they are sent. */
@@ -117,8 +117,7 @@ export class FileAnswer {
       };
     const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
     if (range === null) {
-      const error = new ApiError("range_not_satisfiable", errors.range_not_satisfiable.example.message);
-      return errorReply(error, resetLines, remaining, `bytes */${length}`);
+      return errorReply(constantError("range_not_satisfiable"), resetLines, remaining, `bytes */${length}`);
     }
     const [start, stop] = range ?? [0, length];
     const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];

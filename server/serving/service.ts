@@ -5,7 +5,7 @@ import type { KeyTable } from "../accounts/key-table.ts";
 import { burstExceeded, type Limits, quotaExceeded } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import type { Usage, Versions } from "../api/endpoint.ts";
-import { ApiError, type ErrorType, errors } from "../api/errors.ts";
+import { ApiError, constantError } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
 import { dayName, monthOf, startOfMonth } from "../shared/months.ts";
@@ -38,8 +38,6 @@ const scratchBytes = 64 * 2 ** 10;
 const current = "private, no-cache";
 const immutable = "private, max-age=31536000, immutable";
 
-/** An error whose message is always that of its example. */
-const constantError = (type: ErrorType) => new ApiError(type, errors[type].example.message);
 const missingKey = constantError("missing_api_key");
 /** One answer for malformed, unknown, revoked and expired: a client can't tell them apart. */
 const invalidKey = constantError("invalid_api_key");

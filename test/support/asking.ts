@@ -47,11 +47,12 @@ export interface Told {
   /** As it was sent; undefined where the header is absent. */
   retryAfter: string | undefined;
   etag: string | undefined;
+  headers: ReadonlyMap<string, string>;
   body: string;
 }
 
 /**
- * GET with a key.
+ * GET, or another method, with a key.
  *
  * @param query undefined where the target has no `?`
  * @param others further headers, of those that are read
@@ -62,6 +63,7 @@ export function ask(
   path: string,
   query: () => string | undefined,
   others: Partial<Record<keyof typeof headerNames, string>> = {},
+  method = "GET",
 ): Told {
   const values = new Map<Uint8Array, string>([[headerNames.authorization, `Bearer ${key}`]]);
   for (const [name, value] of Object.entries(others))
@@ -70,22 +72,26 @@ export function ask(
     getQuery: query,
     getHeader: (name) => values.get(name) ?? "",
   };
-  return read(service.answer(request, path, "GET", false));
+  return read(service.answer(request, path, method, false));
 }
 
-function read({ head, body }: Reply): Told {
+function read({ head, body, pieces }: Reply): Told {
   const [status, ...lines] = Buffer.from(head).toString("latin1").split("\r\n");
   const headers = new Map(lines.map((line) => line.split(": ", 2) as [string, string]));
   assert.equal(headers.size, lines.length, `a header twice: ${lines.join("; ")}`);
+  const bytes = pieces === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(pieces.source));
   return {
     status: Number.parseInt(status, 10),
     remaining: Number(headers.get("X-RateLimit-Remaining")),
     reset: Number(headers.get("X-RateLimit-Reset")),
     retryAfter: headers.get("Retry-After"),
     etag: headers.get("ETag"),
-    body: decoded(Buffer.from(body ?? []), headers.get("Content-Encoding")).toString("utf8"),
+    headers,
+    body: decoded(bytes, headers.get("Content-Encoding")).toString("utf8"),
   };
 }
+
+const copied = (source: Iterable<Uint8Array>) => Array.from(source, (piece) => Buffer.from(piece));
 
 function decoded(body: Buffer, coding: string | undefined): Buffer {
   return coding === "br" ? brotliDecompressSync(body) : coding === "gzip" ? gunzipSync(body) : body;

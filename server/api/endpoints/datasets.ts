@@ -10,6 +10,10 @@ export const datasets = endpoint({
   path: "/datasets",
   name: "datasets",
   summary: "The data versions that are served, newest first, with their gaps",
+  description:
+    "Where the numbers come from, and what is missing: for each loaded data version its source, checksums, counts of rows " +
+    "with and without prices, and the states and procedure groups without any, with the reason where it is known.",
+  returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),
   response: datasetsResponse,

@@ -21,7 +21,8 @@ const parameters = v.object({
     v.pipe(
       v.string(),
       v.nonEmpty("an APC code"),
-      v.description("APC code of the procedure group, for example 5072. All of them without it."),
+      v.description("APC code of the procedure group, as in `/healthcare/prices`. All of them without it."),
+      v.examples(["5072"]),
     ),
   ),
   state,
@@ -41,6 +42,11 @@ export const csv: Endpoint = endpoint({
   path: "/export.csv",
   name: "exportCsv",
   summary: "Every row as CSV (RFC 4180), those without a price included",
+  description:
+    "The rows of a data version as CSV (RFC 4180) with a header line, those without prices included, in dollars; `status` " +
+    "says whether a row is `priced`, `suppressed` or `incomplete`. Sent as fast as it is read, and one request against " +
+    "the ceilings, however long.",
+  returns: "The file, as an attachment.",
   kind: "versioned",
   fileType: "text/csv; charset=utf-8; header=present",
   parameters,
@@ -56,6 +62,10 @@ export const arrow: Endpoint = endpoint({
   path: "/export.arrow",
   name: "exportArrow",
   summary: "The same rows and columns as an Arrow IPC stream; texts are dictionary-coded",
+  description:
+    "The rows and columns of the CSV export as an Arrow IPC stream with dictionary-coded texts: for pandas, Polars, R or " +
+    "DuckDB, without parsing.",
+  returns: "The stream, as an attachment.",
   kind: "versioned",
   fileType: "application/vnd.apache.arrow.stream",
   parameters,
@@ -71,6 +81,10 @@ export const parquet: Endpoint = endpoint({
   path: "/export.parquet",
   name: "exportParquet",
   summary: "The snapshot file itself, as a whole or by a range of bytes; amounts are cents there",
+  description:
+    "The whole data version as the Parquet file that is served from. Amounts are whole cents, each as published. Ranges of " +
+    "bytes are answered, so that readers such as DuckDB fetch only the columns that they need.",
+  returns: "The whole file, as an attachment.",
   kind: "versioned",
   fileType: "application/vnd.apache.parquet",
   parameters: v.object({}),

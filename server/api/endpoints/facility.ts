@@ -26,8 +26,13 @@ export const facility = endpoint({
   path: "/healthcare/facilities/{ccn}",
   name: "facility",
   summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
+  description:
+    "One hospital: where it is, and for each procedure group with a price its charge, what Medicare allows and paid, how " +
+    "many services there were, and how the charge stands among those of the nation and of its state. `/search` finds a " +
+    "hospital's CCN.",
+  returns: "The facility, and its procedure groups by code.",
   kind: "versioned",
-  segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "050625" },
+  segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "990005" },
   parameters: v.object({}),
   response: facilityResponse,
   errors: ["not_found"],

@@ -27,6 +27,9 @@ export function overviewOf(outlines: () => Outline[]): Endpoint {
     path: "",
     name: "overview",
     summary: "The endpoints with their parameters, and the loaded data versions",
+    description:
+      "What there is, for a person with curl: every endpoint with its parameters, and the data versions that can be asked for.",
+    returns: "The endpoints and the data versions.",
     kind: "service",
     parameters: v.object({}),
     response: overviewResponse,

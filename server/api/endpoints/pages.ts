@@ -13,11 +13,15 @@ export const pages = endpoint({
   path: "/pages/{cursor}",
   name: "page",
   summary: "The next page of a list, from the data version of its first page",
+  description:
+    "The rows that follow those of a list's page: ask for `next` of an answer as it stands, until it is null. All pages " +
+    "are of one data version, also when a newer one was loaded meanwhile.",
+  returns: "The next page, in the shape of its list.",
   kind: "page",
   segment: {
     name: "cursor",
     description: "From the `next` of the page before.",
-    example: "MjAyNC4xfjAxMjM0NTY3fnByaWNlc34yNX5wcm9jZWR1cmU9NTA3MiZsaW1pdD0yNd64iVk",
+    example: "MjAyNC4xfjY0ZTBiMTA5fnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTKCwkXh",
   },
   parameters: v.object({}),
   response: v.union([prices.response, procedures.response, search.response]),

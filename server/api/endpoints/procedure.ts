@@ -25,12 +25,16 @@ export const procedure = endpoint({
   path: "/healthcare/procedures/{code}",
   name: "procedure",
   summary: "The charges of one procedure group in depth: distribution, allowed amounts, markup and states",
+  description:
+    "How the charges of one procedure group are distributed: their statistics and histogram, the amounts that Medicare " +
+    "allows, how many times as high the charge is (markup), and a row per state to compare states in one request.",
+  returns: "The procedure group in depth: summary, allowed amounts, markup, histogram, states.",
   kind: "versioned",
   segment: { name: "code", description: "APC code of the procedure group.", example: "5072" },
   parameters: v.object({
     state,
     bins: v.optional(
-      v.pipe(wholeNumber(1, 100), v.description("Most bars of the histogram, 1 to 100.")),
+      v.pipe(wholeNumber(1, 100), v.description("Most bars of the histogram, 1 to 100."), v.examples([4])),
       "30",
     ),
   }),

@@ -14,17 +14,27 @@ export const procedures: Endpoint = endpoint({
   path: "/healthcare/procedures",
   name: "procedures",
   summary: "Procedure groups with the variation of their charges",
+  description:
+    "Lists the procedure groups (APC codes) that have prices, each with its lowest, median and highest charge. With " +
+    "`sort=spread` those come first whose charges differ most from hospital to hospital; `min_facilities` leaves out " +
+    "those that few hospitals offer.",
+  returns: "The page's procedure groups, and how many there are on all pages.",
   kind: "versioned",
   parameters: v.object({
     sort: v.optional(
       v.pipe(
         v.picklist(procedureOrders, `one of ${procedureOrders.join(", ")}`),
         v.description("`code` and `name` ascending, the others descending; ties by code."),
+        v.examples(["spread"]),
       ),
       "code",
     ),
     min_facilities: v.optional(
-      v.pipe(wholeNumber(1, 1_000_000), v.description("Only groups with at least so many facilities.")),
+      v.pipe(
+        wholeNumber(1, 1_000_000),
+        v.description("Only groups with at least so many facilities."),
+        v.examples([2]),
+      ),
       "1",
     ),
     state,

@@ -23,19 +23,26 @@ export const search: Endpoint = endpoint({
   path: "/search",
   name: "search",
   summary: "Facilities by name, city, state, ZIP code or CCN; procedure groups by name or code",
+  description:
+    "Finds the CCN of a hospital or the APC code of a procedure group, for the other endpoints, by words as people type " +
+    `them. ${howItMatches}`,
+  returns: "The matches of the page, best first, and how many there are on all pages.",
   kind: "versioned",
   parameters: v.object({
     q: v.pipe(
       required,
       v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
       v.metadata({ maxLength: maxQueryCharacters }),
-      v.description(`What to look for, ${expectedQuery}. ${howItMatches}`),
-      v.examples(["springfield il"]),
+      v.description(
+        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN or an APC code.`,
+      ),
+      v.examples(["harbor valley"]),
     ),
     type: v.optional(
       v.pipe(
         v.picklist(documentKinds, `one of ${documentKinds.join(", ")}`),
         v.description("Whether to look for facilities or procedure groups."),
+        v.examples(["facility"]),
       ),
       "facility",
     ),

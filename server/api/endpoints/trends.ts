@@ -59,6 +59,10 @@ export const trends = endpoint({
   path: "/healthcare/trends",
   name: "trends",
   summary: "The charges of one procedure group over the loaded data years, and how they changed",
+  description:
+    "How the charges of one procedure group went from year to year. `change` compares the medians of two years, which moves " +
+    "also when hospitals come and go; `matched` is the median of each hospital's own change over those that are in both.",
+  returns: "A row per data year that has prices, the oldest first.",
   kind: "overall",
   parameters: v.object({ procedure, state }),
   response: trendsResponse,

@@ -8,6 +8,9 @@ export const usage = endpoint({
   path: "/usage",
   name: "usage",
   summary: "What the caller's account has used of its month",
+  description:
+    "How many requests the account of the key may make and has made this month, in all and by day. This request counts too.",
+  returns: "The account, its ceilings and what it has used of them.",
   kind: "service",
   parameters: v.object({}),
   response: usageResponse,

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
+import { UsageDays } from "../../server/accounts/days.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
+import type { Versions } from "../../server/api/endpoint.ts";
+import { monthOf } from "../../server/shared/months.ts";
+import { plans } from "../../server/shared/plans.ts";
+import { signatureOf } from "../../server/shared/snapshot-file.ts";
+import { checkValue, type Operation, openapiDocument, operationsOf } from "../support/answers.ts";
+import { ask, serviceOf } from "../support/asking.ts";
+import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/**
+ * Every example, in the OpenAPI document and the README, is what a service over the sample answers. Where answers have
+ * changed, `node --test --test-update-snapshots test/api/examples.test.ts` writes the document's examples anew.
+ */
+
+const snapshots = [2024, 2023].map((dataYear) =>
+  sealSnapshot(syntheticContent({ dataYear, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed })),
+);
+const versions = versionsOf(...snapshots.map(imageOf));
+
+const file = path.join(temporaryFolder(), "2024.1.parquet");
+writeFileSync(file, encodeSnapshot(snapshots[0]));
+const withFile = {
+  ...versions,
+  files: new Map([["2024.1", { path: file, signature: signatureOf(statSync(file)) }]]),
+};
+
+const key = generateKey(Buffer.alloc(32, 7));
+const { burst, quota } = plans.developer;
+const nowMs = Date.UTC(2026, 10, 3, 12);
+const [keys, names, days] = [new KeyTable(), new AccountNames(), new UsageDays()];
+keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+names.put(0, "demo", "developer");
+days.enter(0, monthOf(nowMs), [
+  [1, 2],
+  [2, 5],
+]);
+
+/** What a new server of the trial's account tells, when it has had five requests. */
+function told(
+  target: string,
+  headers: Parameters<typeof ask>[4] = {},
+  { method = "GET", query = (text: string): string => text, served = withFile as Versions, times = 1 } = {},
+) {
+  const limits = new Limits();
+  limits.configure(0, burst, quota);
+  limits.enter(0, monthOf(nowMs), 5);
+  const clocks = { now: () => nowMs, steadyNow: () => 0 };
+  const service = serviceOf({ keys, limits, names, days, versions: served, report: () => {}, ...clocks });
+  const [place, text] = target.split("?");
+  const answers = Array.from({ length: times }, () =>
+    ask(service, key, place, () => (text === undefined ? text : query(text)), headers, method),
+  );
+  return answers[times - 1];
+}
+
+const operations = operationsOf(openapiDocument);
+const isOfVersion = (at: string) => at.includes("/versions/{version}");
+
+/** The request that the examples of an operation's parameters make up. */
+function requestOf(at: string, { parameters }: Operation, others: Record<string, string> = {}): string {
+  const query = new URLSearchParams(others);
+  let target = at;
+  for (const { name, in: place, example } of parameters) {
+    if (place === "header") continue;
+    assert.notEqual(example, undefined, `${at}: ${name}`);
+    if (place === "path") target = target.replace(`{${name}}`, String(example));
+    if (place === "query") query.set(name, String(example));
+  }
+  return query.size === 0 ? target : `${target}?${query}`;
+}
+
+/** What finds nothing, as a part of the example's request that stands in place of another. */
+const missing: Record<string, [part: string, instead: string]> = {
+  prices: ["procedure=5072", "procedure=5244"],
+  search: ["q=harbor+valley", "q=xylophone"],
+  procedures: ["min_facilities=2", "min_facilities=1000"],
+  procedure: ["5072", "5244"],
+  facility: ["990005", "050625"],
+  trends: ["state=DC", "state=MD"],
+  exportCsv: ["state=DC", "state=MD"],
+  exportArrow: ["state=DC", "state=MD"],
+};
+
+/** The answers that the operation of a path is to have examples of, by the example's name. */
+function answersOf(at: string, operation: Operation): Record<string, unknown> {
+  const name = operation.operationId.replace("OfVersion", "");
+  const request = requestOf(at, operation);
+  const { status, headers, body } = told(request);
+  assert.equal(status, 200, request);
+  const isJson = headers.get("Content-Type") === "application/json";
+  const refused = (answer: ReturnType<typeof told>, expected: number) => {
+    assert.equal(answer.status, expected, answer.body);
+    return JSON.parse(answer.body);
+  };
+  const found: Record<string, unknown> = {
+    [`${name}.invalid_parameter`]: refused(told(requestOf(at, operation, { page: "2" })), 400),
+  };
+  if (name === "openapi") {
+    const { paths: _, components: __, ...head } = JSON.parse(body);
+    found[name] = head;
+  } else if (isJson || headers.get("Content-Type")?.startsWith("text/")) {
+    found[name] = isJson ? JSON.parse(body) : body;
+  }
+  if ("206" in operation.responses) found[`${name}.206`] = told(request, { range: "bytes=0-3" }).body;
+  const { parameters, responses } = operation;
+  if (parameters.some(({ in: place, required }) => place === "query" && required))
+    found[`${name}.missing_parameter`] = refused(told(request.split("?")[0]), 400);
+  if (name in missing) {
+    assert.ok(request.includes(missing[name][0]));
+    found[`${name}.not_found`] = refused(told(request.replace(...missing[name])), 404);
+  } else if ("404" in responses) {
+    // A page whose version, and a version whose file, is there no more.
+    const served = name === "page" ? versionsOf(versions.images[1]) : versions;
+    found[`${name}.not_found`] = refused(told(request, {}, { served }), 404);
+  }
+  return found;
+}
+
+/** Errors that any request can meet. */
+const errors = {
+  missing_api_key: () => told("/api/v1/usage", { authorization: "" }),
+  invalid_api_key: () => told("/api/v1/usage", { authorization: "Bearer hcq_wrong" }),
+  unknown_endpoint: () => told("/api/v1/healthcare/facilities/"),
+  method_not_allowed: () => told("/api/v1/usage", {}, { method: "POST" }),
+  range_not_satisfiable: () => told("/api/v1/export.parquet", { range: "bytes=99999999-" }),
+  rate_limit_exceeded: () => told("/api/v1/usage", {}, { times: burst + 1 }),
+  internal_error: () => told("/api/v1/usage?", {}, { query: () => assert.fail("a fault") }),
+};
+
+test("every example of the document is what a request over the sample gets", (t) => {
+  const recorded: Record<string, unknown> = {};
+  for (const [at, operation] of operations)
+    for (const [name, answer] of Object.entries(answersOf(at, operation)))
+      if (isOfVersion(at)) assert.deepEqual(answer, recorded[name], `${at}: ${name}`);
+      else recorded[name] = answer;
+  for (const [type, tell] of Object.entries(errors)) recorded[type] = JSON.parse(tell().body);
+  const prices = requestOf("/api/v1/healthcare/prices", operations.get("/api/v1/healthcare/prices")!);
+  recorded.headers = Object.fromEntries([
+    ...told("/api/v1/export.parquet", { range: "bytes=0-3" }).headers,
+    ...told("/api/v1", { acceptEncoding: "br" }).headers,
+    ...told(prices).headers,
+  ]);
+  t.assert.fileSnapshot(recorded, path.resolve(import.meta.dirname, "../../server/api/examples.json"), {
+    serializers: [lines],
+  });
+});
+
+/** A line for each example. */
+const lines = (recorded: object) =>
+  `{\n${Object.entries(recorded)
+    .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+    .join(",\n")}\n}\n`;
+
+test("every answer with a body but a binary file has examples, and its schema takes them", () => {
+  for (const [at, { responses }] of operations)
+    for (const [status, { content }] of Object.entries(responses))
+      for (const [type, { schema, examples }] of Object.entries(content ?? {})) {
+        if (type.startsWith("application/vnd.") && status === "200") continue;
+        const values = Object.entries(examples);
+        assert.ok(values.length > 0, `${status} of ${at}`);
+        for (const [name, { value }] of values)
+          if (schema !== undefined) checkValue(schema, value, `${name} at ${at}`);
+      }
+});
+
+test("the ETag of the examples makes their request a 304", () => {
+  const at = "/api/v1/healthcare/prices";
+  const operation = operations.get(at)!;
+  const ifNoneMatch = operation.parameters.find(({ name }) => name === "If-None-Match")?.example;
+  const { status, body } = told(requestOf(at, operation), { ifNoneMatch: String(ifNoneMatch) });
+  assert.deepEqual([status, body], [304, ""]);
+});
