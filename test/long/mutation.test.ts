@@ -3,6 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/server.ts";
 import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
@@ -81,6 +82,8 @@ function testsOf(file: string): string[] {
     .sort((a, b) => (tookMs.get(a) ?? 0) - (tookMs.get(b) ?? 0));
 }
 
+type Outcome = "passed" | "failed" | "cut off";
+
 /** A copy of the repository, in which one file at a time is changed. */
 class Copy {
   readonly #folder = temporaryFolder();
@@ -92,7 +95,7 @@ class Copy {
   }
 
   /** Runs a test file, with a change or without any. */
-  async run(testFile: string, mutant?: Mutant): Promise<"passed" | "failed" | "cut off"> {
+  async run(testFile: string, mutant?: Mutant): Promise<Outcome> {
     if (mutant === undefined) return this.#run(testFile, unchangedDeadlineMs);
     const path = join(this.#folder, mutant.file);
     const original = readFileSync(path);
@@ -104,12 +107,13 @@ class Copy {
     }
   }
 
-  async #run(testFile: string, deadlineMs: number): Promise<"passed" | "failed" | "cut off"> {
+  async #run(testFile: string, deadlineMs: number): Promise<Outcome> {
     const begun = performance.now();
-    const child = spawn(process.execPath, ["--import", "./server/strip-cache.js", testFile], {
+    const options = ["--import", "./server/strip-cache.js", "--test-reporter=tap"];
+    const child = spawn(process.execPath, [...options, testFile], {
       cwd: this.#folder,
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: join(this.#folder, "tmp") },
-      stdio: "ignore",
+      stdio: ["ignore", "pipe", "ignore"],
       // With a group of its own, so that what it starts ends with it.
       detached: true,
     });
@@ -120,18 +124,24 @@ class Copy {
         // It ended by itself.
       }
     };
-    let isCutOff = false;
-    const timer = setTimeout(() => {
-      isCutOff = true;
+    let outcome: Outcome = "passed";
+    const endAs = (how: Outcome) => {
+      outcome = how;
       end();
-    }, deadlineMs);
+    };
+    const timer = setTimeout(() => endAs("cut off"), deadlineMs);
+    // The first of its tests that fails is enough.
+    createInterface(child.stdout).on("line", (line) => {
+      if (/^ *not ok /.test(line)) endAs("failed");
+    });
     process.once("exit", end);
     const [code] = await once(child, "exit");
     clearTimeout(timer);
     end();
     process.off("exit", end);
     if (code === 0) tookMs.set(testFile, performance.now() - begun);
-    return code === 0 ? "passed" : isCutOff ? "cut off" : "failed";
+    else if (outcome === "passed") outcome = "failed";
+    return outcome;
   }
 }
 
