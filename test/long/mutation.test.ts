@@ -19,7 +19,7 @@ const alwaysAllowed = 4;
 /** What a change's nearest tests don't notice counts as not noticed. */
 const minTestFiles = 6;
 /** How long a test file is taken to need until it passed once. */
-const firstMs = 5_000;
+const firstMs = 15_000;
 /** One that takes longer may have come upon a loop without an end. */
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
 /** Enough for every test file without a change, on a machine that is busy. */
@@ -62,8 +62,8 @@ const reached = sources
 const tookMs = new Map<string, number>();
 
 /**
- * The test files that reach a file, the quickest first: those of its own room, and where they are few the nearest
- * others. What the engine answers is tested in the API's room as well.
+ * The test files that reach a file: those of its own room, and where they are few the nearest others. What the engine
+ * answers is tested in the API's room as well. The quick and near ones come first.
  */
 function testsOf(file: string): string[] {
   const [folder, room] = file.split("/");
@@ -72,14 +72,17 @@ function testsOf(file: string): string[] {
     const distance = distances.get(file);
     return distance === undefined
       ? []
-      : { testFile, distance: rooms.includes(testFile.split("/")[1]) ? 0 : distance };
+      : { testFile, distance, isOwn: rooms.includes(testFile.split("/")[1]) };
   });
-  const own = near.filter(({ distance }) => distance === 0).length;
-  return near
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, Math.max(own, minTestFiles))
-    .map(({ testFile }) => testFile)
-    .sort((a, b) => (tookMs.get(a) ?? 0) - (tookMs.get(b) ?? 0));
+  const own = near.filter(({ isOwn }) => isOwn);
+  const others = near.filter(({ isOwn }) => !isOwn).sort((a, b) => a.distance - b.distance);
+  const cost = new Map(
+    [...own, ...others.slice(0, Math.max(0, minTestFiles - own.length))].map(({ testFile, distance }) => [
+      testFile,
+      (tookMs.get(testFile) ?? firstMs) * distance,
+    ]),
+  );
+  return [...cost].sort(([, a], [, b]) => a - b).map(([testFile]) => testFile);
 }
 
 type Outcome = "passed" | "failed" | "cut off";
