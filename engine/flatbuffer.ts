@@ -25,9 +25,12 @@ export function encodeFlatbuffer(root: Node): Uint8Array {
   return writer.bytes();
 }
 
+/** Room for the longest message: the schema takes a bit more than half of it, and no data makes one longer. */
+const maxBytes = 4096;
+
 class Writer {
-  #bytes = new Uint8Array(4096);
-  #view = new DataView(this.#bytes.buffer);
+  readonly #bytes = new Uint8Array(maxBytes);
+  readonly #view = new DataView(this.#bytes.buffer);
   /** The root's offset comes first. */
   #at = 4;
 
@@ -114,12 +117,6 @@ class Writer {
   #take(length: number): number {
     const start = this.#at;
     this.#at += length;
-    if (this.#at > this.#bytes.length) {
-      const larger = new Uint8Array(2 * this.#at);
-      larger.set(this.#bytes);
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
-    }
     return start;
   }
 }

@@ -129,7 +129,7 @@ interface Written {
 export type Contents = Omit<Sections, "answers"> & { readonly answers: Written };
 
 const elementTypes = leavesOf<ElementType>(layout);
-const headerWords = 4 + 2 * elementTypes.length;
+const headerWords = 2 + 2 * elementTypes.length;
 
 /**
  * Statistics of a group, in this order in `summaries`: amounts in cents, spread in hundredths. The last three are NaN
@@ -227,7 +227,7 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
     );
   let section = 0;
   const sections = viewsOf(layout, (type) => {
-    const at = 4 + 2 * section++;
+    const at = 2 + 2 * section++;
     return new type(buffer, header[at], header[at + 1]);
   });
   const description: Description = JSON.parse(textOf(sections.description));
@@ -301,7 +301,7 @@ export function layOut(contents: Contents, subject: string, maxBytes: number): S
   if (end > maxBytes) throw new SizeError(`image of ${subject}`, `${end} bytes`, `at most ${maxBytes}`);
   const buffer = new SharedArrayBuffer(end);
   const extents = sections.flatMap(({ content, offset }) => [offset, content.length]);
-  new Uint32Array(buffer, 0, headerWords).set([magic, imageFormatVersion, sections.length, 0, ...extents]);
+  new Uint32Array(buffer, 0, headerWords).set([magic, imageFormatVersion, ...extents]);
   for (const { content, offset, type } of sections) {
     if ("write" in content) content.write(new Uint8Array(buffer, offset, content.length));
     else new type(buffer, offset, content.length).set(content);

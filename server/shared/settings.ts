@@ -135,7 +135,6 @@ async function canListen(host: string): Promise<boolean> {
   try {
     await once(probe, "listening");
     probe.close();
-    await once(probe, "close");
     return true;
   } catch {
     return false;

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
 import { crc32 } from "node:zlib";
+import { DataError } from "../../engine/query.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
@@ -187,6 +188,27 @@ for (const expires of ["2027-01-31T00:00:00.000Z", "2038-01-19T03:14:08.000Z", "
     assert.equal(slotIn(inTable, hash, end), -1);
     assert.equal(slotIn(inTable, hash, end + 1000), -1);
   });
+
+test("a key that expires after the year 2106 is usable until then", () => {
+  const hash = hashKey(generateKey());
+  inTable.put(stored(hash, "2200-01-01T00:00:00.000Z"), 3);
+  const last = Date.parse("2106-02-07T06:28:15Z");
+  assert.deepEqual([slotIn(inTable, hash, last - 1), slotIn(inTable, hash, last)], [3, -1]);
+});
+
+test("half a million keys fit, one more is refused, and those that are there can still be changed", () => {
+  const table = new KeyTable();
+  const hash = Buffer.alloc(32);
+  const put = (i: number, revoked: string | null = null) => {
+    hash.writeInt32LE(Math.imul(i, 0x9e3779b1), 0);
+    hash.writeInt32LE(i, 4);
+    table.put(stored(hash, null, revoked), i);
+  };
+  for (let i = 0; i < 500_000; i++) put(i);
+  assert.throws(() => put(500_000), new DataError("keys", "more than 500000", "at most 500000"));
+  put(7, "2026-01-01T00:00:00.000Z");
+  assert.equal(slotIn(table, hash), -1);
+});
 
 test("what one thread puts into the table, another finds", () => {
   const other = new KeyTable(inTable.buffer);

@@ -3,6 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/server.ts";
 import { distancesFrom, importsOf, type Mutant, mutantsOf } from "./mutants.ts";
@@ -17,10 +18,12 @@ const minKilled = 0.85;
 const alwaysAllowed = 4;
 /** What a change's nearest tests don't notice counts as not noticed. */
 const minTestFiles = 6;
-/** How long a test file is taken to need until it passed once. The longest takes less. */
-const firstMs = 50_000;
-/** One that takes longer came upon a loop without an end: many times what it needs, for a machine that is busy. */
-const deadlineOf = (neededMs: number) => 20_000 + 5 * neededMs;
+/** How long a test file is taken to need until it passed once. */
+const firstMs = 15_000;
+/** One that takes longer may have come upon a loop without an end. */
+const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
+/** Enough for every test file without a change, on a machine that is busy. */
+const unchangedDeadlineMs = 300_000;
 
 /** Survivors that do no harm, or that another long trial finds, and why. */
 const equivalent: Readonly<Record<string, string>> = {
@@ -59,8 +62,8 @@ const reached = sources
 const tookMs = new Map<string, number>();
 
 /**
- * The test files that reach a file, the quickest first: those of its own room, and where they are few the nearest
- * others. What the engine answers is tested in the API's room as well.
+ * The test files that reach a file: those of its own room, and where they are few the nearest others. What the engine
+ * answers is tested in the API's room as well. The quick and near ones come first.
  */
 function testsOf(file: string): string[] {
   const [folder, room] = file.split("/");
@@ -69,15 +72,20 @@ function testsOf(file: string): string[] {
     const distance = distances.get(file);
     return distance === undefined
       ? []
-      : { testFile, distance: rooms.includes(testFile.split("/")[1]) ? 0 : distance };
+      : { testFile, distance, isOwn: rooms.includes(testFile.split("/")[1]) };
   });
-  const own = near.filter(({ distance }) => distance === 0).length;
-  return near
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, Math.max(own, minTestFiles))
-    .map(({ testFile }) => testFile)
-    .sort((a, b) => (tookMs.get(a) ?? 0) - (tookMs.get(b) ?? 0));
+  const own = near.filter(({ isOwn }) => isOwn);
+  const others = near.filter(({ isOwn }) => !isOwn).sort((a, b) => a.distance - b.distance);
+  const cost = new Map(
+    [...own, ...others.slice(0, Math.max(0, minTestFiles - own.length))].map(({ testFile, distance }) => [
+      testFile,
+      (tookMs.get(testFile) ?? firstMs) * distance,
+    ]),
+  );
+  return [...cost].sort(([, a], [, b]) => a - b).map(([testFile]) => testFile);
 }
+
+type Outcome = "passed" | "failed" | "cut off";
 
 /** A copy of the repository, in which one file at a time is changed. */
 class Copy {
@@ -89,25 +97,26 @@ class Copy {
     mkdirSync(join(this.#folder, "tmp"));
   }
 
-  /** The first of the test files that fails with a change. */
-  async firstFailing(mutant: Mutant, testFiles: readonly string[]): Promise<string | undefined> {
+  /** Runs a test file, with a change or without any. */
+  async run(testFile: string, mutant?: Mutant): Promise<Outcome> {
+    if (mutant === undefined) return this.#run(testFile, unchangedDeadlineMs);
     const path = join(this.#folder, mutant.file);
     const original = readFileSync(path);
     writeFileSync(path, mutant.source);
     try {
-      for (const testFile of testFiles) if (!(await this.passes(testFile))) return testFile;
-      return undefined;
+      return await this.#run(testFile, deadlineOf(tookMs.get(testFile) ?? firstMs));
     } finally {
       writeFileSync(path, original);
     }
   }
 
-  async passes(testFile: string): Promise<boolean> {
+  async #run(testFile: string, deadlineMs: number): Promise<Outcome> {
     const begun = performance.now();
-    const child = spawn(process.execPath, ["--import", "./server/strip-cache.js", testFile], {
+    const options = ["--import", "./server/strip-cache.js", "--test-reporter=tap"];
+    const child = spawn(process.execPath, [...options, testFile], {
       cwd: this.#folder,
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: join(this.#folder, "tmp") },
-      stdio: "ignore",
+      stdio: ["ignore", "pipe", "ignore"],
       // With a group of its own, so that what it starts ends with it.
       detached: true,
     });
@@ -118,14 +127,40 @@ class Copy {
         // It ended by itself.
       }
     };
-    const timer = setTimeout(end, deadlineOf(tookMs.get(testFile) ?? firstMs));
+    let outcome: Outcome = "passed";
+    const endAs = (how: Outcome) => {
+      outcome = how;
+      end();
+    };
+    const timer = setTimeout(() => endAs("cut off"), deadlineMs);
+    // The first of its tests that fails is enough.
+    createInterface(child.stdout).on("line", (line) => {
+      if (/^ *not ok /.test(line)) endAs("failed");
+    });
     process.once("exit", end);
     const [code] = await once(child, "exit");
     clearTimeout(timer);
     end();
     process.off("exit", end);
     if (code === 0) tookMs.set(testFile, performance.now() - begun);
-    return code === 0;
+    else if (outcome === "passed") outcome = "failed";
+    return outcome;
+  }
+}
+
+/** Test files that have noticed a change, and whether they pass without any. */
+const noticing = new Map<string, boolean>();
+
+/** Whether a test file notices a change. Coming to no end counts when it isn't the machine that has become slower. */
+async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<boolean> {
+  for (;;) {
+    const neededMs = tookMs.get(testFile) ?? firstMs;
+    const outcome = await copy.run(testFile, mutant);
+    if (outcome === "passed") return false;
+    if (outcome === "failed" && noticing.has(testFile)) return true;
+    const passes = (await copy.run(testFile)) === "passed";
+    noticing.set(testFile, passes);
+    if (outcome === "failed" || !passes || (tookMs.get(testFile) ?? 0) <= 2 * neededMs) return true;
   }
 }
 
@@ -143,23 +178,20 @@ test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, 
   const candidates = all.filter(({ name }) => !(name in equivalent));
   const chosen = trialRandom(t).shuffled(candidates).slice(0, tried);
   const rest = chosen.values();
-  const killers = new Set<string>();
   const survivors: string[] = [];
-  const failing: string[] = [];
+  const isNoticed = async (copy: Copy, mutant: Mutant) => {
+    for (const testFile of testsOf(mutant.file)) if (await notices(copy, testFile, mutant)) return true;
+    return false;
+  };
   const lane = async (copy: Copy) => {
-    for (const mutant of rest) {
-      const testFile = await copy.firstFailing(mutant, testsOf(mutant.file));
-      if (testFile === undefined) survivors.push(`${mutant.name} (line ${mutant.line})`);
-      else if (!killers.has(testFile)) {
-        killers.add(testFile);
-        if (!(await copy.passes(testFile))) failing.push(testFile);
-      }
-    }
+    for (const mutant of rest)
+      if (!(await isNoticed(copy, mutant))) survivors.push(`${mutant.name} (line ${mutant.line})`);
   };
   await Promise.all(Array.from({ length: atOnce }, () => lane(new Copy())));
   const killed = chosen.length - survivors.length;
   t.diagnostic(`${killed} of ${chosen.length} killed, of ${all.length} possible; survivors:`);
   for (const survivor of survivors) t.diagnostic(survivor);
+  const failing = [...noticing].filter(([, passes]) => !passes).map(([testFile]) => testFile);
   assert.deepEqual(failing, [], "test files that fail without any change");
   const allowed = Math.max(alwaysAllowed, Math.floor(chosen.length * (1 - minKilled)));
   assert.ok(survivors.length <= allowed, `${survivors.length} survived, expected at most ${allowed}`);

@@ -159,6 +159,9 @@ test("an address of this machine or network is found out in whatever form a URL 
   for (const host of hosts.split(" "))
     assert.equal(webhookFault(`https://${host}/`, false), "a public address", host);
   assert.equal(webhookFault("https://hooks.example.com/", false), undefined);
+  const longest = "https://hooks.example.com/".padEnd(2000, "x");
+  assert.equal(webhookFault(longest, false), undefined);
+  assert.equal(webhookFault(`${longest}x`, false), "a URL");
 });
 
 /** Has the given addresses for every host, by query. @returns the hosts that were asked for */

@@ -600,6 +600,20 @@ test("a small snapshot is published before the large one that it came with", asy
   assert.deepEqual(trial.published, [["2024.1"], ["2024.1", "2023.1"]]);
 });
 
+test("a folder that is closed publishes nothing more, nor what was being loaded, and leaves the registry", async () => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  await trial.snapshots.settle();
+  trial.put("2024.2.parquet", fileOf("2024.2"));
+  await trial.snapshots.scan();
+  trial.snapshots.close();
+  trial.put("2024.3.parquet", fileOf("2024.3"));
+  unlinkSync(trial.path("2024.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual([trial.served, trial.published], [["2024.1"], [["2024.1"]]]);
+  assert.deepEqual(trial.store.servedVersions(), ["2024.1"]);
+});
+
 test("a load that takes too long is given up, and its file refused", async () => {
   const trial = new Trial({ loads: new Loads(undefined, 1) });
   trial.put("2024.1.parquet", fileOf("2024.1"));

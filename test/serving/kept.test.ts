@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { headerNames } from "../../server/serving/reply.ts";
+import { openService } from "../support/asking.ts";
+import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
+import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { pricesPath } from "../support/server.ts";
+
+/** What is asked for again and again isn't made again and again. */
+
+const rows = Array.from({ length: 50 }, (_, i): ShortRow => [String(i).padStart(6, "0"), "AL", "5072", i, i]);
+const versions = versionsOf(imageOf(snapshotOf(rows)));
+
+/** More than what it takes until an answer is kept. */
+const asks = 100;
+
+for (const [path, query, acceptEncoding] of [
+  ["/api/v1/search", "q=hospital", ""],
+  ["/api/v1/search", "q=hospital", "br"],
+  [pricesPath, "procedure=5072&limit=50", ""],
+  [pricesPath, "procedure=5072&limit=50", "gzip"],
+])
+  test(`${path} asked for with Accept-Encoding "${acceptEncoding}" is made once, until there is other data`, () => {
+    const { service, key } = openService(versions);
+    const values = new Map<Uint8Array, string>([
+      [headerNames.authorization, `Bearer ${key}`],
+      [headerNames.acceptEncoding, acceptEncoding],
+    ]);
+    const request = { getQuery: () => query, getHeader: (name: Uint8Array) => values.get(name) ?? "" };
+    const ask = () => service.answer(request, path, "GET", false);
+    const first = Buffer.from(ask().body ?? []);
+    for (let i = 0; i < asks; i++) ask();
+    const kept = ask().body;
+    assert.deepEqual(Buffer.from(kept ?? []), first);
+    assert.equal(ask().body, kept, "the same bytes in the same memory");
+    service.publish(versions);
+    assert.notEqual(ask().body, kept);
+  });
