@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+/** Debian's Chromium, and pages that take note of what a page mustn't do. */
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const wide = { width: 1280, height: 900 };
+export const narrow = { width: 390, height: 844 };
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+}
+
+export interface GuardedPage {
+  page: Page;
+  /** Fails where the page asked another origin, wrote an error to the console, threw, or broke its policy. */
+  assertWellBehaved(): void;
+  /** What was asked of the API, with the query, in order. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+/**
+ * A page in a context of its own.
+ *
+ * @param mayFail answers that a test provokes: the browser writes each to the console as an error
+ */
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions & { mayFail?: (url: URL, status: number) => boolean } = {},
+): Promise<GuardedPage> {
+  const { mayFail = () => false, ...contextOptions } = options;
+  const context = await browser.newContext({ viewport: wide, baseURL: origin, ...contextOptions });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  const asked: string[] = [];
+  const provoked = new Set<string>();
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (/^(data|blob):/.test(url.protocol)) return;
+    if (url.origin !== origin) faults.push(`asked another origin: ${url.href}`);
+    if (url.pathname.startsWith("/api/")) asked.push(url.pathname + url.search);
+  });
+  page.on("response", (response) => {
+    if (response.status() < 400) return;
+    if (mayFail(new URL(response.url()), response.status())) provoked.add(response.url());
+  });
+  // Violations of the policy are console errors as well.
+  page.on("console", (message) => {
+    if (message.type() !== "error" && message.type() !== "warning") return;
+    if (provoked.has(message.location().url)) return;
+    faults.push(`${message.type()} on the console: ${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => faults.push(`thrown: ${error.stack ?? error.message}`));
+  return {
+    page,
+    asked,
+    assertWellBehaved: () => assert.deepEqual(faults, []),
+    close: () => context.close(),
+  };
+}
+
+/** What axe-core finds serious or critical. The page must have been opened with `bypassCSP`. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.addScriptTag({ content: axeSource });
+  const violations = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(): Promise<{
+          violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+        }>;
+      };
+    };
+    return (await axe.run()).violations;
+  });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+}
