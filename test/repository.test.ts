@@ -84,7 +84,7 @@ test("tests wait for conditions and not for some time", () => {
 const levels = [
   ["server/main.ts"],
   ["server/control", "server/commands"],
-  ["server/serving"],
+  ["server/serving", "server/console"],
   ["server/portal"],
   ["server/accounts"],
   ["server/notices", "server/snapshots"],

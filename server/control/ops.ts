@@ -1,32 +1,94 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { isIP } from "node:net";
+import { type OperatorConsole, streamPath } from "../console/console.ts";
+import { codingOf, matches } from "../serving/negotiation.ts";
+import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 
-/** Answers the operator: whether the process lives, whether it serves, and its metrics. */
+/** Answers the operator: whether the process lives, whether it serves, its metrics, and the console. */
 
 const maxConnections = 64;
 
 /**
- * The operator's listener: `/livez` while the process runs, `/readyz` while it serves, `/metrics` for Prometheus.
- * No keys; not for the public.
+ * The operator's listener: `/livez` while the process runs, `/readyz` while it serves, `/metrics` for Prometheus, and
+ * the console at `/`. No keys; not for the public.
+ *
+ * @param operatorConsole absent until there is something to show
+ * @param allowedHosts names by which browsers may ask for the console, beside localhost and IP addresses
  */
-export function opsServer(isReady: () => boolean, metrics: Metrics): Server {
+export function opsServer(
+  isReady: () => boolean,
+  metrics: Metrics,
+  operatorConsole: () => OperatorConsole | undefined,
+  allowedHosts: readonly string[],
+): Server {
   const server = createServer(async (request, response) => {
     const reply = (status: number, text: string, type = "text/plain; charset=utf-8") => {
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
       response.end(text);
     };
-    switch (request.url?.split("?", 1)[0]) {
+    const path = request.url?.split("?", 1)[0] ?? "";
+    switch (path) {
       case "/livez":
         return reply(200, "ok\n");
       case "/readyz":
         return isReady() ? reply(200, "ready\n") : reply(503, "not ready\n");
       case "/metrics":
         return reply(200, await metrics.text(), metrics.contentType);
-      default:
-        return reply(404, "not found: there are /livez, /readyz and /metrics\n");
     }
+    if (path !== "/" && !path.startsWith("/console/"))
+      return reply(404, "not found: there are /, /livez, /readyz and /metrics\n");
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return reply(405, "only GET and HEAD are allowed\n");
+    const stranger = strangerOf(request, allowedHosts);
+    if (stranger !== undefined)
+      return reply(403, `the host ${stranger} isn't allowed here: name it in OPS_ALLOWED_HOSTS\n`);
+    const shown = operatorConsole();
+    if (shown === undefined) return reply(503, "starting\n");
+    if (path === streamPath) return shown.stream(response);
+    const file = shown.file(path);
+    return file === undefined ? reply(404, "not found\n") : send(request, response, file);
   });
   // Of the descriptors that are kept back from clients.
   server.maxConnections = maxConnections;
   return server;
+}
+
+/**
+ * The host that a request is for or a page's that sent it, if it isn't allowed: a page elsewhere may have a name of its
+ * own that leads here. An IP address can't be such a name.
+ */
+function strangerOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
+  const hosts = [
+    headers.host ?? "",
+    ...(headers.origin === undefined ? [] : [headers.origin.replace(/^https?:\/\//, "")]),
+  ];
+  return hosts
+    .map((host) =>
+      host
+        .replace(/:\d+$/, "")
+        .replace(/^\[(.*)\]$/, "$1")
+        .toLowerCase(),
+    )
+    .find((name) => name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name));
+}
+
+function send({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {
+  const coding = codingOf(headers["accept-encoding"]?.toString() ?? "");
+  const body = file.bodies[coding] ?? file.bodies.identity;
+  const isCoded = body !== file.bodies.identity;
+  const etag = isCoded ? `"${file.etag.slice(1, -1)}-${coding}"` : file.etag;
+  for (const line of file.head.split("\r\n")) {
+    const [name] = line.split(": ", 1);
+    response.setHeader(name, line.slice(name.length + 2));
+  }
+  response.setHeader("ETag", etag);
+  if (isCoded) response.setHeader("Content-Encoding", coding);
+  const condition = headers["if-none-match"];
+  if (condition !== undefined && matches(condition, etag)) {
+    response.writeHead(304).end();
+    return;
+  }
+  response.writeHead(200, { "Content-Length": body.length });
+  response.end(method === "HEAD" ? undefined : body);
 }

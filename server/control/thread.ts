@@ -13,6 +13,9 @@ import { AccountNames } from "../accounts/names.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
+import { OperatorConsole } from "../console/console.ts";
+import { History } from "../console/history.ts";
+import { stateOf } from "../console/state.ts";
 import { Webhooks } from "../notices/webhooks.ts";
 import { PortalHost } from "../portal/host.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
@@ -46,6 +49,8 @@ const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
 const renewMs = 60_000;
+/** Of the console's history. */
+const sampleMs = 1000;
 const scanMs = 500;
 /** With what a try has at least, well within a second. */
 const deliverMs = 250;
@@ -143,8 +148,12 @@ function createDemo(settings: Settings, store: Store): string | undefined {
 }
 
 /** @returns its port */
-async function listenOps(settings: Settings, isReady: () => boolean): Promise<number> {
-  const server = opsServer(isReady, metrics);
+async function listenOps(
+  settings: Settings,
+  isReady: () => boolean,
+  operatorConsole: () => OperatorConsole | undefined,
+): Promise<number> {
+  const server = opsServer(isReady, metrics, operatorConsole, settings.opsAllowedHosts);
   closers.push(() => {
     server.close();
     server.closeAllConnections();
@@ -236,11 +245,10 @@ async function startServing(
   settings: Settings,
   tables: Pick<ServeData, "keys" | "limits" | "names" | "days">,
   snapshots: SnapshotFolder,
+  connections: Connections,
+  traffic: Traffic,
   portal: PortalHost | undefined,
 ): Promise<{ threads: ServingThreads; port: number }> {
-  const connections = new Connections(maxConnections(settings.threads));
-  const traffic = new Traffic(routes, settings.threads);
-  metrics.watch(connections, traffic);
   return unlessStopping(
     listenAlone(settings.host, settings.port, async (port) => {
       stopping.signal.throwIfAborted();
@@ -303,9 +311,9 @@ async function start(settings: Settings): Promise<void> {
   let isSaved = true;
   /** Undefined while the state's files are in their places. */
   let fault: string | undefined;
-  const opsPort = await unlessStopping(
-    listenOps(settings, () => isReady && isSaved && fault === undefined && !stopping.signal.aborted),
-  );
+  let operatorConsole: OperatorConsole | undefined;
+  const isFit = () => isReady && isSaved && fault === undefined && !stopping.signal.aborted;
+  const opsPort = await unlessStopping(listenOps(settings, isFit, () => operatorConsole));
   checkSnapshots(settings);
   const { store, guard } = openState(settings);
   let threads: ServingThreads | undefined;
@@ -358,7 +366,10 @@ async function start(settings: Settings): Promise<void> {
   });
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
   const portal = settings.portal ? openPortal(settings, store) : undefined;
-  const serving = await startServing(settings, tables, snapshots, portal);
+  const connections = new Connections(maxConnections(settings.threads));
+  const traffic = new Traffic(routes, settings.threads);
+  metrics.watch(connections, traffic);
+  const serving = await startServing(settings, tables, snapshots, connections, traffic, portal);
   threads = serving.threads;
   if (portal !== undefined)
     repeat("renewing the pages' key", renewMs, () => {
@@ -374,6 +385,28 @@ async function start(settings: Settings): Promise<void> {
   guard.checkpoint(store);
   accounts.refresh();
   isReady = true;
+  const startedAt = new Date().toISOString();
+  const history = new History(
+    traffic,
+    () => ({ connections: connections.open, memory: process.memoryUsage.rss() }),
+    performance.now(),
+  );
+  const shown = new OperatorConsole(history, () =>
+    stateOf(
+      {
+        node: process.version,
+        threads: settings.threads,
+        started_at: startedAt,
+        ready: isFit(),
+        fault: fault ?? null,
+      },
+      snapshots,
+      store,
+      new Date(),
+    ),
+  );
+  operatorConsole = shown;
+  repeat("looking at what is served", sampleMs, () => shown.tick(performance.now(), Date.now()));
   const api = url(settings.host, serving.port);
   if (demoKey !== undefined)
     stdout.write(

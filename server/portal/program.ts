@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, extname, join, relative } from "node:path";
+import { dirname, extname, join } from "node:path";
 import type { WebFile } from "../shared/messages.ts";
 import { stripTypes } from "../strip-cache.js";
 import { webFile } from "./web-file.ts";
@@ -48,25 +48,26 @@ export interface Program {
  * Reads a program.
  *
  * @param base the path that all its files are below, with a slash at the end
- * @param folders of modules and styles, below `server/`
+ * @param parts modules and styles, and folders of them, below `server/`
  * @param libraries files of npm packages, by the name that modules import
  */
 export function readProgram(
   base: string,
-  folders: readonly string[],
+  parts: readonly string[],
   libraries: Readonly<Record<string, string>>,
 ): Program {
-  const own = folders.flatMap((folder) =>
-    readdirSync(join(serverFolder, folder))
-      .filter((name) => extname(name) in types && name !== "tsconfig.json")
-      .sort()
-      .map((name) => join(serverFolder, folder, name)),
+  const own = parts.flatMap((part) =>
+    extname(part) in types
+      ? [part]
+      : readdirSync(join(serverFolder, part))
+          .filter((name) => extname(name) in types && name !== "tsconfig.json")
+          .sort()
+          .map((name) => join(part, name)),
   );
   const sources = new Map<string, { path: string; content: string }>();
   for (const path of own) {
-    const text = readFileSync(path, "utf8");
-    const content = extname(path) === ".ts" ? stripTypes(text) : text;
-    sources.set(relative(serverFolder, path), { path: relative(serverFolder, path), content });
+    const text = readFileSync(join(serverFolder, path), "utf8");
+    sources.set(path, { path, content: extname(path) === ".ts" ? stripTypes(text) : text });
   }
   for (const [name, file] of Object.entries(libraries)) {
     const content = readFileSync(libraryFile(file), "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n");

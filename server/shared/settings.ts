@@ -37,6 +37,8 @@ export interface Settings {
   trustedProxies: number;
   /** Of pages elsewhere that may read the API's answers; `*` for all. */
   corsOrigins: readonly string[];
+  /** Names by which browsers may ask for the operator's console, beside localhost and IP addresses. */
+  opsAllowedHosts: readonly string[];
 }
 
 const host = v.pipe(
@@ -48,6 +50,14 @@ const folder = v.pipe(
   v.transform((path) => resolve(path)),
 );
 
+const hostNames = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(",").map((name) => name.trim().toLowerCase())),
+  v.check(
+    (names) => names.every((name) => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)),
+    "host names without ports, with commas between them",
+  ),
+);
 const originsExpected = "origins such as https://example.org, with commas between them, or *";
 const origins = v.pipe(
   v.string(),
@@ -98,6 +108,12 @@ const entries = {
   CORS_ORIGINS: v.pipe(
     v.optional(origins),
     v.description("origins of pages elsewhere that may ask the API, with commas; * for all"),
+  ),
+  OPS_ALLOWED_HOSTS: v.pipe(
+    v.optional(hostNames),
+    v.description(
+      "names, beside localhost and IP addresses, by which browsers may ask for the console, with commas",
+    ),
   ),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
@@ -230,5 +246,6 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     portalAccount: values.PORTAL_ACCOUNT ?? (given.STATE_DIR === undefined ? trialPortalAccount : undefined),
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS ?? [],
+    opsAllowedHosts: values.OPS_ALLOWED_HOSTS ?? [],
   });
 }

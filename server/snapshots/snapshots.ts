@@ -76,6 +76,8 @@ export class SnapshotFolder {
   /** Files that are being looked at or loaded. */
   readonly #working = new Map<string, Promise<void>>();
   readonly #loaded = new Map<string, Loaded>();
+  /** Why files were refused, and when. */
+  readonly #refusals = new Map<string, { reason: string; at: string }>();
   readonly #served = new Map<string, Served>();
   /** The file of the last version, which stays when it is deleted. */
   #kept: string | undefined;
@@ -105,6 +107,12 @@ export class SnapshotFolder {
     return [...this.#served.values()]
       .sort((a, b) => newestFirst(a.image, b.image))
       .map(({ image, loadedAt, file }) => ({ image: image.buffer, loadedAt, file }));
+  }
+
+  /** Files that are refused, and since when, or that can't be read now, and why. */
+  refused(): { file: string; reason: string; at: string | null }[] {
+    const troubles = [...this.#troubles].map(([file, reason]) => ({ file, reason, at: null }));
+    return [...troubles, ...[...this.#refusals].map(([file, refusal]) => ({ file, ...refusal }))];
   }
 
   /**
@@ -151,7 +159,7 @@ export class SnapshotFolder {
     const states = await this.#list();
     // What is served goes on; the server's log says so.
     if (states === undefined || (this.#isServing && this.#with.guard.fault() !== undefined)) return;
-    for (const names of [this.#seen, this.#troubles, this.#loaded])
+    for (const names of [this.#seen, this.#troubles, this.#loaded, this.#refusals])
       for (const name of names.keys()) if (!states.has(name)) names.delete(name);
     await this.#retire(states);
     const due = [...states].filter(([name, state]) => this.#isDue(name, state));
@@ -298,6 +306,7 @@ export class SnapshotFolder {
     if (this.#isServing) this.#register([image]);
     this.#loaded.delete(name);
     this.#troubles.delete(name);
+    this.#refusals.delete(name);
     this.#seen.set(name, signature);
     const file = { path: join(this.#folder, name), signature };
     const served = this.#served.get(name);
@@ -339,6 +348,7 @@ export class SnapshotFolder {
     this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, state.signature);
+    this.#refusals.set(name, { reason: error.message, at: new Date().toISOString() });
     this.#isRegistryDue = true;
     this.#with.metrics.snapshotsRefused.inc();
     const serving = this.images().map((image) => versionName(image.description.provenance));
