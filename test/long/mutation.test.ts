@@ -47,6 +47,8 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/serving/listener.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) sendRest(res, body);":
     "an answer of exactly that length may wait in the one memory or the other",
   "engine/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
+  "engine/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
+    "nothing is less than no number",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
