@@ -9,6 +9,7 @@ import { versionName } from "./snapshot.ts";
  * the snapshot has beside; each part is encoded once as long as rows need it.
  */
 
+/** More than any line takes: its six texts that may be long have no more than 500 characters of three bytes each. */
 const pieceBytes = 16 * 2 ** 10;
 /** Amounts, counts, the status, and what is between and behind them. */
 const maxNumberBytes = 160;
@@ -52,7 +53,7 @@ function csvHeader(image: Image): Uint8Array {
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
   const found = new ScopeRows(image, scope);
-  let out = new Uint8Array(pieceBytes);
+  const out = new Uint8Array(pieceBytes);
   const header = csvHeader(image);
   out.set(header);
   let at = header.length;
@@ -62,7 +63,6 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
     if (row < 0 || at + most > out.length) {
       yield out.subarray(0, at);
       at = 0;
-      if (most > out.length) out = new Uint8Array(most);
     }
     if (row >= 0) at = lines.write(out, at, row);
   }
@@ -72,10 +72,9 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
 /** The length of each row's line. */
 export function csvLengths(image: Image): (row: number) => number {
   const lines = new RowLines(image);
-  let out = new Uint8Array(pieceBytes);
+  const out = new Uint8Array(pieceBytes);
   return (row) => {
-    const most = lines.enter(row);
-    if (most > out.length) out = new Uint8Array(most);
+    lines.enter(row);
     return lines.write(out, 0, row);
   };
 }

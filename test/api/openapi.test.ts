@@ -350,6 +350,32 @@ test("every page of every list, of every version, is as documented", async () =>
   for (const [list, count] of pages) assert.ok(count >= 10, `${list} has ${count} pages`);
 });
 
+test("numbers and lists of answers have the bounds that they always keep", () => {
+  const bounds = new Map<string, Set<string>>();
+  const collect = (name: string, node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    for (const [key, value] of Object.entries(node)) {
+      if (/^(minimum|maximum|minItems)$/.test(key))
+        bounds.set(name, (bounds.get(name) ?? new Set()).add(`${key} ${value}`));
+      else if (!/^(parameters|examples?)$/.test(key))
+        collect(/^(items|schema|anyOf|\d+)$/.test(key) ? name : key, value);
+    }
+  };
+  collect("", openapiDocument);
+  const others = [...bounds]
+    .map(([name, of]) => [name, [...of].join(", ")])
+    .filter(([, of]) => of !== "minimum 0");
+  assert.deepEqual(Object.fromEntries(others), {
+    "Retry-After": "minimum 1",
+    spread: "minimum 1",
+    edges: "minimum 0, minItems 2",
+    counts: "minimum 0, minItems 1",
+    rank: "minimum 1",
+    percentile: "minimum 0, maximum 100",
+    days: "minItems 1",
+  });
+});
+
 test("an answer that isn't documented is told from one that is", () => {
   const body = { error: { type: "not_found", message: "x" } };
   const check = (path: string, status: number, value: unknown, headers?: Map<string, string>) => () =>

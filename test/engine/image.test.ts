@@ -9,7 +9,7 @@ import {
   imageTable,
   SizeError,
 } from "../../engine/index.ts";
-import { randomSnapshot, rowsOf } from "../support/fixtures.ts";
+import { randomSnapshot, rowsOf, snapshotOf } from "../support/fixtures.ts";
 
 const jsonOf = (table: Table) => table.toArray().map((row) => row.toJSON());
 
@@ -74,4 +74,16 @@ test("an image as large as its limit is built, and one byte larger is refused be
     () => buildImage(snapshot, { ...limits, image: byteLength - 1 }),
     new SizeError("image of 2024.3", `${byteLength} bytes`, `at most ${byteLength - 1}`),
   );
+});
+
+test("names that would take more of the heap than there is are refused before they do, whether they have words or not", () => {
+  for (const letter of ["x", "-"]) {
+    const snapshot = snapshotOf(
+      Array.from({ length: 30 }, (_, i) => [`0100${10 + i}`, "AL", "5072", 2, 1, letter.repeat(400)]),
+    );
+    assert.throws(
+      () => buildImage(snapshot, { image: 2 ** 30, heap: 100_000 }),
+      /^DataError: texts of 2024\.3: found \d+ bytes or more, expected at most 100000$/,
+    );
+  }
 });
