@@ -16,6 +16,9 @@ export interface Account {
   webhook_old_secret: string | null;
   webhook_old_secret_until: string | null;
 }
+/** Of an account: as many as two months have. */
+const maxDays = 62;
+
 const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, changed";
 
@@ -258,11 +261,20 @@ export class Store {
     return ends;
   }
 
-  /** Writes what accounts have used of the month up to a day, `YYYY-MM-DD`. */
+  /**
+   * Writes what accounts have used of the month up to a day, `YYYY-MM-DD`. An account keeps its last `maxDays`: this
+   * month's, and the one's before, which a clock may be set back to. By their number, not by their age: a clock that is
+   * far ahead for a moment deletes none of this month.
+   */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
-    const sql = `INSERT INTO days (account, day, used) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET used = excluded.used`;
-    for (const [account, count] of used) this.#run(sql, account, day, count);
+    for (const [account, count] of used) {
+      const known = this.#run("UPDATE days SET used = ? WHERE account = ? AND day = ?", count, account, day);
+      if (known.changes > 0) continue;
+      this.#run("INSERT INTO days (account, day, used) VALUES (?, ?, ?)", account, day, count);
+      const sql = `DELETE FROM days WHERE account = ? AND day <=
+        (SELECT day FROM days WHERE account = ? ORDER BY day DESC LIMIT 1 OFFSET ?)`;
+      this.#run(sql, account, account, maxDays);
+    }
   }
 
   /** @returns whether it is new: there is one event per account, month, threshold and quota */

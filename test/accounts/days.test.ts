@@ -132,3 +132,29 @@ test("a request that is given back after midnight leaves no day below zero", () 
   assert.deepEqual(days.of(3, 24_301, 2, 7), [0, 7]);
   assert.deepEqual(days.of(2, 24_300, 1, 0), [0]);
 });
+
+test("an account's days are kept for this month and the one before, however far ahead a clock was meanwhile", () => {
+  const store = Store.open(temporaryFolder());
+  const now = new Date(0);
+  const ids = ["a", "b"].map((name) => {
+    const fields = { name, plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
+    return store.createAccount(fields, now).id;
+  });
+  const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const kept = (...months: string[]) =>
+    months.map((month) => ids.map((id) => store.daysOf(month).get(id)?.length ?? 0));
+  const end = Date.UTC(2028, 7, 31);
+  for (let ms = end - 400 * dayMs; ms <= end; ms += dayMs) {
+    store.saveDay(dayOf(ms), [[ids[0], 1]]);
+    if (ms === end - 399 * dayMs) store.saveDay(dayOf(ms), [[ids[1], 1]]);
+    if (ms === end - 2 * dayMs) store.saveDay("2099-12-31", [[ids[0], 1]]);
+  }
+  assert.deepEqual(kept("2028-08", "2028-07", "2028-06", "2027-08", "2027-07"), [
+    [31, 0],
+    [30, 0],
+    [0, 0],
+    [0, 0],
+    [0, 1],
+  ]);
+  store.close();
+});

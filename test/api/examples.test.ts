@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { tableFromIPC } from "apache-arrow";
 import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
@@ -13,7 +14,7 @@ import type { Versions } from "../../server/api/endpoint.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { signatureOf } from "../../server/shared/snapshot-file.ts";
-import { checkValue, type Operation, openapiDocument, operationsOf } from "../support/answers.ts";
+import { checkValue, type Operation, openapiDocument, operationsOf, pathOf } from "../support/answers.ts";
 import { ask, serviceOf } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -180,4 +181,50 @@ test("the ETag of the examples makes their request a 304", () => {
   const ifNoneMatch = operation.parameters.find(({ name }) => name === "If-None-Match")?.example;
   const { status, body } = told(requestOf(at, operation), { ifNoneMatch: String(ifNoneMatch) });
   assert.deepEqual([status, body], [304, ""]);
+});
+
+/** Answers as the README shows them: JSON broken into lines, and with `…` for what is left out. */
+const readme = readFileSync(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
+const shown = [
+  ...readme.matchAll(/(?:^`|http:\S*8080)(\/\S*)(?:`|"\n```)\n\n```(json|csv)\n(.*?)\n```$/gms),
+].map(([, target, kind, text]) => ({
+  target: target.startsWith("/api/v1") ? target : `/api/v1${target}`,
+  parts: (kind === "json" ? text.replaceAll(/\n */g, "") : text).split("…"),
+}));
+
+test("the README shows an answer of every endpoint over the sample", () => {
+  const paths = shown.map(({ target }) => pathOf(openapiDocument, target));
+  // A page is like its list, and files aren't text; the document is too long.
+  const others = [
+    "/api/v1/pages/{cursor}",
+    "/api/v1/export.arrow",
+    "/api/v1/export.parquet",
+    "/api/v1/openapi.json",
+  ];
+  const expected = [...operations.keys()].filter((at) => !isOfVersion(at) && !others.includes(at));
+  assert.deepEqual(new Set(paths), new Set(expected));
+});
+
+for (const { target, parts } of shown)
+  test(`the README's answer of ${target} is what the service over the sample answers`, () => {
+    const { status, body } = told(target);
+    assert.equal(status, 200);
+    const answer = body.replaceAll("\r\n", "\n").trimEnd();
+    let end = 0;
+    for (const [i, part] of parts.entries()) {
+      const start = i === parts.length - 1 ? answer.length - part.length : answer.indexOf(part, end);
+      assert.ok(i === 0 ? start === 0 : start >= end, `${JSON.stringify(part)} in ${answer.slice(end)}`);
+      assert.ok(answer.startsWith(part, start), `${JSON.stringify(part)} in ${answer.slice(end)}`);
+      end = start + part.length;
+    }
+  });
+
+test("the README's figures of exported files are those of the sample", () => {
+  const [, rows, columns] = readme.match(/open_stream\("dc.arrow"\).* (\d+) rows and (\d+) columns/) ?? [];
+  const table = tableFromIPC(told("/api/v1/export.arrow?procedure=5072&state=DC").bytes);
+  assert.deepEqual([table.numRows, table.numCols], [Number(rows), Number(columns)]);
+  const { headers, body } = told("/api/v1/export.parquet", { range: "bytes=0-3" });
+  for (const name of ["Content-Type", "Content-Disposition", "Accept-Ranges", "Content-Range"])
+    assert.ok(readme.includes(`\n${name}: ${headers.get(name)}\n`), name);
+  assert.ok(readme.includes(`\nContent-Length: ${body.length}\n\n${body}\n`));
 });

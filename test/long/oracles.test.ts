@@ -1,29 +1,54 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { syntheticContent } from "../../datasets/synthetic.ts";
-import { sealSnapshot } from "../../engine/index.ts";
+import { readFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { importFile } from "../../datasets/import.ts";
+import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { decodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { plainImport } from "../support/cms-files.ts";
 import { compared, comparePrices } from "../support/compared-prices.ts";
+import { compareDistributions, compareTrends } from "../support/distribution-oracle.ts";
 import { compareEverything } from "../support/endpoint-oracle.ts";
-import { randomSnapshot } from "../support/fixtures.ts";
+import { randomSnapshot, sharedData, yearsOf } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/server.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
-/** Every answer on many snapshots, and on one of full size, against oracles of our own and DuckDB. */
+/** Every number of every answer on many snapshots, real and invented, against oracles of our own and DuckDB. */
 
 const snapshots = sizeFrom("ORACLE_SNAPSHOTS", 100);
-const full = { dataYear: 2024, revision: 1, rows: 116_800, seed: 7 };
 
 test(`every answer on ${snapshots} random snapshots is what the oracles compute`, async (t) => {
   const random = trialRandom(t);
+  let [distributions, years] = [0, 0];
   for (let i = 0; i < snapshots; i++) {
     const seed = random.int(2 ** 31);
-    await comparePrices(randomSnapshot(seed), `seed ${seed}`);
-    await compareEverything(randomSnapshot(seed));
+    const snapshot = randomSnapshot(seed);
+    t.diagnostic(`seed ${seed}`);
+    await comparePrices(snapshot, `seed ${seed}`);
+    await compareEverything(snapshot);
+    distributions += await compareDistributions(snapshot);
+    years += await compareTrends(yearsOf(snapshot, seed));
   }
+  t.diagnostic(`${distributions} distributions and ${years} years of trends compared`);
 });
 
-test("every answer on the synthetic snapshot, at full size, is what the oracles compute", async (t) => {
-  const snapshot = sealSnapshot(syntheticContent(full));
-  assert.equal(snapshot.counts.rows, full.rows);
-  t.diagnostic(compared(await comparePrices(snapshot, `synthetic, seed ${full.seed}`)));
+async function compareAll(t: TestContext, snapshot: Snapshot, subject: string): Promise<void> {
+  t.diagnostic(compared(await comparePrices(snapshot, subject)));
   t.diagnostic(await compareEverything(snapshot));
+  t.diagnostic(`${await compareDistributions(snapshot)} distributions compared`);
+  t.diagnostic(`${await compareTrends(yearsOf(snapshot, 1))} years of trends compared`);
+}
+
+test("every answer on the sample is what the oracles compute", async (t) => {
+  const sample = { dataYear: 2024, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed };
+  const snapshot = sealSnapshot(syntheticContent(sample));
+  assert.equal(snapshot.counts.rows, defaultSampleRows);
+  await compareAll(t, snapshot, "the sample");
+});
+
+const excerpt = "prov_svc_dy23_subset.csv";
+test("every answer on the real excerpt is what the oracles compute", async (t) => {
+  const file = sharedData(excerpt);
+  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
+  const { path } = await importFile(plainImport(file, temporaryFolder()), []);
+  await compareAll(t, decodeSnapshot(readFileSync(path), excerpt), excerpt);
 });

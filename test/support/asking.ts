@@ -48,6 +48,8 @@ export interface Told {
   retryAfter: string | undefined;
   etag: string | undefined;
   headers: ReadonlyMap<string, string>;
+  bytes: Buffer;
+  /** The same as text. */
   body: string;
 }
 
@@ -79,7 +81,8 @@ function read({ head, body, pieces }: Reply): Told {
   const [status, ...lines] = Buffer.from(head).toString("latin1").split("\r\n");
   const headers = new Map(lines.map((line) => line.split(": ", 2) as [string, string]));
   assert.equal(headers.size, lines.length, `a header twice: ${lines.join("; ")}`);
-  const bytes = pieces === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(pieces.source));
+  const sent = pieces === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(pieces.source));
+  const bytes = decoded(sent, headers.get("Content-Encoding"));
   return {
     status: Number.parseInt(status, 10),
     remaining: Number(headers.get("X-RateLimit-Remaining")),
@@ -87,7 +90,8 @@ function read({ head, body, pieces }: Reply): Told {
     retryAfter: headers.get("Retry-After"),
     etag: headers.get("ETag"),
     headers,
-    body: decoded(bytes, headers.get("Content-Encoding")).toString("utf8"),
+    bytes,
+    body: bytes.toString("utf8"),
   };
 }
 

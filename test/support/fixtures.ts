@@ -227,7 +227,9 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   const cents = (dollars: number | null) => (dollars === null ? blank : Math.round(dollars * 100));
   const ccns = [...new Set(rows.map(([ccn]) => ccn))];
   const codes = [...new Set(rows.map(([, , code]) => code))];
-  const first = ccns.map((ccn) => rows[rows.findIndex((row) => row[0] === ccn)]);
+  const placeOf = new Map(ccns.map((ccn, i) => [ccn, i]));
+  const firstOf = new Map(rows.toReversed().map((row) => [row[0], row]));
+  const first = ccns.map((ccn) => firstOf.get(ccn) ?? rows[0]);
   return sealed({
     schema: newestSchema,
     provenance,
@@ -240,12 +242,38 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
     },
     procedures: { code: codes, name: codes.map((code) => `Level ${code[3]} Procedures`) },
     rows: {
-      facility: Int32Array.from(rows, ([ccn]) => ccns.indexOf(ccn)),
+      facility: Int32Array.from(rows, ([ccn]) => placeOf.get(ccn) ?? -1),
       procedure: Int32Array.from(rows, ([, , code]) => codes.indexOf(code)),
       charge: Int32Array.from(rows, ([, , , charge]) => cents(charge)),
       allowed: Int32Array.from(rows, ([, , , , allowed]) => cents(allowed)),
       ...byField(measures, (field) => Int32Array.from(rows, ([, , , , , , more]) => more?.[field] ?? blank)),
     },
+  });
+}
+
+/** Four years of a snapshot: facilities and rows come and go, and charges move or stay. The first row always stays. */
+export function yearsOf({ facilities, procedures, rows }: Snapshot, seed: number): Snapshot[] {
+  const random = seededRandom(seed);
+  return [2021, 2022, 2023, 2024].map((dataYear) => {
+    const [share, open] = [random.pick([0.2, 0.7, 1]), random.pick([0.5, 0.9, 1])];
+    const isOpen = facilities.ccn.map((_, i) => i === rows.facility[0] || random.next() < open);
+    const factors = random.pick([[1], [1, 1, 0.5, 1.001, 1.5, 0.01]]);
+    const amount = (cents: number) =>
+      cents <= 0 ? null : Math.max(1, Math.round(cents * random.pick(factors))) / 100;
+    const short = Array.from(rows.facility.keys())
+      .filter((row) => row === 0 || (isOpen[rows.facility[row]] && random.next() < share))
+      .map((row): ShortRow => {
+        const facility = rows.facility[row];
+        const [ccn, state] = [facilities.ccn[facility], facilities.state[facility]];
+        return [
+          ccn,
+          state,
+          procedures.code[rows.procedure[row]],
+          amount(rows.charge[row]),
+          amount(rows.allowed[row]),
+        ];
+      });
+    return snapshotOf(short, { ...testProvenance, dataYear, revision: 1 });
   });
 }
 
