@@ -14,6 +14,8 @@ const defaultStateDir = "var";
 const maxThreads = 256;
 /** In a trial. */
 export const trialPortalAccount = "explore";
+const maxAccessLines = 1000;
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 export interface Settings {
   host: string;
@@ -37,6 +39,9 @@ export interface Settings {
   trustedProxies: number;
   /** Of pages elsewhere that may read the API's answers; `*` for all. */
   corsOrigins: readonly string[];
+  logLevel: (typeof logLevels)[number];
+  /** Requests that the log shows in a second at most. */
+  accessLog: number;
 }
 
 const host = v.pipe(
@@ -98,6 +103,14 @@ const entries = {
   CORS_ORIGINS: v.pipe(
     v.optional(origins),
     v.description("origins of pages elsewhere that may ask the API, with commas; * for all"),
+  ),
+  LOG_LEVEL: v.pipe(
+    v.optional(v.picklist(logLevels, `one of ${logLevels.join(", ")}`), "info"),
+    v.description(`the least that is logged: ${logLevels.join(", ")}`),
+  ),
+  ACCESS_LOG: v.pipe(
+    v.optional(wholeNumber(0, maxAccessLines), "0"),
+    v.description("requests to log, as info, in a second at most; of more, a sample"),
   ),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
@@ -230,5 +243,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     portalAccount: values.PORTAL_ACCOUNT ?? (given.STATE_DIR === undefined ? trialPortalAccount : undefined),
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS ?? [],
+    logLevel: values.LOG_LEVEL,
+    accessLog: values.ACCESS_LOG,
   });
 }
