@@ -128,7 +128,11 @@ export function echo(input: string): string {
 
 /** The same without quotes, for the `param` field. */
 export function echoBare(input: string): string {
-  // Whatever is as long as a key's secret may be one, escaped or not.
-  const masked = input.replace(/hcq_\w*|[0-9A-Za-z%]{40,}/gi, "…");
+  const masked = withoutKeys(input);
   return masked.length > maxEchoLength ? `${masked.slice(0, maxEchoLength - 1)}…`.toWellFormed() : masked;
+}
+
+/** Whatever is as long as a key's secret may be one, escaped or not. */
+export function withoutKeys(text: string): string {
+  return text.replace(/hcq_\w*|[0-9A-Za-z%]{40,}/gi, "…");
 }

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
+import pino, { type Logger } from "pino";
 
-/** Writes lines to stdout and stderr, whatever becomes of their reader. */
+/** Writes lines to stdout and stderr, whatever becomes of their reader, and the log as its reader wants it. */
 
 /** Text that waits for a reader who stands still; what comes on top of it is dropped. */
 const maxWaitingBytes = 2 ** 20;
@@ -17,13 +18,15 @@ const flushStepMs = 5;
  * errors come as events. A terminal that is held makes them wait; but not a ReadStream, which can write as well.
  */
 export class Output {
+  readonly isTerminal: boolean;
   readonly #stream: Socket;
   readonly #onDrop: () => void;
 
   /** @param onDrop told of each line that is lost */
   constructor(descriptor: 1 | 2, onDrop: () => void) {
     const standard = descriptor === 1 ? process.stdout : process.stderr;
-    this.#stream = isatty(descriptor) ? new ReadStream(descriptor) : standard;
+    this.isTerminal = isatty(descriptor);
+    this.#stream = this.isTerminal ? new ReadStream(descriptor) : standard;
     this.#onDrop = onDrop;
     // Each write is told of its own; without a listener an error would end the process. Node writes warnings, too.
     for (const stream of [this.#stream, standard]) stream.on("error", () => {});
@@ -47,4 +50,34 @@ export class Output {
       await new Promise((resolve) => setTimeout(resolve, flushStepMs));
     }
   }
+}
+
+/** The log: lines of JSON, or to a terminal the same for people. */
+export function logTo(output: Output): Logger {
+  const write = (line: string) => output.write(output.isTerminal ? readable(line) : line);
+  return pino({ base: null }, { write });
+}
+
+const isStack = (name: string, value: unknown): value is string =>
+  name === "stack" && typeof value === "string";
+
+/** A line of the log for people: when, how grave, what, with which details, and below it where an error came from. */
+export function readable(line: string): string {
+  const { level, time, msg, ...details } = JSON.parse(line);
+  const grave = (pino.levels.labels[level] ?? String(level)).toUpperCase().padEnd(5);
+  const words = Object.entries(details).map(([name, value]) =>
+    isStack(name, value)
+      ? `\n  ${value.split("\n").map(printable).join("\n  ")}`
+      : ` ${name}=${shownValue(value)}`,
+  );
+  return `${new Date(time).toISOString()} ${grave} ${printable(String(msg ?? ""))}${words.join("")}\n`;
+}
+
+function shownValue(value: unknown): string {
+  return typeof value === "string" && /^[!#-<>-~]+$/.test(value) ? value : printable(JSON.stringify(value));
+}
+
+/** What might steer the terminal, as its escape. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
 }

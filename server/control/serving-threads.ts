@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import {
+  type Access,
   type FromServe,
   gate,
   type PortalReply,
@@ -24,6 +25,8 @@ export interface Reports {
   fail(reason: string): void;
   /** A request failed by our fault. */
   error(stack: string): void;
+  /** A request that the log may show. */
+  access(access: Access): void;
 }
 
 /** What the threads serve beside the API. */
@@ -52,6 +55,7 @@ class ServingThread {
     this.#worker.on("message", (message: FromServe) => {
       if (message.type === "failed") fail(message.reason);
       else if (message.type === "error") reports.error(message.stack);
+      else if (message.type === "access") reports.access(message.access);
       else if (message.type === "post") void this.#post(message.id, portal?.act(message.request));
       else this.#waiting.get(message.type)?.();
     });

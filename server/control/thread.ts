@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import pino from "pino";
 import { knownVersions } from "../../datasets/registry.ts";
 import { databaseFile, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
@@ -21,6 +20,7 @@ import { PortalHost } from "../portal/host.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
 import { Metrics } from "../shared/metrics.ts";
+import { PerSecond } from "../shared/per-second.ts";
 import { plans } from "../shared/plans.ts";
 import { watchHeap } from "../shared/runtime.ts";
 import {
@@ -36,7 +36,7 @@ import { Loads } from "../snapshots/loads.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { Store, type StoredEvent } from "../store/store.ts";
-import { Output } from "./log.ts";
+import { logTo, Output } from "./log.ts";
 import { opsServer } from "./ops.ts";
 import { listenAlone } from "./port.ts";
 import { ServingThreads } from "./serving-threads.ts";
@@ -67,7 +67,7 @@ const stateLost = `the state isn't what was opened: requests are counted in memo
 const metrics = new Metrics();
 const countDropped = () => metrics.logLinesDropped.inc();
 const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
-const log = pino({ base: null }, stderr);
+const log = logTo(stderr);
 
 /** Each undoes something that was begun; the last one comes first. */
 const closers: (() => void | Promise<void>)[] = [];
@@ -245,10 +245,11 @@ async function startServing(
   settings: Settings,
   tables: Pick<ServeData, "keys" | "limits" | "names" | "days">,
   snapshots: SnapshotFolder,
+  portal: PortalHost | undefined,
   connections: Connections,
   traffic: Traffic,
-  portal: PortalHost | undefined,
 ): Promise<{ threads: ServingThreads; port: number }> {
+  const accessLines = new PerSecond(settings.accessLog);
   return unlessStopping(
     listenAlone(settings.host, settings.port, async (port) => {
       stopping.signal.throwIfAborted();
@@ -261,6 +262,7 @@ async function startServing(
           maxConnections: connections.max,
           trustedProxies: settings.trustedProxies,
           corsOrigins: settings.corsOrigins,
+          accessLog: settings.accessLog,
         },
         traffic.buffers,
         // Asked for here: what the functions below can see stays in memory as long as they do.
@@ -272,6 +274,10 @@ async function startServing(
             void end(1);
           },
           error: (stack) => log.error({ stack }, "request failed"),
+          access(access) {
+            // Each thread alone tells of as many.
+            if (accessLines.pass(performance.now())) log.info(access, "request");
+          },
         },
       );
       closers.push(() => threads.stop());
@@ -309,6 +315,7 @@ function logEvents(events: StoredEvent[]): void {
 async function start(settings: Settings): Promise<void> {
   let isReady = false;
   let isSaved = true;
+  let savedAtMs = performance.now();
   /** Undefined while the state's files are in their places. */
   let fault: string | undefined;
   let operatorConsole: OperatorConsole | undefined;
@@ -360,6 +367,7 @@ async function start(settings: Settings): Promise<void> {
     save();
     guard.checkpoint(store);
     isSaved = true;
+    if (fault === undefined) savedAtMs = performance.now();
   });
   repeat("delivering events", deliverMs, async () => {
     if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
@@ -368,8 +376,14 @@ async function start(settings: Settings): Promise<void> {
   const portal = settings.portal ? openPortal(settings, store) : undefined;
   const connections = new Connections(maxConnections(settings.threads));
   const traffic = new Traffic(routes, settings.threads);
-  metrics.watch(connections, traffic);
-  const serving = await startServing(settings, tables, snapshots, connections, traffic, portal);
+  metrics.watch({
+    connections,
+    traffic,
+    stateAge: () => (performance.now() - savedAtMs) / 1000,
+    snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
+    oldestPendingAge: () => webhooks.oldestPendingAge(new Date()),
+  });
+  const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
   if (portal !== undefined)
     repeat("renewing the pages' key", renewMs, () => {
@@ -434,6 +448,7 @@ async function main(words: string[]): Promise<void> {
   if (words.length > 0) throw new DataError("npm start", shown(words.join(" ")), "--help or nothing more");
   const settings = await unlessStopping(readServerSettings(process.env));
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
+  log.level = settings.logLevel;
   await start(settings);
 }
 

@@ -90,6 +90,7 @@ export class Webhooks {
   /** How far the wall clock is ahead of the steady one. */
   #aheadMs: number | undefined;
   #isStopped = false;
+  #oldestPending: string | undefined;
 
   constructor(store: Store, log: Logger, metrics: Metrics, options: PostOptions) {
     this.#store = store;
@@ -115,7 +116,14 @@ export class Webhooks {
     const tries: Promise<void>[] = [];
     for (const event of due)
       if (this.#findSlot(event, steadyMs)) tries.push(this.#deliver(event, now, steadyMs));
+    this.#oldestPending = this.#store.oldestPending();
     await Promise.all(tries);
+  }
+
+  /** Seconds since the oldest event was made that is still to be delivered, as of the last look; 0 where none is. */
+  oldestPendingAge(now: Date): number {
+    const since = this.#oldestPending;
+    return since === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(since)) / 1000;
   }
 
   /** Gives up the tries under way, without a word of them in the store: the next start makes them again. */

@@ -1,6 +1,7 @@
 import * as uws from "uWebSockets.js";
 import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
+import type { Access } from "../shared/messages.ts";
 import { type ThreadTraffic, untimed } from "../shared/traffic.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
@@ -66,7 +67,9 @@ export interface Posts {
  * Listens, and answers every request with what `replyTo` returns, within the call. Ports are shared by SO_REUSEPORT.
  *
  * @param paths which the library's router finds, so that they needn't be made strings for every request
+ * @param traffic counts the answers
  * @param isEnding asked for every request: whether to close its connection instead of answering
+ * @param onTimed told of each request whose time is taken
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(
@@ -78,6 +81,7 @@ export function serveHttp(
   isEnding: () => boolean,
   replyTo: Respond,
   posts?: Posts,
+  onTimed?: (access: Access) => void,
 ): HttpServer {
   let draining = false;
   let pending = 0;
@@ -121,7 +125,12 @@ export function serveHttp(
       res.cork(pieces === undefined ? respond : () => respondInPieces(res, pieces, closes, route));
       if (isStuck) res.close();
     }
-    traffic.answered(route, reply.status, isHead ? 0 : (reply.body?.length ?? 0), begun);
+    const { status } = reply;
+    const bytes = isHead ? 0 : (reply.body?.length ?? pieces?.length ?? 0);
+    const ms = traffic.answered(route, status, pieces === undefined ? bytes : 0, begun);
+    if (ms < 0 || onTimed === undefined) return;
+    const query = req.getQuery();
+    onTimed({ request: `${method} ${path}${query === undefined ? "" : `?${query}`}`, status, bytes, ms });
   }
 
   function respond(): void {

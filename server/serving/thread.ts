@@ -5,9 +5,11 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
+import { withoutKeys } from "../api/errors.ts";
 import { isApiPath, keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import {
+  type Access,
   type FromServe,
   gate,
   type PortalReply,
@@ -16,6 +18,7 @@ import {
   type ServeData,
   type ToServe,
 } from "../shared/messages.ts";
+import { PerSecond } from "../shared/per-second.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { withCors } from "./cors.ts";
@@ -75,6 +78,16 @@ function askControl(request: PortalRequest): Promise<PortalReply> {
   return new Promise((resolve) => posted.set(id, resolve));
 }
 
+/** Tells of requests as they are answered, of so many in a second. */
+function teller(perSecond: number): ((access: Access) => void) | undefined {
+  if (perSecond === 0) return undefined;
+  const lines = new PerSecond(perSecond);
+  return ({ request, ...answer }) => {
+    if (lines.pass(performance.now()))
+      send({ type: "access", access: { request: withoutKeys(request), ...answer } });
+  };
+}
+
 /** Answers from these images on, and listens. */
 function start(images: Published): { service: Service; server: HttpServer } {
   const traffic = new ThreadTraffic(data.traffic);
@@ -108,6 +121,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     isEnding,
     answerAll,
     portal && { below: "/portal/", reply: (post) => posts.reply(post) },
+    teller(data.accessLog),
   );
   return { service, server };
 }

@@ -23,6 +23,18 @@ export interface ServeData {
   days: SharedArrayBuffer;
   /** The thread's own. */
   traffic: SharedArrayBuffer;
+  /** Requests to tell of in a second, at most. */
+  accessLog: number;
+}
+
+/** An answered request, as the access log shows it. */
+export interface Access {
+  /** Method, path and query. */
+  request: string;
+  status: number;
+  /** Of the answer's body. */
+  bytes: number;
+  ms: number;
 }
 
 /** What somebody does on the portal; the control thread alone writes. */
@@ -70,6 +82,7 @@ export type FromServe =
   | { type: "drained" }
   /** To be answered by `posted` with the same number. */
   | { type: "post"; id: number; request: PortalRequest }
+  | { type: "access"; access: Access }
   | { type: "error"; stack: string };
 
 /** A load, or null: no more will come. */

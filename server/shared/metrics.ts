@@ -1,8 +1,23 @@
+import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Connections } from "./connections.ts";
 import { bucketBounds, type Traffic } from "./traffic.ts";
 
 /** What the operator's `/metrics` shows, in Prometheus' text format. */
+
+const packageFile = new URL("../../package.json", import.meta.url);
+
+/** What is asked for its numbers with each look at the metrics. */
+export interface Sources {
+  connections: Connections;
+  traffic: Traffic;
+  /** Seconds since the state was last saved. */
+  stateAge(): number;
+  /** Seconds since the current data version was loaded. */
+  snapshotAge(): number;
+  /** Seconds since the oldest event was made that is still to be delivered; 0 where none is. */
+  oldestPendingAge(): number;
+}
 
 export class Metrics {
   readonly registry = new Registry();
@@ -43,7 +58,15 @@ export class Metrics {
   #traffic: Traffic | undefined;
 
   constructor() {
+    for (const outcome of ["delivered", "retry", "failed"]) this.webhookDeliveries.inc({ outcome }, 0);
     collectDefaultMetrics({ register: this.registry });
+    const { version } = JSON.parse(readFileSync(packageFile, "utf8"));
+    new Gauge({
+      name: "hcqs_build_info",
+      help: "Always 1; what runs",
+      labelNames: ["version", "node"] as const,
+      registers: [this.registry],
+    }).set({ version, node: process.versions.node }, 1);
   }
 
   get contentType(): string {
@@ -55,8 +78,8 @@ export class Metrics {
     return this.#traffic === undefined ? text : `${text}\n${durationsText(this.#traffic)}`;
   }
 
-  /** Shows clients' connections and what they are answered from now on. */
-  watch(connections: Connections, traffic: Traffic): void {
+  /** Shows what a server that has begun does. */
+  watch({ connections, traffic, stateAge, snapshotAge, oldestPendingAge }: Sources): void {
     this.#traffic = traffic;
     const gauge = (name: string, help: string, value: () => number) =>
       new Gauge({
@@ -72,6 +95,13 @@ export class Metrics {
       "hcqs_max_connections",
       "Clients' connections that may be open, by the files that the process may open",
       () => connections.max,
+    );
+    gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
+    gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
+    gauge(
+      "hcqs_webhook_oldest_pending_seconds",
+      "Since the oldest event was made that is still to be posted; 0 where none is",
+      oldestPendingAge,
     );
     new Counter({
       name: "hcqs_connections_refused_total",
@@ -133,7 +163,7 @@ function durationsText(traffic: Traffic): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [
     `# HELP ${name} Time from a request's coming until its answer is handed over, of a file until its first piece is. ` +
-      "A thread that answers more than 1,000 requests a second times one in 16, at random, which then counts 16 times",
+      "A thread times the first 1,000 of a second, and of more one in 16, at random, which then counts 16 times",
     `# TYPE ${name} histogram`,
   ];
   for (const { route, status, buckets, seconds } of traffic.snapshot().answers) {

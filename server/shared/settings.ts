@@ -14,6 +14,8 @@ const defaultStateDir = "var";
 const maxThreads = 256;
 /** In a trial. */
 export const trialPortalAccount = "explore";
+const maxAccessLines = 1000;
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 export interface Settings {
   host: string;
@@ -39,6 +41,9 @@ export interface Settings {
   corsOrigins: readonly string[];
   /** Names by which browsers may ask for the operator's console, beside localhost and IP addresses. */
   opsAllowedHosts: readonly string[];
+  logLevel: (typeof logLevels)[number];
+  /** Requests that the log shows in a second at most. */
+  accessLog: number;
 }
 
 const host = v.pipe(
@@ -114,6 +119,14 @@ const entries = {
     v.description(
       "names, beside localhost and IP addresses, by which browsers may ask for the console, with commas",
     ),
+  ),
+  LOG_LEVEL: v.pipe(
+    v.optional(v.picklist(logLevels, `one of ${logLevels.join(", ")}`), "info"),
+    v.description(`the least that is logged: ${logLevels.join(", ")}`),
+  ),
+  ACCESS_LOG: v.pipe(
+    v.optional(wholeNumber(0, maxAccessLines), "0"),
+    v.description("requests to log, as info, in a second at most; of more, a sample"),
   ),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
@@ -247,5 +260,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS ?? [],
     opsAllowedHosts: values.OPS_ALLOWED_HOSTS ?? [],
+    logLevel: values.LOG_LEVEL,
+    accessLog: values.ACCESS_LOG,
   });
 }

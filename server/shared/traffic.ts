@@ -1,3 +1,5 @@
+import { PerSecond } from "./per-second.ts";
+
 /** Counts what the serving threads answer. */
 
 /*
@@ -60,11 +62,11 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[Number(status)] = place;
 
-/** A busy thread times one request in so many, on average, because reading a clock takes longer than all else here. */
+/** So many requests of a second are timed each; reading a clock takes longer than all else here. */
+const maxTimedEach = 1000;
+/** Of more, one in so many is, on average. */
 const busyStride = 16;
-/** A thread that answers more requests than this is busy. */
-const busyPerMs = 1;
-/** In place of the time at which a request came. */
+/** In place of a time. */
 export const untimed = -1;
 
 /** One thread's own counts. */
@@ -74,10 +76,9 @@ export class ThreadTraffic {
   readonly #random: () => number;
   /** As many requests as each that is timed stands for. */
   #stride = 1;
-  /** Requests up to the next one that is timed, and from the last one to it. */
+  /** Requests up to the next one that is timed. */
   #untilTimed = 1;
-  #gap = 1;
-  #timedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #each = new PerSecond(maxTimedEach);
 
   /**
    * @param nowMs milliseconds of a clock that never steps
@@ -100,13 +101,14 @@ export class ThreadTraffic {
    * @param route its place among the routes
    * @param bytes of its body, as far as that was handed over
    * @param begun what `begin` returned
+   * @returns the milliseconds it took; negative where they weren't taken
    */
-  answered(route: number, status: number, bytes: number, begun: number): void {
+  answered(route: number, status: number, bytes: number, begun: number): number {
     const words = this.#words;
     const cell = cellOf(route, placeOfStatus[status]);
     words[cell + countWord]++;
     words[cell + bytesWord] += bytes;
-    if (begun !== untimed) this.#time(cell, begun);
+    return begun === untimed ? untimed : this.#time(cell, begun);
   }
 
   /** Counts more bytes of an answer's body. */
@@ -123,17 +125,16 @@ export class ThreadTraffic {
   }
 
   /** Each time stands for as many requests as one was chosen from, so that quiet and busy times weigh alike. */
-  #time(cell: number, begun: number): void {
+  #time(cell: number, begun: number): number {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
     this.#words[cell + timeWord] += this.#stride * tookMs;
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += this.#stride;
-    const isBusy = this.#gap > busyPerMs * (nowMs - this.#timedAtMs);
-    this.#timedAtMs = nowMs;
+    const isBusy = !this.#each.pass(nowMs);
     this.#stride = isBusy ? busyStride : 1;
     // At random, as requests may come in turn.
-    this.#gap = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
-    this.#untilTimed = this.#gap;
+    this.#untilTimed = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
+    return tookMs;
   }
 }
 

@@ -320,6 +320,14 @@ export class Store {
     return this.#all(sql, JSON.stringify(underWay), now.toISOString(), perAccount, limit);
   }
 
+  /** When the oldest event was made that is still to be delivered. */
+  oldestPending(): string | undefined {
+    const [{ created_at }] = this.#all<{ created_at: string | null }>(
+      "SELECT min(created_at) AS created_at FROM events WHERE state = 'pending'",
+    );
+    return created_at ?? undefined;
+  }
+
   /** Moves the times of all tries to come by so much, and to no later than a time. */
   moveTries(byMs: number, latest: Date): void {
     const sql = `UPDATE events
