@@ -117,6 +117,14 @@ export const procedureResponse = v.object({
   procedure: v.object(procedureFields),
   scope,
   summary: chargeSummary,
+  rows: v.pipe(
+    v.object({
+      priced: count("Rows with both amounts: they alone count in every figure"),
+      suppressed: count("Rows whose amounts the publisher left out for few services"),
+      incomplete: count("Rows without a price for another reason"),
+    }),
+    v.description("How many rows there are of the procedure in the scope, one per facility that has it"),
+  ),
   allowed: v.pipe(
     v.object({
       min: dollars("Lowest"),
@@ -244,6 +252,10 @@ export const trendsResponse = v.object({
         v.object({
           data_year: dataYear,
           data_version: dataVersion,
+          name: v.pipe(
+            procedureFields.name,
+            v.description("Name of the procedure group in that year: another one may mean another content"),
+          ),
           facilities: count("Facilities with prices"),
           min_charge: chargeFields.min_charge,
           p25_charge: dollars("25th percentile of the charges"),

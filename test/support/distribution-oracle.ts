@@ -64,6 +64,13 @@ const amounts = `
     FROM (SELECT *, half_up(charge * 100, allowed) AS markup FROM scoped)
   ) GROUP BY scope, code`;
 
+/** The last one is of rows that are neither priced nor suppressed. */
+const rowCounts = `
+  SELECT scope, code, count(*) FILTER (charge > 0 AND allowed > 0),
+    count(*) FILTER (charge IS NULL AND allowed IS NULL),
+    count(*) FILTER ((charge IS NOT NULL OR allowed IS NOT NULL) AND NOT coalesce(charge > 0 AND allowed > 0, false))
+  FROM (SELECT 'national' AS scope, * FROM snapshot UNION ALL SELECT state, * FROM snapshot) GROUP BY scope, code`;
+
 const bars = [1, 2, 30, 100];
 const histograms = `
   WITH ends AS (SELECT scope, code, min(charge) AS lowest, max(charge) AS highest FROM scoped GROUP BY ALL),
@@ -87,10 +94,13 @@ const dollars = (cents: DuckDBValue) => {
 /** Compares the depth of every procedure in the nation and in every state; returns how many. */
 export async function compareDistributions(snapshot: Snapshot): Promise<number> {
   const versions = versionsOf(imageOf(snapshot));
-  const [amountRows, histogramRows] = await queried([snapshot], amounts, histograms);
+  const [amountRows, histogramRows, countRows] = await queried([snapshot], amounts, histograms, rowCounts);
   const lists = await duckdbPrices(snapshot);
   const keyOf = (scope: DuckDBValue, code: DuckDBValue) => `${code} ${scope}`;
   const amountsOf = new Map(amountRows.map(([scope, code, ...rest]) => [keyOf(scope, code), rest]));
+  const rowsOf = new Map(
+    countRows.map(([scope, code, ...counts]) => [keyOf(scope, code), counts.map(Number)]),
+  );
   const rangesOf = Map.groupBy(
     histogramRows,
     ([scope, code, bars]) => `${keyOf(scope, code)} ${Number(bars)}`,
@@ -107,11 +117,13 @@ export async function compareDistributions(snapshot: Snapshot): Promise<number> 
           continue;
         }
         const [min, p10, p25, median, p75, p90, max, ...markup] = found.map(dollars);
+        const [priced, suppressed, incomplete] = rowsOf.get(groupKey(code, state)) ?? [];
         const ranges = rangesOf.get(`${groupKey(code, state)} ${bins}`) ?? [];
         const expected = {
           procedure: list.procedure,
           scope: list.scope,
           summary: list.summary,
+          rows: { priced, suppressed, incomplete },
           allowed: { min, p10, p25, median, p75, p90, max },
           markup: { p25: markup[0], median: markup[1], p75: markup[2] },
           histogram: {
@@ -209,7 +221,7 @@ export async function compareTrends(years: Snapshot[]): Promise<number> {
       const expected = {
         procedure: { code, name: procedures.name[procedures.code.indexOf(code)] },
         scope: { state: state ?? "national" },
-        data: rows.map((row, i) => trendRow(row, listedYears[i])),
+        data: rows.map((row, i) => trendRow(code, row, listedYears[i])),
         source: {
           data_years: listedYears.map(({ provenance }) => provenance.dataYear),
           caveat: years[0].provenance.caveat,
@@ -221,7 +233,7 @@ export async function compareTrends(years: Snapshot[]): Promise<number> {
   return compared;
 }
 
-function trendRow([, , , n, ...rest]: DuckDBValue[], { provenance }: Snapshot) {
+function trendRow(code: string, [, , , n, ...rest]: DuckDBValue[], { provenance, procedures }: Snapshot) {
   const [min_charge, p25_charge, median_charge, p75_charge, max_charge, median_allowed] = rest
     .slice(0, 6)
     .map(dollars);
@@ -229,6 +241,7 @@ function trendRow([, , , n, ...rest]: DuckDBValue[], { provenance }: Snapshot) {
   return {
     data_year: provenance.dataYear,
     data_version: versionName(provenance),
+    name: procedures.name[procedures.code.indexOf(code)],
     facilities: Number(n),
     ...{ min_charge, p25_charge, median_charge, p75_charge, max_charge, median_allowed },
     change: change === null ? null : { median_charge: tenths(change), median_allowed: tenths(changeAllowed) },

@@ -5,6 +5,7 @@ import {
   findGroup,
   histogramOf,
   markupOf,
+  rowsOfProcedure,
   stateSummaries,
   summaryOf,
   textAt,
@@ -45,10 +46,13 @@ export const procedure = endpoint({
     if (group < 0) throw noPrices(image, code, values.state);
     const place = image.procedureOf.get(code) ?? 0;
     const { edges, counts } = histogramOf(image, group, values.bins);
+    const summary = summaryOf(image, group);
+    const { rows, suppressed } = rowsOfProcedure(image, place, values.state ?? null);
     return {
       procedure: { code, name: textAt(image.procedureName, place) },
       scope: { state: values.state ?? "national" },
-      summary: dollarsOf(summaryOf(image, group)),
+      summary: dollarsOf(summary),
+      rows: { priced: summary.facilities, suppressed, incomplete: rows - summary.facilities - suppressed },
       allowed: hundredths(allowedOf(image, group)),
       markup: hundredths(markupOf(image, group)),
       histogram: { edges: edges.map((edge) => edge / 100), counts },

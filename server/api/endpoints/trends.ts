@@ -21,12 +21,15 @@ interface Year {
   group: number;
 }
 
-function rowOf({ image, group }: Year, before: Year | undefined) {
+const nameIn = (image: Image, code: string) => textAt(image.procedureName, image.procedureOf.get(code) ?? 0);
+
+function rowOf(code: string, { image, group }: Year, before: Year | undefined) {
   const { dataYear } = image.description.provenance;
   const summary = summaryOf(image, group);
   return {
     data_year: dataYear,
     data_version: versionName(image.description.provenance),
+    name: nameIn(image, code),
     facilities: summary.facilities,
     min_charge: summary.min_charge / 100,
     p25_charge: summary.p25_charge / 100,
@@ -78,12 +81,9 @@ export const trends = endpoint({
     if (latest === undefined) throw noTrend(newest, values.procedure, values.state);
     const said = years.map(({ image }) => image.description.provenance);
     return {
-      procedure: {
-        code: values.procedure,
-        name: textAt(latest.procedureName, latest.procedureOf.get(values.procedure) ?? 0),
-      },
+      procedure: { code: values.procedure, name: nameIn(latest, values.procedure) },
       scope: { state: values.state ?? "national" },
-      data: years.map((year, i) => rowOf(year, years[i - 1])),
+      data: years.map((year, i) => rowOf(values.procedure, year, years[i - 1])),
       source: {
         data_years: said.map(({ dataYear }) => dataYear),
         caveat: [...new Set(said.map(({ caveat }) => caveat))].join(" "),
