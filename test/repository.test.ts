@@ -85,6 +85,7 @@ const levels = [
   ["server/main.ts"],
   ["server/control", "server/commands"],
   ["server/serving"],
+  ["server/portal"],
   ["server/accounts"],
   ["server/notices", "server/snapshots"],
   ["server/store", "server/api"],

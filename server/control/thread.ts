@@ -12,7 +12,10 @@ import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
-import { Webhooks } from "../notices/webhooks.ts";
+import { emailSender } from "../notices/emails.ts";
+import { Mailer } from "../notices/mail.ts";
+import { Outbox } from "../notices/outbox.ts";
+import { webhookSender } from "../notices/webhooks.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
 import { Metrics } from "../shared/metrics.ts";
@@ -306,8 +309,12 @@ async function start(settings: Settings): Promise<void> {
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
     }
   });
-  const webhooks = new Webhooks(store, log, metrics, { allowLoopback: settings.webhookAllowLoopback });
-  closers.push(() => webhooks.stop());
+  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
+  const outboxes = [
+    webhookSender(store, metrics, { allowLoopback: settings.webhookAllowLoopback }),
+    emailSender(mailer, metrics),
+  ].map((sender) => ({ sender, outbox: new Outbox(store, log, sender) }));
+  for (const { outbox } of outboxes) closers.push(() => outbox.stop());
   const scan = async () => void (await snapshots.scan());
 
   // Before the threads: these go on until the last answer.
@@ -329,9 +336,10 @@ async function start(settings: Settings): Promise<void> {
     guard.checkpoint(store);
     isSaved = true;
   });
-  repeat("delivering events", deliverMs, async () => {
-    if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
-  });
+  for (const { sender, outbox } of outboxes)
+    repeat(`delivering events by ${sender.channel}`, deliverMs, async () => {
+      if (fault === undefined) await outbox.deliverDue(new Date(), performance.now());
+    });
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
   const serving = await startServing(settings, tables, snapshots);
   threads = serving.threads;

@@ -38,6 +38,12 @@ export class Metrics {
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
+  readonly emailTries = new Counter({
+    name: "hcqs_email_tries_total",
+    help: "Tries to mail an event: delivered to the SMTP server, to be tried again, or failed for good",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
   readonly logLinesDropped = new Counter({
     name: "hcqs_log_lines_dropped_total",
     help: "Lines of the log or of stdout that were lost: nobody read them, or the disk was full",

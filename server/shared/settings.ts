@@ -5,13 +5,25 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
-import { wholeNumber } from "./schemas.ts";
+import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */
 
 const defaultDatasetsDir = "datasets/snapshots";
 const defaultStateDir = "var";
 const maxThreads = 256;
+const maxSignupDaily = 100_000;
+/** In place of a default that there isn't, or that depends on others. */
+const noDefault = "–";
+
+const signupModes = ["open", "email", "off"] as const;
+
+/** How mail is sent, and from whom. */
+export interface MailSettings {
+  /** May hold a password. */
+  smtpUrl: string;
+  from: { name: string; address: string };
+}
 
 export interface Settings {
   host: string;
@@ -27,6 +39,12 @@ export interface Settings {
   threads: number;
   /** Whether webhooks may go to this machine, by plain http too. */
   webhookAllowLoopback: boolean;
+  /** Whether people may make accounts, and whether a link is mailed to them first. */
+  signup: (typeof signupModes)[number];
+  /** Accounts that they may make in a day, all together. */
+  signupDaily: number;
+  /** Undefined where no mail is sent. */
+  mail: MailSettings | undefined;
 }
 
 const host = v.pipe(
@@ -36,6 +54,30 @@ const host = v.pipe(
 const folder = v.pipe(
   v.string(),
   v.transform((path) => resolve(path)),
+);
+
+function isSmtpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "" || url.port === "0")
+    return false;
+  const rest = [
+    url.pathname.replace("/", ""),
+    url.search,
+    url.hash,
+    /%(?![0-9A-F]{2})/i.exec(url.href)?.[0] ?? "",
+  ];
+  return rest.every((part) => part === "") && (url.username !== "") === (url.password !== "");
+}
+
+const aSender = "an e-mail address, or a name and one such as Prices <prices@example.com>";
+const sender = v.pipe(
+  v.string(),
+  v.regex(/^(?:[^<>@"\\,\p{Cc}]*<[^<>]+>|[^<>]+)$/u, aSender),
+  v.transform((text) => {
+    const [, name, address] = /^(.*)<(.*)>$/.exec(text) ?? ["", "", text];
+    return { name: name.trim(), address };
+  }),
+  v.check(({ address }) => v.is(emailAddress, address), aSender),
 );
 
 const entries = {
@@ -62,6 +104,21 @@ const entries = {
     v.optional(v.picklist(["true", "false"], "true or false"), "false"),
     v.description("true lets webhooks go to this machine, by plain http too"),
   ),
+  SIGNUP: v.pipe(
+    v.optional(v.picklist(signupModes, "open, email or off")),
+    v.description(
+      "whether people may make accounts: open, email (by a link that is mailed) or off; open unless STATE_DIR is set, else off",
+    ),
+  ),
+  SIGNUP_DAILY: v.pipe(
+    v.optional(wholeNumber(0, maxSignupDaily), "200"),
+    v.description("accounts that they may make in a day, all together"),
+  ),
+  SMTP_URL: v.pipe(
+    v.optional(v.pipe(v.string(), v.check(isSmtpUrl, "smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…"))),
+    v.description("the server that takes mail; without it none is sent"),
+  ),
+  MAIL_FROM: v.pipe(v.optional(sender), v.description("from whom it is")),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
   ),
@@ -76,6 +133,22 @@ const schema = v.pipe(
       "another port than PORT",
     ),
     ["OPS_PORT"],
+  ),
+  v.forward(
+    v.partialCheck(
+      [["SIGNUP"], ["SMTP_URL"]],
+      ({ SIGNUP, SMTP_URL }) => SIGNUP !== "email" || SMTP_URL !== undefined,
+      "SMTP_URL and MAIL_FROM beside it",
+    ),
+    ["SIGNUP"],
+  ),
+  v.forward(
+    v.partialCheck(
+      [["SMTP_URL"], ["MAIL_FROM"]],
+      ({ SMTP_URL, MAIL_FROM }) => SMTP_URL === undefined || MAIL_FROM !== undefined,
+      `${aSender}, as SMTP_URL is set`,
+    ),
+    ["MAIL_FROM"],
   ),
 );
 
@@ -132,9 +205,10 @@ function faultsOf(issues: readonly v.BaseIssue<unknown>[], given: Given): string
   return Object.entries(entries).flatMap(([name, entry]) => {
     const fault = named.find((issue) => issue.name === name);
     if (fault === undefined) return [];
-    // The address may hold a password.
-    if (name === "REDIS_URL") return [`${name} is set, expected ${fault.expected}`];
-    return [`${name} is ${shown(given[name] ?? String(v.getDefault(entry)))}, expected ${fault.expected}`];
+    // These may hold a password.
+    if (name === "REDIS_URL" || name === "SMTP_URL") return [`${name} is set, expected ${fault.expected}`];
+    const value = given[name] ?? v.getDefault(entry);
+    return [`${name} is ${value === undefined ? "unset" : shown(String(value))}, expected ${fault.expected}`];
   });
 }
 
@@ -169,7 +243,7 @@ export function asksForHelp(words: readonly string[]): boolean {
 export function serverHelp(): string {
   const lines = Object.entries(entries).flatMap(([name, entry]) => {
     const about = v.getDescription(entry);
-    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry)})\n      ${about}\n`];
+    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry) ?? noDefault})\n      ${about}\n`];
   });
   return `usage: npm start
 
@@ -190,5 +264,11 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     isDefaultStateDir: given.STATE_DIR === undefined,
     threads: values.THREADS,
     webhookAllowLoopback: values.WEBHOOK_ALLOW_LOOPBACK === "true",
+    signup: values.SIGNUP ?? (given.STATE_DIR === undefined ? "open" : "off"),
+    signupDaily: values.SIGNUP_DAILY,
+    mail:
+      values.SMTP_URL === undefined || values.MAIL_FROM === undefined
+        ? undefined
+        : { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM },
   });
 }

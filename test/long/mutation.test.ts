@@ -41,7 +41,7 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/serving/listener.ts: let socket: uws.us_listen_socket | false = ⟦false → true⟧;":
     "the call that listens says in any case whether it does",
   "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
-  "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
+  "server/notices/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
 };
 
 const root = resolve(import.meta.dirname, "../..");
