@@ -7,6 +7,7 @@ import {
   keyState,
   makeKey,
   maxOverlapHours,
+  type NewKey,
   rotateKey,
   webhookAt,
 } from "../accounts/changes.ts";
@@ -65,8 +66,8 @@ interface Caller {
 }
 
 const noFields = v.strictObject({});
-const emailFields = v.strictObject({ email: v.nullable(emailAddress, "an e-mail address or null") });
-const webhookFields = v.strictObject({ url: v.nullable(v.string(), "a URL or null") });
+const emailFields = v.strictObject({ email: v.nullable(emailAddress) });
+const webhookFields = v.strictObject({ url: v.nullable(v.string("a URL or null")) });
 const keyId = v.pipe(v.number("a key's id"), v.safeInteger("a key's id"), v.minValue(1, "a key's id"));
 const idFields = v.strictObject({ id: keyId });
 const expiryFields = v.strictObject({ expires: v.nullish(time()) });
@@ -248,8 +249,7 @@ export class PortalActions {
     );
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
-    const { key, id } = this.#writeFor(caller, now, () => makeKey(store, caller.account.id, expires, now));
-    return { status: 201, body: { id, key, last4: key.slice(-4), expires } };
+    return newKey(this.#writeFor(caller, now, () => makeKey(store, caller.account.id, expires, now)));
   }
 
   #rotateKey(caller: Caller, body: string, now: Date): PortalReply {
@@ -263,9 +263,7 @@ export class PortalActions {
         ({ message }) => new Refusal("conflict", message, { param: "id" }),
       ),
     );
-    const { key, expires } = made;
-    const body201 = { id: made.id, key, last4: key.slice(-4), expires, old: { id, expires: made.oldEnds } };
-    return { status: 201, body: body201 };
+    return newKey(made, { old: { id, expires: made.oldEnds.toISOString() } });
   }
 
   #revokeKey(caller: Caller, body: string, now: Date): PortalReply {
@@ -293,6 +291,12 @@ export class PortalActions {
 
 function done(body: object): PortalReply {
   return { status: 200, body };
+}
+
+/** Shows a key, which nothing does a second time. */
+function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
+  const shown = { id, key, last4: key.slice(-4), expires: expires?.toISOString() ?? null };
+  return { status: 201, body: { ...shown, ...more } };
 }
 
 /** Does something whose errors an operator would read. @throws Refusal as a person has to read it */
