@@ -6,7 +6,7 @@ import type { StoredKey } from "../store/store.ts";
  * has a copy. It is a hash table with linear probing, written by one thread only; entries never move or vanish.
  */
 
-const maxKeys = 500_000;
+export const maxKeys = 500_000;
 const capacity = 2 ** 20;
 /** An entry: state, account slot, expiry in Unix seconds (0 for none), unused, and half of the SHA-256. */
 const entryWords = 8;

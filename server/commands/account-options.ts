@@ -1,10 +1,9 @@
-import { randomBytes } from "node:crypto";
 import * as v from "valibot";
-import { DataError, shown } from "../../engine/query.ts";
+import { DataError } from "../../engine/query.ts";
+import { webhookAt } from "../accounts/changes.ts";
 import { maxNameLength } from "../accounts/names.ts";
-import { webhookFault } from "../notices/post.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
-import { wholeNumber } from "../shared/schemas.ts";
+import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
 /** What an operator says of an account, and what the account is by that. */
@@ -21,11 +20,14 @@ export const accountOptions = v.object({
   burst: v.optional(wholeNumber(1, maxBurst)),
   quota: v.optional(wholeNumber(1, maxQuota)),
   webhook: v.optional(v.string()),
+  email: v.optional(
+    v.union([v.literal("none"), emailAddress], "an e-mail address such as ann@example.com, or none"),
+  ),
 });
 export type AccountOptions = v.InferOutput<typeof accountOptions>;
 
 /** The options' usage, without the account's name. */
-export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none]`;
+export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
 /** An account's plan and ceilings after options: the plan's own, or an enterprise account's numbers. */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
@@ -45,24 +47,15 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
-/** What a webhook's posts are signed with, by the Standard Webhooks specification. */
-export function newWebhookSecret(): string {
-  return `whsec_${randomBytes(24).toString("base64")}`;
-}
-
 /** The words that show a secret, which nothing shows a second time. */
 export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** A webhook after options; a new address gets a new secret. */
-function webhook({ webhook: url }: AccountOptions, known: Account | undefined, allowLoopback: boolean) {
-  if (url === undefined || url === (known?.webhook ?? "none"))
-    return { webhook: known?.webhook ?? null, webhook_secret: known?.webhook_secret ?? null };
-  if (url === "none") return { webhook: null, webhook_secret: null };
-  const fault = webhookFault(url, allowLoopback);
-  if (fault !== undefined) throw new DataError("--webhook", shown(url), fault);
-  return { webhook: url, webhook_secret: newWebhookSecret() };
+/** An address after an option: what it was, unless it is named; none is none. */
+function addressAsked(option: string | undefined, known: string | null = null): string | null {
+  if (option === undefined) return known;
+  return option === "none" ? null : option;
 }
 
 /**
@@ -76,27 +69,28 @@ export function accountAsked(
   known: Account | undefined,
   allowLoopback: boolean,
 ): Omit<Account, "id"> {
-  const asked = {
+  return {
     name: options.account,
     ...ceilings(options, known),
-    ...webhook(options, known, allowLoopback),
-  };
-  // An old secret belongs to the address it was made for.
-  const old = asked.webhook_secret === known?.webhook_secret ? known : undefined;
-  return {
-    ...asked,
-    webhook_old_secret: old?.webhook_old_secret ?? null,
-    webhook_old_secret_until: old?.webhook_old_secret_until ?? null,
+    ...webhookAt(addressAsked(options.webhook, known?.webhook), known, allowLoopback, "--webhook"),
+    email: addressAsked(options.email, known?.email),
   };
 }
 
 /** What is told apart when an account is changed, as an operator reads it. */
-function described({ plan, burst, quota, webhook }: NewAccount): [what: string, value: string | number][] {
+function described({
+  plan,
+  burst,
+  quota,
+  webhook,
+  email,
+}: NewAccount): [what: string, value: string | number][] {
   return [
     ["plan", plan],
     ["burst", burst],
     ["quota", quota],
     ["webhook", webhook ?? "none"],
+    ["email", email ?? "none"],
   ];
 }
 

@@ -1,17 +1,20 @@
 import { DataError, shown } from "../../engine/query.ts";
+import { newWebhookSecret } from "../accounts/changes.ts";
 import { monthName, monthOf } from "../shared/months.ts";
-import { newWebhookSecret, secretShown } from "./account-options.ts";
+import { secretShown } from "./account-options.ts";
 import { type Context, listed, overlapOptions, readOptions, runCommand, type Said } from "./command.ts";
 
 /** The operator's command for accounts; those are made and changed with the one for keys. */
 
-const columns = ["account", "plan", "burst", "quota", "month", "used", "keys", "webhook"] as const;
+const columns = ["account", "plan", "burst", "quota", "month", "used", "keys", "webhook", "email"] as const;
 
 function list(args: string[], { store, now }: Context): Said {
   const month = monthName(monthOf(now.getTime()));
-  const accounts = store.accounts(month, now).map(({ name, plan, burst, quota, used, keys, webhook }) => {
-    return { account: name, plan, burst, quota, month, used, keys, webhook };
-  });
+  const accounts = store
+    .accounts(month, now)
+    .map(({ name, plan, burst, quota, used, keys, webhook, email }) => {
+      return { account: name, plan, burst, quota, month, used, keys, webhook, email };
+    });
   return { result: listed("accounts list", args, columns, accounts) };
 }
 
@@ -47,7 +50,7 @@ await runCommand("accounts", {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as the server last saved them, active keys, webhook.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as the server last saved them, active keys, webhook, e-mail address.",
     run: list,
   },
   "rotate-secret": {

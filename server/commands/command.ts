@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { parsedArguments } from "../../datasets/arguments.ts";
 import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { maxOverlapHours } from "../accounts/changes.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
 import { narrowAccess } from "../store/state-files.ts";
@@ -16,8 +17,6 @@ import { type Changes, Store } from "../store/store.ts";
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
 
-const maxOverlapHours = 8760;
-/** For how long what is replaced goes on beside what replaces it. */
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
 
 export interface Context {

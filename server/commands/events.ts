@@ -1,4 +1,5 @@
 import { DataError, shown } from "../../engine/query.ts";
+import { channelsOf } from "../notices/quota-events.ts";
 import { type Context, checkEnd, listed, runCommand, type Said } from "./command.ts";
 
 /** The operator's command for quota events and their deliveries. */
@@ -14,6 +15,7 @@ const columns = [
   "next_try",
   "last_answer",
   "quota",
+  "channel",
 ] as const;
 
 function list(args: string[], { store }: Context): Said {
@@ -28,30 +30,52 @@ function list(args: string[], { store }: Context): Said {
     next_try: event.next_try_at,
     last_answer: event.last_answer,
     quota: event.quota,
+    channel: event.channel,
   }));
   const inWords = (event: (typeof events)[number]) => ({ ...event, threshold: `${event.threshold} %` });
   return { result: listed("events list", args, columns, events, inWords) };
 }
 
-/** Makes an event's delivery due now, with all its tries before it. */
+const nothing = { state: "none", tries: 0, last_answer: null } as const;
+
+/** Makes deliveries of an event due now, with all their tries before them: those that failed or wait, else all. */
 function retry([id, ...more]: string[], { store, now }: Context): Said {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
   checkEnd("events retry", more);
   const event = store.event(id);
   if (event === undefined) throw new DataError(`event ${shown(id)}`, "none of that id", "one of events list");
-  if (store.accountOf(event.account)?.webhook === null)
-    throw new DataError(`event ${id}`, "an account without a webhook", "an address to post it to");
-  store.updateDelivery({ ...event, state: "pending", tries: 0, next_try_at: now.toISOString() });
-  const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
-  const before = `was ${event.state} after ${event.tries} ${event.tries === 1 ? "try" : "tries"}`;
-  return { result: `event ${id}, ${quota}: the delivery ${before}, and is due now\n` };
+  const account = store.accountOf(event.account);
+  const known = store.deliveries(id);
+  const channels = (account === undefined ? [] : channelsOf(account)).map((channel) => ({
+    channel,
+    before: known.find((one) => one.channel === channel) ?? nothing,
+  }));
+  if (channels.length === 0)
+    throw new DataError(
+      `event ${id}`,
+      "an account without a webhook or an e-mail address",
+      "an address to send it to",
+    );
+  const undelivered = channels.filter(({ before }) => before.state !== "delivered");
+  const lines = (undelivered.length > 0 ? undelivered : channels).map(
+    ({ channel, before: { state, tries, last_answer } }) => {
+      const next_try_at = now.toISOString();
+      store.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });
+      const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
+      const before = `was ${state} after ${tries} ${tries === 1 ? "try" : "tries"}`;
+      const delivery = channel === "webhook" ? "delivery" : "delivery by e-mail";
+      return `event ${id}, ${quota}: the ${delivery} ${before}, and is due now\n`;
+    },
+  );
+  return { result: lines.join("") };
 }
 
 await runCommand("events", {
   list: { usage: "[--json]", about: "Lists quota events and how their deliveries stand.", run: list },
   retry: {
     usage: "ID",
-    about: "Makes an event's delivery due now, with all its tries before it.",
+    about:
+      "Makes an event's deliveries due now, with all their tries before them: those that aren't delivered, else all.",
     run: retry,
   },
 });

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
-import { generateKey, hashKey } from "../accounts/keys.ts";
+import { checkToCome, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
 import { monthName, monthOf } from "../shared/months.ts";
+import { time } from "../shared/schemas.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import {
   type AccountOptions,
@@ -24,26 +25,7 @@ import {
 
 /** The operator's command for keys, and for making and changing the accounts that they belong to. */
 
-const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
-const expectedTime = "a time such as 2027-01-31T00:00:00Z";
-
-/** JavaScript takes the 30th of February for the 2nd of March. */
-function isTime(text: string): boolean {
-  const day = text.slice(0, 10);
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(Date.parse(text)) && midnight.toISOString().startsWith(day);
-}
-
-function time(expected: string) {
-  return v.pipe(
-    v.string(),
-    v.regex(isoTime, expected),
-    v.check(isTime, "a time that exists"),
-    v.transform((text) => new Date(text)),
-  );
-}
-
-const keyOptions = v.object({ ...accountOptions.entries, expires: v.optional(time(expectedTime)) });
+const keyOptions = v.object({ ...accountOptions.entries, expires: v.optional(time()) });
 const expiryOptions = v.object({
   at: v.union(
     [
@@ -51,16 +33,11 @@ const expiryOptions = v.object({
         v.literal("never"),
         v.transform(() => null),
       ),
-      time(expectedTime),
+      time(),
     ],
-    `${expectedTime}, or never`,
+    "a time such as 2027-01-31T00:00:00Z, or never",
   ),
 });
-
-/** @throws DataError when a time is over */
-function checkToCome(option: string, at: Date, now: Date): void {
-  if (at <= now) throw new DataError(option, at.toISOString(), "a time to come");
-}
 
 /** The account that a new key is for: one of that name which is as the options say, or a new one. */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
@@ -75,12 +52,6 @@ function accountFor(options: AccountOptions, { store, settings, now }: Context) 
       `${changes.map(({ what, after }) => `${what} ${after}`).join(", ")} as asked for: keys update changes an account, keys create takes it as it is`,
     );
   return { isNew: false, account: known };
-}
-
-function makeKey(store: Store, account: number, expires: Date | null, now: Date) {
-  const key = generateKey();
-  const id = store.createKey(account, hashKey(key), key.slice(-4), expires, now);
-  return { key, id };
 }
 
 const ceilingsOf = ({ plan, burst, quota }: Account) =>
@@ -127,11 +98,6 @@ function update(args: string[], { store, settings }: Context): Said {
   };
 }
 
-function stateOf(key: StoredKey, now: Date): string {
-  if (key.revoked_at !== null) return "revoked";
-  return key.expires_at !== null && key.expires_at <= now.toISOString() ? "expired" : "active";
-}
-
 const columns = ["id", "account", "plan", "key", "state", "created", "expires", "revoked"] as const;
 
 function list(args: string[], { store, now }: Context): Said {
@@ -140,7 +106,7 @@ function list(args: string[], { store, now }: Context): Said {
     account: key.name,
     plan: key.plan,
     key: `…${key.last4}`,
-    state: stateOf(key, now),
+    state: keyState(key, now),
     created: key.created_at,
     expires: key.expires_at,
     revoked: key.revoked_at,
@@ -171,7 +137,7 @@ function show(args: string[], { store, now }: Context): Said {
   const fields = [
     ["id", key.id],
     ["key", `…${key.last4}`],
-    ["state", stateOf(key, now)],
+    ["state", keyState(key, now)],
     ["created", key.created_at],
     ["expires", key.expires_at ?? "never"],
     ["revoked", key.revoked_at ?? "never"],
@@ -181,6 +147,7 @@ function show(args: string[], { store, now }: Context): Said {
     ["quota", `${account?.quota} requests per month`],
     ["used", `${store.usage(month).get(key.account) ?? 0} in ${month}`],
     ["webhook", account?.webhook ?? "none"],
+    ["email", account?.email ?? "none"],
   ];
   return { result: fields.map((pair) => `${pair.join("\t")}\n`).join("") };
 }
@@ -205,30 +172,14 @@ function expire([id, ...args]: string[], { store, now }: Context): Said {
   return { result: `key ${key.id} of account ${key.name} ${when}\n` };
 }
 
-/** Makes a new key for the account of an old one, which ends after the overlap, if it doesn't before. */
 function rotate([id, ...args]: string[], { store, now }: Context): Said {
   const old = findKey(store, "rotate", id === undefined ? [] : [id]);
   const { overlap } = readOptions("keys rotate", overlapOptions, args);
-  if (stateOf(old, now) !== "active")
-    throw new DataError(`key ${old.id}`, stateOf(old, now), "an active one");
-  // Its expiry isn't its own any more.
-  if (old.replaced_by !== null)
-    throw new DataError(
-      `key ${old.id}`,
-      `a rotation before, which made key ${old.replaced_by}`,
-      "one that wasn't rotated: rotate the newest",
-    );
-  const expires = old.expires_at === null ? null : new Date(old.expires_at);
-  const { key, id: newId } = makeKey(store, old.account, expires, now);
-  store.replaceKey(old.id, newId);
-  const end = new Date(now.getTime() + overlap * 3_600_000);
-  if (overlap === 0) store.revokeKey(old.id, now);
-  else if (expires === null || end < expires) store.expireKey(old.id, end);
-  const last = expires === null || end < expires ? end : expires;
-  const oldEnds = overlap === 0 ? "is revoked" : `works until ${last.toISOString()}`;
+  const { key, id: newId, expires, oldEnds } = rotateKey(store, old, overlap, now);
+  const ends = overlap === 0 ? "is revoked" : `works until ${oldEnds.toISOString()}`;
   return {
     result: `${key}\n`,
-    note: `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${oldEnds}\n`,
+    note: `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${ends}\n`,
   };
 }
 
@@ -243,7 +194,7 @@ await runCommand("keys", {
   update: {
     usage: `--account NAME ${accountUsage}`,
     about:
-      "Changes an account's plan, numbers or webhook. A webhook at a new address gets a new signing secret.",
+      "Changes an account's plan, numbers, webhook or e-mail address. A webhook at a new address gets a new signing secret.",
     run: update,
   },
   list: { usage: "[--json]", about: "Lists the keys of all accounts.", run: list },

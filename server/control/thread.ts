@@ -15,7 +15,10 @@ import { routes } from "../api/routes.ts";
 import { OperatorConsole } from "../console/console.ts";
 import { History } from "../console/history.ts";
 import { stateOf } from "../console/state.ts";
-import { Webhooks } from "../notices/webhooks.ts";
+import { emailSender } from "../notices/emails.ts";
+import { Mailer } from "../notices/mail.ts";
+import { Outbox } from "../notices/outbox.ts";
+import { webhookSender } from "../notices/webhooks.ts";
 import { PortalHost } from "../portal/host.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
@@ -230,16 +233,6 @@ async function loadData(
   return snapshots;
 }
 
-function openPortal({ portalAccount, isDefaultStateDir }: Settings, store: Store): PortalHost {
-  return new PortalHost({
-    store,
-    account: portalAccount,
-    mayMakeAccount: isDefaultStateDir && portalAccount === trialPortalAccount,
-    signup: "off",
-    now: () => new Date(),
-  });
-}
-
 /** Starts the threads that answer requests, on one port. */
 async function startServing(
   settings: Settings,
@@ -345,8 +338,12 @@ async function start(settings: Settings): Promise<void> {
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
     }
   });
-  const webhooks = new Webhooks(store, log, metrics, { allowLoopback: settings.webhookAllowLoopback });
-  closers.push(() => webhooks.stop());
+  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
+  const outboxes = [
+    webhookSender(store, metrics, { allowLoopback: settings.webhookAllowLoopback }),
+    emailSender(mailer, metrics),
+  ].map((sender) => ({ sender, outbox: new Outbox(store, log, sender) }));
+  for (const { outbox } of outboxes) closers.push(() => outbox.stop());
   const scan = async () => void (await snapshots.scan());
 
   // Before the threads: these go on until the last answer.
@@ -369,11 +366,27 @@ async function start(settings: Settings): Promise<void> {
     isSaved = true;
     if (fault === undefined) savedAtMs = performance.now();
   });
-  repeat("delivering events", deliverMs, async () => {
-    if (fault === undefined) await webhooks.deliverDue(new Date(), performance.now());
-  });
+  for (const { sender, outbox } of outboxes)
+    repeat(`delivering events by ${sender.channel}`, deliverMs, async () => {
+      if (fault === undefined) await outbox.deliverDue(new Date(), performance.now());
+    });
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
-  const portal = settings.portal ? openPortal(settings, store) : undefined;
+  const portal = settings.portal
+    ? new PortalHost({
+        store,
+        log,
+        settings,
+        mailer,
+        portalAccount: settings.portalAccount,
+        mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
+        fault: () => fault,
+        takeOver() {
+          guard.checkpoint(store);
+          accounts.refresh();
+        },
+        now: () => new Date(),
+      })
+    : undefined;
   const connections = new Connections(maxConnections(settings.threads));
   const traffic = new Traffic(routes, settings.threads);
   metrics.watch({
@@ -381,7 +394,7 @@ async function start(settings: Settings): Promise<void> {
     traffic,
     stateAge: () => (performance.now() - savedAtMs) / 1000,
     snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
-    oldestPendingAge: () => webhooks.oldestPendingAge(new Date()),
+    outboxes: outboxes.map(({ outbox }) => outbox),
   });
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
@@ -395,7 +408,8 @@ async function start(settings: Settings): Promise<void> {
 
   // Last, so that no failed start uses up the one time that the key is shown.
   const demoKey = createDemo(settings, store);
-  portal?.storeKey();
+  const api = url(settings.host, serving.port);
+  portal?.begin(settings.publicUrl ?? api);
   guard.checkpoint(store);
   accounts.refresh();
   isReady = true;
@@ -421,7 +435,6 @@ async function start(settings: Settings): Promise<void> {
   );
   operatorConsole = shown;
   repeat("looking at what is served", sampleMs, () => shown.tick(performance.now(), Date.now()));
-  const api = url(settings.host, serving.port);
   if (demoKey !== undefined)
     stdout.write(
       `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}${basePath}/healthcare/prices?procedure=5072&limit=3"\n`,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Account, Store, StoredEvent } from "../store/store.ts";
+import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
 /** Warnings that an account's quota comes to its end. */
 
@@ -29,11 +29,16 @@ export function recordEvents(
   return thresholds
     .filter((threshold) => threshold <= highest)
     .map((threshold) => eventOf(account, month, threshold, used, now))
-    .filter((event) => store.createEvent(event));
+    .filter((event) => store.createEvent(event, channelsOf(account)));
+}
+
+/** The channels that an account has an address for. */
+export function channelsOf(account: Account): Channel[] {
+  return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
 }
 
 function eventOf(account: Account, month: string, threshold: number, used: number, now: Date): StoredEvent {
-  const { id, name, plan, quota, webhook } = account;
+  const { id, name, plan, quota } = account;
   const created = now.toISOString();
   const payload = {
     type: threshold < 100 ? "quota.warning" : "quota.exhausted",
@@ -48,9 +53,5 @@ function eventOf(account: Account, month: string, threshold: number, used: numbe
     quota,
     payload: JSON.stringify(payload),
     created_at: created,
-    state: webhook === null ? "none" : "pending",
-    tries: 0,
-    next_try_at: webhook === null ? null : created,
-    last_answer: null,
   };
 }

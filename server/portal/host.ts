@@ -2,10 +2,10 @@ import { DataError } from "../../engine/query.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
-import type { Store } from "../store/store.ts";
-import { type PageSettings, Pages } from "./pages.ts";
+import { PortalActions, type PortalOptions } from "./actions.ts";
+import { Pages } from "./pages.ts";
 
-/** The control thread's part of the portal: makes the pages, with a key for whoever looks. */
+/** The control thread's part of the portal: makes the pages, with a key for whoever looks, and does what people ask for. */
 
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
@@ -14,25 +14,22 @@ const keyLivesMs = 26 * hourMs;
 /** In a trial, whoever looks shares ten times what the plan free has. */
 const trialCeilings = { burst: 10 * plans.free.burst, quota: 10 * plans.free.quota };
 
-export interface HostOptions {
-  store: Store;
-  /** The account whose ceilings hold for whoever looks; undefined: explore asks for a key. */
-  account: string | undefined;
-  /** Whether the account is made if it is missing. */
+export interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
+  /** Whether the pages' account is made if it is missing. */
   mayMakeAccount: boolean;
-  signup: PageSettings["signup"];
   now: () => Date;
 }
 
 export class PortalHost {
   readonly #options: HostOptions;
   readonly #pages = new Pages();
+  #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
 
   /** @throws DataError when there is no such account */
   constructor(options: HostOptions) {
-    const { store, account, mayMakeAccount } = options;
+    const { store, portalAccount: account, mayMakeAccount } = options;
     if (account !== undefined && !mayMakeAccount && store.account(account) === undefined)
       throw new DataError(
         "PORTAL_ACCOUNT",
@@ -43,9 +40,15 @@ export class PortalHost {
     if (account !== undefined) this.#newKey();
   }
 
-  /** The pages and files, with the key, which works once it is stored. */
+  /** The pages and files, with the key, which works once the host has begun. */
   files(): WebFile[] {
-    return this.#pages.files({ key: this.#key, signup: this.#options.signup });
+    return this.#pages.files({ key: this.#key, signup: this.#options.settings.signup });
+  }
+
+  /** Stores the pages' key, and does what people ask for from now on. @param publicUrl where they reach the pages */
+  begin(publicUrl: string): void {
+    this.#storeKey();
+    this.#actions = new PortalActions({ ...this.#options, publicUrl });
   }
 
   #newKey(): void {
@@ -53,21 +56,19 @@ export class PortalHost {
     this.#madeAt = this.#options.now().getTime();
   }
 
-  /** Stores the pages' key, and makes the trial's account. */
-  storeKey(): void {
-    const { store, account: name } = this.#options;
+  #storeKey(): void {
+    const { store, portalAccount: name, now } = this.#options;
     const key = this.#key;
     if (key === null || name === undefined) return;
     store.atomically(() => {
-      const now = this.#options.now();
       const account =
         store.account(name) ??
         store.createAccount(
           { name, plan: "free", ...trialCeilings, webhook: null, webhook_secret: null },
-          now,
+          now(),
         );
       const expires = new Date(this.#madeAt + keyLivesMs);
-      store.createKey(account.id, hashKey(key), key.slice(-4), expires, now);
+      store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
     });
   }
 
@@ -79,20 +80,23 @@ export class PortalHost {
     const before = { key: this.#key, madeAt: this.#madeAt };
     this.#newKey();
     try {
-      this.storeKey();
+      this.#storeKey();
     } catch (error) {
       this.#key = before.key;
       this.#madeAt = before.madeAt;
       throw error;
     }
+    this.#options.takeOver();
     return true;
   }
 
   /** What somebody does on a page. Never rejects. */
-  async act({ path }: PortalRequest): Promise<PortalReply> {
-    return {
-      status: 404,
-      body: { error: { type: "unknown_endpoint", message: `there is nothing at ${path}` } },
-    };
+  async act(request: PortalRequest): Promise<PortalReply> {
+    return (
+      this.#actions?.act(request, this.#options.now()) ?? {
+        status: 503,
+        body: { error: { type: "unavailable", message: "the server is starting; try again" } },
+      }
+    );
   }
 }

@@ -15,8 +15,7 @@ export interface Sources {
   stateAge(): number;
   /** Seconds since the current data version was loaded. */
   snapshotAge(): number;
-  /** Seconds since the oldest event was made that is still to be delivered; 0 where none is. */
-  oldestPendingAge(): number;
+  outboxes: readonly { channel: string; oldestPendingAge(now: Date): number }[];
 }
 
 export class Metrics {
@@ -46,6 +45,12 @@ export class Metrics {
   readonly webhookDeliveries = new Counter({
     name: "hcqs_webhook_deliveries_total",
     help: "Tries to post an event: delivered, to be tried again, or failed for good",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly emailDeliveries = new Counter({
+    name: "hcqs_email_deliveries_total",
+    help: "Tries to mail an event: delivered to the SMTP server, to be tried again, or failed for good",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });
@@ -79,7 +84,7 @@ export class Metrics {
   }
 
   /** Shows what a server that has begun does. */
-  watch({ connections, traffic, stateAge, snapshotAge, oldestPendingAge }: Sources): void {
+  watch({ connections, traffic, stateAge, snapshotAge, outboxes }: Sources): void {
     this.#traffic = traffic;
     const gauge = (name: string, help: string, value: () => number) =>
       new Gauge({
@@ -98,11 +103,12 @@ export class Metrics {
     );
     gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
     gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
-    gauge(
-      "hcqs_webhook_oldest_pending_seconds",
-      "Since the oldest event was made that is still to be posted; 0 where none is",
-      oldestPendingAge,
-    );
+    for (const outbox of outboxes)
+      gauge(
+        `hcqs_${outbox.channel}_oldest_pending_seconds`,
+        `Since the oldest event was made that is still to be sent by ${outbox.channel}; 0 where none is`,
+        () => outbox.oldestPendingAge(new Date()),
+      );
     new Counter({
       name: "hcqs_connections_refused_total",
       help: "Connections closed at once because too many were open",

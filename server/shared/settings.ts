@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
-import { wholeNumber } from "./schemas.ts";
+import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */
 
@@ -16,6 +16,18 @@ const maxThreads = 256;
 export const trialPortalAccount = "explore";
 const maxAccessLines = 1000;
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const maxSignupDaily = 100_000;
+/** In place of a default that there isn't, or that depends on others. */
+const noDefault = "–";
+
+const signupModes = ["open", "email", "off"] as const;
+
+/** How mail is sent, and from whom. */
+export interface MailSettings {
+  /** May hold a password. */
+  smtpUrl: string;
+  from: { name: string; address: string };
+}
 
 export interface Settings {
   host: string;
@@ -39,11 +51,19 @@ export interface Settings {
   trustedProxies: number;
   /** Of pages elsewhere that may read the API's answers; `*` for all. */
   corsOrigins: readonly string[];
+  /** Where people reach the pages; undefined for the address that is listened on. */
+  publicUrl: string | undefined;
   /** Names by which browsers may ask for the operator's console, beside localhost and IP addresses. */
   opsAllowedHosts: readonly string[];
   logLevel: (typeof logLevels)[number];
   /** Requests that the log shows in a second at most. */
   accessLog: number;
+  /** Whether people may make accounts, and whether a link is mailed to them first. */
+  signup: (typeof signupModes)[number];
+  /** Accounts that they may make in a day, all together. */
+  signupDaily: number;
+  /** Undefined where no mail is sent. */
+  mail: MailSettings | undefined;
 }
 
 const host = v.pipe(
@@ -73,6 +93,30 @@ const origins = v.pipe(
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
+
+function isSmtpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "" || url.port === "0")
+    return false;
+  const rest = [
+    url.pathname.replace("/", ""),
+    url.search,
+    url.hash,
+    /%(?![0-9A-F]{2})/i.exec(url.href)?.[0] ?? "",
+  ];
+  return rest.every((part) => part === "") && (url.username !== "") === (url.password !== "");
+}
+
+const aSender = "an e-mail address, or a name and one such as Prices <prices@example.com>";
+const sender = v.pipe(
+  v.string(),
+  v.regex(/^(?:[^<>@"\\,\p{Cc}]*<[^<>]+>|[^<>]+)$/u, aSender),
+  v.transform((text) => {
+    const [, name, address] = /^(.*)<(.*)>$/.exec(text) ?? ["", "", text];
+    return { name: name.trim(), address };
+  }),
+  v.check(({ address }) => v.is(emailAddress, address), aSender),
+);
 
 const entries = {
   HOST: v.pipe(v.optional(host, "127.0.0.1"), v.description("where the API listens")),
@@ -114,6 +158,12 @@ const entries = {
     v.optional(origins),
     v.description("origins of pages elsewhere that may ask the API, with commas; * for all"),
   ),
+  PUBLIC_URL: v.pipe(
+    v.optional(
+      v.pipe(v.string(), v.check(isOrigin, "an address such as https://prices.example.org, without a path")),
+    ),
+    v.description("where people reach the pages, for links in mails; http://HOST:PORT unless set"),
+  ),
   OPS_ALLOWED_HOSTS: v.pipe(
     v.optional(hostNames),
     v.description(
@@ -128,6 +178,21 @@ const entries = {
     v.optional(wholeNumber(0, maxAccessLines), "0"),
     v.description("requests to log, as info, in a second at most; of more, a sample"),
   ),
+  SIGNUP: v.pipe(
+    v.optional(v.picklist(signupModes, "open, email or off")),
+    v.description(
+      "whether people may make accounts: open, email (by a link that is mailed) or off; open unless STATE_DIR is set, else off",
+    ),
+  ),
+  SIGNUP_DAILY: v.pipe(
+    v.optional(wholeNumber(0, maxSignupDaily), "200"),
+    v.description("accounts that they may make in a day, all together"),
+  ),
+  SMTP_URL: v.pipe(
+    v.optional(v.pipe(v.string(), v.check(isSmtpUrl, "smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…"))),
+    v.description("the server that takes mail; without it none is sent"),
+  ),
+  MAIL_FROM: v.pipe(v.optional(sender), v.description("from whom it is")),
   REDIS_URL: v.optional(
     v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
   ),
@@ -142,6 +207,22 @@ const schema = v.pipe(
       "another port than PORT",
     ),
     ["OPS_PORT"],
+  ),
+  v.forward(
+    v.partialCheck(
+      [["SIGNUP"], ["SMTP_URL"]],
+      ({ SIGNUP, SMTP_URL }) => SIGNUP !== "email" || SMTP_URL !== undefined,
+      "SMTP_URL and MAIL_FROM beside it",
+    ),
+    ["SIGNUP"],
+  ),
+  v.forward(
+    v.partialCheck(
+      [["SMTP_URL"], ["MAIL_FROM"]],
+      ({ SMTP_URL, MAIL_FROM }) => SMTP_URL === undefined || MAIL_FROM !== undefined,
+      `${aSender}, as SMTP_URL is set`,
+    ),
+    ["MAIL_FROM"],
   ),
 );
 
@@ -197,9 +278,10 @@ function faultsOf(issues: readonly v.BaseIssue<unknown>[], given: Given): string
   return Object.entries(entries).flatMap(([name, entry]) => {
     const fault = named.find((issue) => issue.name === name);
     if (fault === undefined) return [];
-    // The address may hold a password.
-    if (name === "REDIS_URL") return [`${name} is set, expected ${fault.expected}`];
-    return [`${name} is ${shown(given[name] ?? String(v.getDefault(entry)))}, expected ${fault.expected}`];
+    // These may hold a password.
+    if (name === "REDIS_URL" || name === "SMTP_URL") return [`${name} is set, expected ${fault.expected}`];
+    const value = given[name] ?? v.getDefault(entry);
+    return [`${name} is ${value === undefined ? "unset" : shown(String(value))}, expected ${fault.expected}`];
   });
 }
 
@@ -234,7 +316,7 @@ export function asksForHelp(words: readonly string[]): boolean {
 export function serverHelp(): string {
   const lines = Object.entries(entries).flatMap(([name, entry]) => {
     const about = v.getDescription(entry);
-    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry) ?? "unset"})\n      ${about}\n`];
+    return about === undefined ? [] : [`  ${name} (${v.getDefault(entry) ?? noDefault})\n      ${about}\n`];
   });
   return `usage: npm start
 
@@ -259,8 +341,15 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     portalAccount: values.PORTAL_ACCOUNT ?? (given.STATE_DIR === undefined ? trialPortalAccount : undefined),
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS ?? [],
+    publicUrl: values.PUBLIC_URL,
     opsAllowedHosts: values.OPS_ALLOWED_HOSTS ?? [],
     logLevel: values.LOG_LEVEL,
     accessLog: values.ACCESS_LOG,
+    signup: values.SIGNUP ?? (given.STATE_DIR === undefined ? "open" : "off"),
+    signupDaily: values.SIGNUP_DAILY,
+    mail:
+      values.SMTP_URL === undefined || values.MAIL_FROM === undefined
+        ? undefined
+        : { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM },
   });
 }

@@ -2,24 +2,52 @@ import { versionsTable } from "../../datasets/registry.ts";
 
 /** The state database's form, as SQL. */
 
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
-const eventsTable = `
+/** Up to version 4 an event had one delivery, by webhook, in its own row. */
+const eventsTable2 = `
   CREATE TABLE events (
     id TEXT PRIMARY KEY,
     account INTEGER NOT NULL REFERENCES accounts (id),
     month TEXT NOT NULL,
-    threshold INTEGER NOT NULL, -- percent of the quota
+    threshold INTEGER NOT NULL,
     quota INTEGER NOT NULL,
-    payload TEXT NOT NULL, -- JSON, as it is posted
+    payload TEXT NOT NULL,
     created_at TEXT NOT NULL,
-    state TEXT NOT NULL, -- of the delivery: none, pending, delivered, failed
+    state TEXT NOT NULL,
     tries INTEGER NOT NULL DEFAULT 0,
     next_try_at TEXT,
     last_answer TEXT,
     UNIQUE (account, month, threshold, quota)
   ) STRICT;
   CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';`;
+
+const deliveriesTable = `
+  CREATE TABLE deliveries ( -- of events, by the channels that the account had then
+    event TEXT NOT NULL REFERENCES events (id),
+    channel TEXT NOT NULL, -- webhook, email
+    state TEXT NOT NULL, -- pending, delivered, failed
+    tries INTEGER NOT NULL DEFAULT 0,
+    next_try_at TEXT,
+    last_answer TEXT,
+    PRIMARY KEY (event, channel)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX deliveries_due ON deliveries (channel, next_try_at) WHERE state = 'pending';`;
+
+const signupsTable = `
+  CREATE TABLE signups ( -- accounts that people made themselves, and links that were mailed for it
+    id INTEGER PRIMARY KEY,
+    created_at TEXT NOT NULL,
+    mailbox TEXT NOT NULL, -- the e-mail address, in the one form that all its spellings have
+    address TEXT, -- the client's IPv4 address or IPv6 /64; forgotten after a day
+    account INTEGER REFERENCES accounts (id), -- null until the link is used
+    token BLOB UNIQUE, -- SHA-256 of the link's token; it, name and email until the link is used
+    name TEXT,
+    email TEXT
+  ) STRICT;
+  CREATE INDEX signups_recent ON signups (created_at) WHERE address IS NOT NULL;
+  CREATE INDEX signups_mailbox ON signups (mailbox);
+  CREATE UNIQUE INDEX signups_account ON signups (mailbox) WHERE account IS NOT NULL;`;
 
 const obeyedTable = `
   CREATE TABLE obeyed ( -- one row: up to which change the server has taken over each table
@@ -43,7 +71,7 @@ export const migrations = [
   ALTER TABLE accounts ADD COLUMN webhook_old_secret_until TEXT;
   ALTER TABLE events RENAME TO events_before;
   DROP INDEX events_due;
-  ${eventsTable}
+  ${eventsTable2}
   INSERT INTO events SELECT id, account, month, threshold, payload ->> '$.data.quota.limit', payload, created_at,
     state, tries, next_try_at, last_answer FROM events_before;
   DROP TABLE events_before;
@@ -51,6 +79,14 @@ export const migrations = [
   ${obeyedTable}`,
   "ALTER TABLE keys ADD COLUMN replaced_by INTEGER REFERENCES keys (id)",
   daysTable,
+  `
+  ALTER TABLE accounts ADD COLUMN email TEXT;
+  CREATE INDEX keys_account ON keys (account);
+  ${deliveriesTable}
+  INSERT INTO deliveries SELECT id, 'webhook', state, tries, next_try_at, last_answer FROM events WHERE state <> 'none';
+  DROP INDEX events_due;
+  ${["state", "tries", "next_try_at", "last_answer"].map((name) => `ALTER TABLE events DROP COLUMN ${name};`).join("\n  ")}
+  ${signupsTable}`,
 ];
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
@@ -66,7 +102,8 @@ export const schema = `
     webhook_old_secret TEXT, -- what they are signed with as well, until
     webhook_old_secret_until TEXT,
     created_at TEXT NOT NULL,
-    changed INTEGER NOT NULL
+    changed INTEGER NOT NULL,
+    email TEXT -- where events are mailed
   ) STRICT;
   CREATE INDEX accounts_changed ON accounts (changed);
   CREATE TABLE keys (
@@ -81,6 +118,7 @@ export const schema = `
     replaced_by INTEGER REFERENCES keys (id) -- after its rotation
   ) STRICT;
   CREATE INDEX keys_changed ON keys (changed);
+  CREATE INDEX keys_account ON keys (account);
   CREATE TABLE usage (
     account INTEGER NOT NULL REFERENCES accounts (id),
     month TEXT NOT NULL, -- YYYY-MM
@@ -88,7 +126,18 @@ export const schema = `
     PRIMARY KEY (account, month)
   ) STRICT, WITHOUT ROWID;
 ${daysTable}
-${eventsTable}
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    threshold INTEGER NOT NULL, -- percent of the quota
+    quota INTEGER NOT NULL,
+    payload TEXT NOT NULL, -- JSON, as it is posted
+    created_at TEXT NOT NULL,
+    UNIQUE (account, month, threshold, quota)
+  ) STRICT;
+${deliveriesTable}
+${signupsTable}
 ${versionsTable}
 ${obeyedTable}
 `;

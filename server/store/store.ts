@@ -15,14 +15,17 @@ export interface Account {
   /** After a rotation, signs beside the new one until the ISO time; both null otherwise. */
   webhook_old_secret: string | null;
   webhook_old_secret_until: string | null;
+  email: string | null;
 }
 /** Of an account: as many as two months have. */
 const maxDays = 62;
 
 const accountColumns =
-  "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, changed";
+  "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, changed";
 
-export type NewAccount = Omit<Account, "id" | "webhook_old_secret" | "webhook_old_secret_until">;
+export type NewAccount = Omit<Account, "id" | "webhook_old_secret" | "webhook_old_secret_until" | "email"> & {
+  email?: string | null;
+};
 
 export interface StoredKey {
   id: number;
@@ -51,7 +54,8 @@ export interface StoredVersion {
   retired: string | null;
 }
 
-export type Delivery = "none" | "pending" | "delivered" | "failed";
+/** How events are sent to an account's owner. */
+export type Channel = "webhook" | "email";
 
 export interface StoredEvent {
   id: string;
@@ -62,10 +66,35 @@ export interface StoredEvent {
   quota: number;
   payload: string;
   created_at: string;
-  state: Delivery;
+}
+
+/** How sending an event by one channel stands. */
+export interface Delivery {
+  /** The event's. */
+  id: string;
+  channel: Channel;
+  state: "pending" | "delivered" | "failed";
   tries: number;
   next_try_at: string | null;
   last_answer: string | null;
+}
+type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
+
+/** A person's wish for an account. */
+export interface Signup {
+  /** The e-mail address, in the one form that all its spellings have. */
+  mailbox: string;
+  /** Where the person's client is. */
+  address: string;
+}
+
+/** What the link of a signup stands for until it is used. */
+export interface SignupLink {
+  /** SHA-256 of what the link has. */
+  token: Buffer;
+  /** The account's, unless it is taken by then. */
+  name: string;
+  email: string;
 }
 
 /** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
@@ -150,25 +179,23 @@ export class Store {
   }
 
   createAccount(account: NewAccount, now: Date): Account {
-    const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, created_at, changed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
-    const { name, plan, burst, quota, webhook, webhook_secret } = account;
-    const result = this.#change(sql, name, plan, burst, quota, webhook, webhook_secret, now.toISOString());
-    const id = Number(result.lastInsertRowid);
-    return { id, ...account, webhook_old_secret: null, webhook_old_secret_until: null };
+    const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, email, created_at, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
+    const { name, plan, burst, quota, webhook, webhook_secret, email = null } = account;
+    const values = [name, plan, burst, quota, webhook, webhook_secret, email, now.toISOString()];
+    const id = Number(this.#change(sql, ...values).lastInsertRowid);
+    return { id, ...account, email, webhook_old_secret: null, webhook_old_secret_until: null };
   }
 
-  /** Writes an account's plan, ceilings and webhook. */
+  /** Writes an account's plan, ceilings, webhook and e-mail address. */
   updateAccount(account: Account): void {
     const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
-      webhook_old_secret = ?, webhook_old_secret_until = ?,
+      webhook_old_secret = ?, webhook_old_secret_until = ?, email = ?,
       changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
     const { id, plan, burst, quota, webhook, webhook_secret } = account;
-    const { webhook_old_secret, webhook_old_secret_until } = account;
-    this.#change(
-      sql,
-      ...[plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, id],
-    );
+    const { webhook_old_secret, webhook_old_secret_until, email } = account;
+    const hook = [webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until];
+    this.#change(sql, plan, burst, quota, ...hook, email, id);
   }
 
   /** Keys that changed since a count, and that count now. */
@@ -184,6 +211,20 @@ export class Store {
 
   key(id: number): StoredKey | undefined {
     return this.#all<StoredKey>("SELECT * FROM keys WHERE id = ?", id)[0];
+  }
+
+  keyOf(hash: Buffer): StoredKey | undefined {
+    return this.#all<StoredKey>("SELECT * FROM keys WHERE hash = ?", hash)[0];
+  }
+
+  /** An account's keys, oldest first. */
+  keysOfAccount(account: number): StoredKey[] {
+    return this.#all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
+  }
+
+  /** How many keys were ever made. */
+  keyCount(): number {
+    return this.#one<{ count: number }>("SELECT coalesce(max(id), 0) AS count FROM keys").count;
   }
 
   createKey(account: number, hash: Buffer, last4: string, expires: Date | null, now: Date): number {
@@ -277,18 +318,30 @@ export class Store {
     }
   }
 
-  /** @returns whether it is new: there is one event per account, month, threshold and quota */
-  createEvent(event: Omit<StoredEvent, "tries" | "last_answer">): boolean {
-    const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at, state, next_try_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
-    const { id, account, month, threshold, quota, payload, created_at, state, next_try_at } = event;
-    const values = [id, account, month, threshold, quota, payload, created_at, state, next_try_at];
-    return this.#run(sql, ...values).changes === 1;
+  /**
+   * Enters an event, to be sent by some channels.
+   *
+   * @returns whether it is new: there is one event per account, month, threshold and quota
+   */
+  createEvent(event: StoredEvent, channels: readonly Channel[]): boolean {
+    const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
+    const { id, account, month, threshold, quota, payload, created_at } = event;
+    if (this.#run(sql, id, account, month, threshold, quota, payload, created_at).changes === 0) return false;
+    for (const channel of channels)
+      this.updateDelivery({
+        ...{ id, channel, state: "pending", tries: 0 },
+        ...{ next_try_at: created_at, last_answer: null },
+      });
+    return true;
   }
 
-  events(): (StoredEvent & { name: string })[] {
+  /** All events, each as often as it has deliveries; one that has none once, too. */
+  events(): (StoredEvent & { name: string } & (Delivery | NoDelivery))[] {
     return this.#all(
-      "SELECT events.*, name FROM events JOIN accounts ON accounts.id = events.account ORDER BY events.created_at, events.threshold",
+      `SELECT events.*, name, channel, coalesce(state, 'none') AS state, coalesce(tries, 0) AS tries, next_try_at,
+        last_answer FROM events JOIN accounts ON accounts.id = events.account
+        LEFT JOIN deliveries ON event = events.id ORDER BY events.created_at, events.threshold, channel DESC`,
     );
   }
 
@@ -296,50 +349,120 @@ export class Store {
     return this.#all<StoredEvent>("SELECT * FROM events WHERE id = ?", id)[0];
   }
 
+  /** An event's, the webhook's first. */
+  deliveries(event: string): Delivery[] {
+    return this.#all(
+      `SELECT event AS id, channel, state, tries, next_try_at, last_answer FROM deliveries
+        WHERE event = ? ORDER BY channel DESC`,
+      event,
+    );
+  }
+
   /**
-   * Events whose next try is due, but for some that are under way: of an account no more than a few with those, the
-   * ones with the fewest tries first, so that none hides another's. A first try is due at once. First tries come before
-   * all others, and then every account's first event before anyone's second; events that are under way or have been
-   * tried in vain count, so that an account whose receiver doesn't answer comes after all whose may.
+   * Deliveries by a channel whose next try is due, but for those of some events that are under way: of an account no
+   * more than a few with those, the ones with the fewest tries first, so that none hides another's. A first try is due
+   * at once. First tries come before all others, and then every account's first event before anyone's second; events
+   * that are under way or have been tried in vain count, so that an account whose receiver doesn't answer comes after
+   * all whose may.
    */
-  dueEvents(now: Date, underWay: readonly string[], perAccount: number, limit: number): StoredEvent[] {
+  dueDeliveries(
+    channel: Channel,
+    now: Date,
+    underWay: readonly string[],
+    perAccount: number,
+    limit: number,
+  ): (StoredEvent & Delivery)[] {
     const sql = `
       WITH pending AS (
-        SELECT id, account, tries, next_try_at, id IN (SELECT value FROM json_each(?)) AS is_under_way
-        FROM events WHERE state = 'pending'
+        SELECT deliveries.*, account, event IN (SELECT value FROM json_each(?)) AS is_under_way
+        FROM deliveries JOIN events ON events.id = event WHERE channel = ? AND state = 'pending'
       ), busy AS (
         SELECT account, sum(is_under_way) AS under_way, count(*) AS tried
         FROM pending WHERE tries > 0 OR is_under_way GROUP BY account
       ), due AS (
-        SELECT id, account, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
+        SELECT *, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
         FROM pending WHERE NOT is_under_way AND (tries = 0 OR next_try_at <= ?)
       )
-      SELECT events.* FROM due JOIN events USING (id) LEFT JOIN busy ON busy.account = due.account
+      SELECT events.*, channel, state, tries, next_try_at, last_answer
+      FROM due JOIN events ON events.id = due.event LEFT JOIN busy ON busy.account = due.account
       WHERE place + coalesce(under_way, 0) <= ?
       ORDER BY tries > 0, place + coalesce(tried, 0), next_try_at LIMIT ?`;
-    return this.#all(sql, JSON.stringify(underWay), now.toISOString(), perAccount, limit);
+    return this.#all(sql, JSON.stringify(underWay), channel, now.toISOString(), perAccount, limit);
   }
 
-  /** When the oldest event was made that is still to be delivered. */
-  oldestPending(): string | undefined {
+  /** When the oldest event was made that is still to be delivered by a channel. */
+  oldestPending(channel: Channel): string | undefined {
     const [{ created_at }] = this.#all<{ created_at: string | null }>(
-      "SELECT min(created_at) AS created_at FROM events WHERE state = 'pending'",
+      `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
+        WHERE channel = ? AND state = 'pending'`,
+      channel,
     );
     return created_at ?? undefined;
   }
 
-  /** Moves the times of all tries to come by so much, and to no later than a time. */
-  moveTries(byMs: number, latest: Date): void {
-    const sql = `UPDATE events
+  /** Moves the times of all tries to come by a channel by so much, and to no later than a time. */
+  moveTries(channel: Channel, byMs: number, latest: Date): void {
+    const sql = `UPDATE deliveries
       SET next_try_at = min(strftime('%Y-%m-%dT%H:%M:%fZ', next_try_at, ? || ' seconds'), ?)
-      WHERE state = 'pending'`;
-    this.#run(sql, byMs / 1000, latest.toISOString());
+      WHERE channel = ? AND state = 'pending'`;
+    this.#run(sql, byMs / 1000, latest.toISOString(), channel);
   }
 
-  /** Writes how an event's delivery stands. */
-  updateDelivery({ id, state, tries, next_try_at, last_answer }: StoredEvent): void {
-    const sql = "UPDATE events SET state = ?, tries = ?, next_try_at = ?, last_answer = ? WHERE id = ?";
-    this.#run(sql, state, tries, next_try_at, last_answer, id);
+  /** Writes how a delivery stands. */
+  updateDelivery({ id, channel, state, tries, next_try_at, last_answer }: Delivery): void {
+    const sql = `INSERT INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
+      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, tries = excluded.tries,
+      next_try_at = excluded.next_try_at, last_answer = excluded.last_answer`;
+    this.#run(sql, id, channel, state, tries, next_try_at, last_answer);
+  }
+
+  /** Signups since a time, links that weren't used included: in all, from an address, and for a mailbox. */
+  signupsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
+    const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
+      count(*) FILTER (WHERE mailbox = ?) AS mailbox FROM signups
+      WHERE address IS NOT NULL AND created_at > ?`;
+    const [counts] = this.#all<ReturnType<Store["signupsSince"]>>(sql, address, mailbox, since.toISOString());
+    return counts;
+  }
+
+  /** Whether somebody has signed up with a mailbox, and made an account. */
+  hasSignedUp(mailbox: string): boolean {
+    return this.#all("SELECT 1 FROM signups WHERE mailbox = ? AND account IS NOT NULL", mailbox).length > 0;
+  }
+
+  /** Enters a signup that has made an account. */
+  createSignup({ mailbox, address }: Signup, account: number, now: Date): void {
+    const sql = "INSERT INTO signups (created_at, mailbox, address, account) VALUES (?, ?, ?, ?)";
+    this.#run(sql, now.toISOString(), mailbox, address, account);
+  }
+
+  /** Enters a signup that waits for its link to be used. */
+  createSignupLink({ mailbox, address }: Signup, link: SignupLink, now: Date): void {
+    const sql =
+      "INSERT INTO signups (created_at, mailbox, address, token, name, email) VALUES (?, ?, ?, ?, ?, ?)";
+    this.#run(sql, now.toISOString(), mailbox, address, link.token, link.name, link.email);
+  }
+
+  /** The signup whose link has a token and was mailed after a time, unless it was used. */
+  signupOfLink(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
+    const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
+    return this.#all<SignupLink & { id: number; mailbox: string }>(sql, token, since.toISOString())[0];
+  }
+
+  /** Ends a signup's link. @param account what it has made; null where its mailbox has one already */
+  useSignupLink(id: number, account: number | null): void {
+    this.#run(
+      "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?",
+      account,
+      id,
+    );
+  }
+
+  /** Forgets where signups up to a time came from, and links that weren't used. */
+  forgetSignups(until: Date): void {
+    const old = "address IS NOT NULL AND created_at <= ?";
+    this.#run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.toISOString());
+    this.#run(`UPDATE signups SET address = NULL WHERE ${old}`, until.toISOString());
   }
 
   /** What a version's number stands for; undefined when it was never served. */

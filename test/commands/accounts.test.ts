@@ -159,7 +159,20 @@ test("a webhook may go to this machine, by plain http too, where the setting all
   assert.equal(still[0].stderr, '--webhook: found "http://10.0.0.1/", expected an https URL\n');
 });
 
-test("accounts are listed with plan, ceilings, use in the month, active keys and webhook", async () => {
+test("an account's e-mail address is set, changed and removed", async () => {
+  const folder = temporaryFolder();
+  const email = async () => (await shownKey(folder, 1)).get("email");
+  await succeed(folder, "keys create --account a --plan free --email ann@example.com");
+  assert.equal(await email(), "ann@example.com");
+  const [changed] = await succeed(folder, "keys update --account a --email Ann.B+x@mail.example.org");
+  assert.equal(changed, "changed account a: email from ann@example.com to Ann.B+x@mail.example.org\n");
+  await succeed(folder, "keys update --account a --plan startup");
+  assert.equal(await email(), "Ann.B+x@mail.example.org");
+  const [removed] = await succeed(folder, "keys update --account a --email none");
+  assert.equal(removed, "changed account a: email from Ann.B+x@mail.example.org to none\n");
+});
+
+test("accounts are listed with plan, ceilings, use in the month, active keys, webhook and e-mail address", async () => {
   const folder = temporaryFolder();
   const webhook = "https://example.com/";
   await succeed(
@@ -168,7 +181,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys and
     "keys create --account b",
     "keys create --account b",
     "keys revoke 2",
-    `keys create --account a --plan enterprise --burst 5 --quota 600 --webhook ${webhook}`,
+    `keys create --account a --plan enterprise --burst 5 --quota 600 --webhook ${webhook} --email ann@example.com`,
     "keys create --account c --plan startup",
     "keys revoke 5",
   );
@@ -181,8 +194,28 @@ test("accounts are listed with plan, ceilings, use in the month, active keys and
   const [text, json] = await succeed(folder, "accounts list", "accounts list --json");
   const common = { month: monthName(month) };
   const accounts = [
-    { account: "a", plan: "enterprise", burst: 5, quota: 600, ...common, used: 345, keys: 1, webhook },
-    { account: "b", plan: "free", burst: 10, quota: 10_000, ...common, used: 0, keys: 1, webhook: null },
+    {
+      account: "a",
+      plan: "enterprise",
+      burst: 5,
+      quota: 600,
+      ...common,
+      used: 345,
+      keys: 1,
+      webhook,
+      email: "ann@example.com",
+    },
+    {
+      account: "b",
+      plan: "free",
+      burst: 10,
+      quota: 10_000,
+      ...common,
+      used: 0,
+      keys: 1,
+      webhook: null,
+      email: null,
+    },
     {
       account: "c",
       plan: "startup",
@@ -192,6 +225,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys and
       used: 0,
       keys: 0,
       webhook: null,
+      email: null,
     },
   ];
   assert.deepEqual(JSON.parse(json), accounts);

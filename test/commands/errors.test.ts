@@ -101,7 +101,7 @@ const refused: [command: string, message: string | RegExp][] = [
   ["update --account none --plan free", "account none: found none of that name, expected one that exists"],
   [
     "update --account large",
-    "keys update of account large: found nothing to change, expected one or more of --plan, --burst, --quota, --webhook",
+    "keys update of account large: found nothing to change, expected one or more of --plan, --burst, --quota, --webhook, --email",
   ],
   ["update --account large --plan free --plan startup", "--plan: found it more than once, expected it once"],
   ["update --account large --burst 5 --burst=5", "--burst: found it more than once, expected it once"],
@@ -110,6 +110,12 @@ const refused: [command: string, message: string | RegExp][] = [
   ["expire 1 --at never --at 2099-01-01", "--at: found it more than once, expected it once"],
   ["list --json --json", 'keys list: found "--json --json", expected --json or nothing more'],
   ["update --account large --expires 2099-01-01", /^keys update: found Unknown option '--expires'/],
+  ...["ann", "ann@example", "ann@exa mple.com", "a@b.c,d@e.fg", "<ann@example.com>"].map(
+    (text): [string, string] => [
+      `update --account large --email ${text.replace(" ", "~")}`,
+      `--email: found "${text}", expected an e-mail address such as ann@example.com, or none`,
+    ],
+  ),
   [`${hook}=`, '--webhook: found "", expected a URL'],
   [`${hook} example.com`, '--webhook: found "example.com", expected a URL'],
   [`${hook} https://a.example/${"x".repeat(2000)}`, /^--webhook: found "https:.*x…", expected a URL$/],

@@ -14,19 +14,13 @@ test("events are listed in lines and as JSON, each with its quota, and made due 
   const world = new World(t);
   world.account(1, "https://example.com/");
   world.use(1);
-  const [{ id: first }, failed, { id: last }] = world.store.events();
-  const { id } = failed;
-  world.store.updateDelivery({
-    ...failed,
-    state: "failed",
-    tries: 10,
-    next_try_at: null,
-    last_answer: "503",
-  });
+  const [{ id: first }, { id }, { id: last }] = world.store.events();
+  const failed = { id, state: "failed", tries: 10, next_try_at: null, last_answer: "503" } as const;
+  world.store.updateDelivery({ ...failed, channel: "webhook" });
   const created = now.toISOString();
   const name = monthName(month);
   const pending = { created, account: "acme", month: name, quota: 1, delivery: "pending", tries: 0 };
-  const due = { ...pending, next_try: created, last_answer: null };
+  const due = { ...pending, next_try: created, last_answer: null, channel: "webhook" };
   const json = await run(world.folder, "list", "--json");
   assert.deepEqual(JSON.parse(json.stdout), [
     { ...due, id: first, threshold: 80 },
@@ -46,10 +40,11 @@ test("events are listed in lines and as JSON, each with its quota, and made due 
       "next try",
       "last answer",
       "quota",
+      "channel",
     ],
-    [first, created, "acme", name, "80 %", "pending", "0", created, "-", "1"],
-    [id, created, "acme", name, "90 %", "failed", "10", "-", "503", "1"],
-    [last, created, "acme", name, "100 %", "pending", "0", created, "-", "1"],
+    [first, created, "acme", name, "80 %", "pending", "0", created, "-", "1", "webhook"],
+    [id, created, "acme", name, "90 %", "failed", "10", "-", "503", "1", "webhook"],
+    [last, created, "acme", name, "100 %", "pending", "0", created, "-", "1", "webhook"],
   ];
   assert.equal(list.stdout, lines.map((fields) => `${fields.join("\t")}\n`).join(""));
   assert.deepEqual(await run(world.folder, "retry", id), {

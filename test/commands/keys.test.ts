@@ -99,6 +99,7 @@ test("show tells a key's account, ceilings and use", async () => {
     quota: "2000000000 requests per month",
     used: `1234 in ${month}`,
     webhook: "none",
+    email: "none",
   });
 });
 

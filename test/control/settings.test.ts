@@ -24,6 +24,10 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     DATASETS_DIR: missing,
     STATE_DIR: import.meta.filename,
     THREADS: "0",
+    SIGNUP: "yes",
+    SIGNUP_DAILY: "-1",
+    SMTP_URL: "http://user:secret@localhost",
+    MAIL_FROM: "nobody",
     REDIS_URL: "redis://:secret@localhost",
   });
   assert.deepEqual([code, stdout], [1, ""]);
@@ -35,6 +39,10 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     `DATASETS_DIR is "${missing}", expected a folder that is there and can be read`,
     `STATE_DIR is ${shown(import.meta.filename)}, expected a folder, or nothing yet`,
     'THREADS is "0", expected a whole number from 1 to 256',
+    'SIGNUP is "yes", expected open, email or off',
+    'SIGNUP_DAILY is "-1", expected a whole number from 0 to 100000',
+    "SMTP_URL is set, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
+    'MAIL_FROM is "nobody", expected an e-mail address, or a name and one such as Prices <prices@example.com>',
     "REDIS_URL is set, expected nothing: sharing ceilings between machines isn't supported yet",
     "",
   ]);
@@ -90,7 +98,75 @@ test("a setting that is empty counts as unset, and one that is set is taken", ()
     isDefaultStateDir: false,
     portalAccount: undefined,
     threads: 3,
+    signup: "off",
   });
+});
+
+test("people may sign up in a trial, and elsewhere where it is set", () => {
+  const signup = (environment: Record<string, string>) => {
+    const settings = readSettings(environment);
+    return Array.isArray(settings) ? settings : settings.signup;
+  };
+  assert.equal(signup({}), "open");
+  assert.equal(signup({ SIGNUP: "off" }), "off");
+  assert.equal(signup({ STATE_DIR: "x" }), "off");
+  assert.equal(signup({ STATE_DIR: "x", SIGNUP: "open" }), "open");
+  assert.deepEqual(signup({ SIGNUP: "email" }), [
+    'SIGNUP is "email", expected SMTP_URL and MAIL_FROM beside it',
+  ]);
+  const mail = { SMTP_URL: "smtp://mail.example.com", MAIL_FROM: "a@example.com" };
+  assert.equal(signup({ SIGNUP: "email", ...mail }), "email");
+});
+
+test("mail goes by a server and from an address, and no password is shown", () => {
+  const mail = (SMTP_URL: string, MAIL_FROM = "a@example.com") => {
+    const settings = readSettings({ SMTP_URL, MAIL_FROM });
+    return Array.isArray(settings) ? settings : settings.mail;
+  };
+  assert.equal(mail(""), undefined);
+  for (const smtpUrl of [
+    "smtp://mail.example.com",
+    "smtp://mail.example.com/",
+    "smtps://user:p%40ss@mail.example.com:465",
+    "smtp://[::1]:25",
+  ])
+    assert.deepEqual(mail(smtpUrl), { smtpUrl, from: { name: "", address: "a@example.com" } });
+  for (const wrong of [
+    "mail.example.com",
+    "smtp:mail.example.com",
+    "smtp://",
+    "smtp://mail.example.com:99999",
+    "smtp://mail.example.com:0",
+    "smtp://user@mail.example.com",
+    "smtp://user:%zz@mail.example.com",
+    "smtp://mail.example.com/?tls.rejectUnauthorized=false",
+    "https://user:secret@mail.example.com",
+  ])
+    assert.deepEqual(mail(wrong), [
+      "SMTP_URL is set, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
+    ]);
+  for (const [sender, name] of [
+    ["Charge Prices <a@example.com>", "Charge Prices"],
+    ["<a@example.com>", ""],
+    ["Préços <a@example.com>", "Préços"],
+  ])
+    assert.deepEqual(mail("smtp://x", sender), {
+      smtpUrl: "smtp://x",
+      from: { name, address: "a@example.com" },
+    });
+  for (const wrong of [
+    "a",
+    "a@example",
+    "A <a@example.com> b",
+    "A\nBcc: b@example.com <a@example.com>",
+    "a@example.com\n",
+  ])
+    assert.deepEqual(mail("smtp://x", wrong), [
+      `MAIL_FROM is ${shown(wrong)}, expected an e-mail address, or a name and one such as Prices <prices@example.com>`,
+    ]);
+  assert.deepEqual(readSettings({ SMTP_URL: "smtp://user:secret@x.example" }), [
+    "MAIL_FROM is unset, expected an e-mail address, or a name and one such as Prices <prices@example.com>, as SMTP_URL is set",
+  ]);
 });
 
 test("a server takes names and addresses of its machine, and no others", async () => {

@@ -51,7 +51,7 @@ const equivalent: Readonly<Record<string, string>> = {
     "nothing is less than no number",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
-  "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
+  "server/notices/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
 };
 
 const root = resolve(import.meta.dirname, "../..");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { maxTries } from "../../server/notices/webhooks.ts";
+import { maxTries } from "../../server/notices/outbox.ts";
 import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../support/quota-events.ts";
 import { until } from "../support/server.ts";
 
@@ -30,8 +30,8 @@ test("after a rotation of the secret a post has both signatures, until the overl
   const until = later(3_600_000).toISOString();
   world.store.updateAccount({ ...account, webhook_old_secret: old, webhook_old_secret_until: until });
   const post = async (at: Date) => {
-    const event = world.store.event(id) ?? assert.fail();
-    world.store.updateDelivery({ ...event, state: "pending", next_try_at: now.toISOString() });
+    const [delivery] = world.store.deliveries(id);
+    world.store.updateDelivery({ ...delivery, state: "pending", next_try_at: now.toISOString() });
     await world.deliver(at);
     return receiver.posts.at(-1) ?? assert.fail();
   };

@@ -8,7 +8,21 @@ import { temporaryFolder } from "../support/server.ts";
 /** A state database of an older version is brought up to date when it is opened. */
 
 /** Takes away what this version has more than the one before. */
+const toFourth = `
+  DROP TABLE signups;
+  DROP INDEX keys_account;
+  ALTER TABLE accounts DROP COLUMN email;
+  ALTER TABLE events ADD COLUMN state TEXT NOT NULL DEFAULT 'none';
+  ALTER TABLE events ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE events ADD COLUMN next_try_at TEXT;
+  ALTER TABLE events ADD COLUMN last_answer TEXT;
+  UPDATE events SET state = d.state, tries = d.tries, next_try_at = d.next_try_at, last_answer = d.last_answer
+    FROM deliveries AS d WHERE event = id;
+  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';
+  DROP TABLE deliveries;
+  PRAGMA user_version = 4;`;
 const toThird = `
+  ${toFourth}
   DROP TABLE days;
   PRAGMA user_version = 3;`;
 const toSecond = `
@@ -38,6 +52,46 @@ const toFirst = `
   DROP TABLE versions;
   DROP TABLE obeyed;
   PRAGMA user_version = 1;`;
+
+test("events of the version before and their deliveries are as they were, and accounts can get an e-mail address", () => {
+  const folder = temporaryFolder();
+  const first = Store.open(folder);
+  const [secret, webhook] = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "https://example.com/"];
+  const ceilings = { plan: "free", burst: 10, quota: 123 } as const;
+  first.createAccount({ name: "a", ...ceilings, webhook, webhook_secret: secret }, new Date());
+  const created_at = new Date().toISOString();
+  const event = (threshold: number) => ({
+    ...{ id: `evt_${threshold}`, account: 1, month: "2026-10", threshold },
+    ...{ quota: 123, payload: "{}", created_at },
+  });
+  for (const threshold of [80, 90]) first.createEvent(event(threshold), ["webhook"]);
+  const failed = { state: "failed", tries: 10, next_try_at: null, last_answer: "503" } as const;
+  first.updateDelivery({ id: "evt_80", channel: "webhook", ...failed });
+  first.createEvent(event(100), []);
+  const before = [first.account("a"), first.events()];
+  first.close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec(toFourth);
+  database.close();
+  const store = Store.open(folder);
+  assert.deepEqual([store.account("a"), store.events()], before);
+  assert.deepEqual(
+    store.events().map(({ state, tries, channel }) => [state, tries, channel]),
+    [
+      ["failed", 10, "webhook"],
+      ["pending", 0, "webhook"],
+      ["none", 0, null],
+    ],
+  );
+  assert.deepEqual(
+    store.dueDeliveries("webhook", new Date(), [], 3, 10).map(({ id }) => id),
+    ["evt_90"],
+  );
+  const account = store.account("a") ?? assert.fail();
+  store.updateAccount({ ...account, email: "ann@example.com" });
+  assert.equal(store.account("a")?.email, "ann@example.com");
+  store.close();
+});
 
 test("counts of the version before go on, and days are counted from then on", () => {
   const folder = temporaryFolder();

@@ -8,8 +8,9 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
+import { Outbox } from "../../server/notices/outbox.ts";
 import type { PostOptions } from "../../server/notices/post.ts";
-import { Webhooks } from "../../server/notices/webhooks.ts";
+import { webhookSender } from "../../server/notices/webhooks.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Account, Store } from "../../server/store/store.ts";
@@ -20,7 +21,7 @@ import { temporaryFolder } from "./server.ts";
 export const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 export const now = new Date();
 export const month = monthOf(now.getTime());
-const silent = pino({ level: "silent" });
+export const silent = pino({ level: "silent" });
 export const later = (ms: number) => new Date(now.getTime() + ms);
 
 /** A customer's server. It answers 200, or what a test says, or holds its answers back. */
@@ -82,9 +83,17 @@ export class World {
     });
   }
 
-  account(quota: number, webhook: string | null = null, name = "acme"): Account {
+  account(quota: number, webhook: string | null = null, email: string | null = null): Account {
     const webhook_secret = webhook === null ? null : secret;
-    const fields = { name, plan: "enterprise", burst: 10, quota, webhook, webhook_secret } as const;
+    const fields = {
+      name: "acme",
+      plan: "enterprise",
+      burst: 10,
+      quota,
+      webhook,
+      webhook_secret,
+      email,
+    } as const;
     const account = this.operator.createAccount(fields, now);
     this.accounts.refresh();
     return account;
@@ -114,13 +123,13 @@ export class World {
     return this.accounts.save(at.getTime()).map(({ threshold }) => threshold);
   }
 
-  #newWebhooks(): Webhooks {
-    return new Webhooks(this.store, silent, this.metrics, { allowLoopback: true });
+  #newWebhooks(options: PostOptions = { allowLoopback: true }): Outbox {
+    return new Outbox(this.store, silent, webhookSender(this.store, this.metrics, options));
   }
 
   /** Delivers as a process does that has just started. */
-  restart(): void {
-    this.webhooks = this.#newWebhooks();
+  restart(options?: PostOptions): void {
+    this.webhooks = this.#newWebhooks(options);
   }
 
   /** Delivers what is due, by a wall clock that isn't set unless the steady one is given. */
@@ -133,7 +142,9 @@ export class World {
     this.account(1, webhook);
     assert.deepEqual(this.use(1), [80, 90, 100]);
     const [event, ...others] = this.store.events();
-    for (const other of others) this.store.updateDelivery({ ...other, state: "none", next_try_at: null });
+    for (const { id } of others)
+      for (const delivery of this.store.deliveries(id))
+        this.store.updateDelivery({ ...delivery, state: "delivered", next_try_at: null });
     return event.id;
   }
 
@@ -151,21 +162,19 @@ export class World {
           quota: i + 1,
           payload: "{}",
           created_at: now.toISOString(),
-          state: "pending",
-          tries,
-          next_try_at: now.toISOString(),
-          last_answer: null,
-        } as const;
-        this.operator.createEvent(event);
-        this.operator.updateDelivery(event);
+        };
+        this.operator.createEvent(event, ["webhook"]);
+        for (const delivery of this.operator.deliveries(event.id))
+          this.operator.updateDelivery({ ...delivery, tries });
         return event.id;
       });
     });
   }
 
+  /** How sending an event stands, by the only channel that it has. */
   delivery(id: string) {
-    const event = this.store.event(id) ?? assert.fail("the event is stored");
-    return { state: event.state, tries: event.tries, answer: event.last_answer, next: event.next_try_at };
+    const [{ state, tries, last_answer, next_try_at }] = this.store.deliveries(id);
+    return { state, tries, answer: last_answer, next: next_try_at };
   }
 }
 
@@ -180,6 +189,7 @@ export async function dueEvent(t: TestContext, answer: number | undefined = 200)
 export async function answersOf(t: TestContext, urls: string[], options: PostOptions) {
   const world = new World(t);
   const ids = urls.map((url) => world.due(url, url)[0]);
-  await new Webhooks(world.store, silent, world.metrics, options).deliverDue(now, 0);
+  world.restart(options);
+  await world.deliver(now);
   return ids.map((id) => world.delivery(id).answer);
 }

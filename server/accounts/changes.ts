@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto";
+import { DataError, shown } from "../../engine/query.ts";
+import { webhookFault } from "../notices/post.ts";
+import type { Account, Store, StoredKey } from "../store/store.ts";
+import { generateKey, hashKey } from "./keys.ts";
+
+/** Changes of keys and accounts, by rules that are the same for operators and customers. */
+
+/** For how long what is replaced may go on beside what replaces it. */
+export const maxOverlapHours = 8760;
+const hourMs = 3_600_000;
+
+export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "expired" {
+  if (key.revoked_at !== null) return "revoked";
+  return key.expires_at !== null && key.expires_at <= now.toISOString() ? "expired" : "active";
+}
+
+/** @throws DataError when a time is over */
+export function checkToCome(what: string, at: Date, now: Date): void {
+  if (at <= now) throw new DataError(what, at.toISOString(), "a time to come");
+}
+
+export interface NewKey {
+  /** Stored nowhere: it can be shown this once. */
+  key: string;
+  id: number;
+  expires: Date | null;
+}
+
+export function makeKey(store: Store, account: number, expires: Date | null, now: Date): NewKey {
+  const key = generateKey();
+  return { key, id: store.createKey(account, hashKey(key), key.slice(-4), expires, now), expires };
+}
+
+/**
+ * Makes a new key for the account of an old one, with its expiry; the old one ends after the overlap, if it doesn't
+ * before.
+ *
+ * @returns the new key, and when the old one ends
+ * @throws DataError when the old one isn't active, or was rotated before
+ */
+export function rotateKey(
+  store: Store,
+  old: StoredKey,
+  overlapHours: number,
+  now: Date,
+): NewKey & { oldEnds: Date } {
+  if (keyState(old, now) !== "active")
+    throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
+  // Its expiry isn't its own any more.
+  if (old.replaced_by !== null)
+    throw new DataError(
+      `key ${old.id}`,
+      `a rotation before, which made key ${old.replaced_by}`,
+      "one that wasn't rotated: rotate the newest",
+    );
+  const expires = old.expires_at === null ? null : new Date(old.expires_at);
+  const made = makeKey(store, old.account, expires, now);
+  store.replaceKey(old.id, made.id);
+  const end = new Date(now.getTime() + overlapHours * hourMs);
+  if (overlapHours === 0) store.revokeKey(old.id, now);
+  else if (expires === null || end < expires) store.expireKey(old.id, end);
+  return { ...made, oldEnds: expires === null || end < expires ? end : expires };
+}
+
+/** What a webhook's posts are signed with, by the Standard Webhooks specification. */
+export function newWebhookSecret(): string {
+  return `whsec_${randomBytes(24).toString("base64")}`;
+}
+
+type Webhook = Pick<
+  Account,
+  "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
+>;
+
+/**
+ * An account's webhook when its address is set; null is none. Another address gets a new secret.
+ *
+ * @param what what the address is called
+ * @throws DataError when nothing may be posted there
+ */
+export function webhookAt(
+  url: string | null,
+  known: Webhook | undefined,
+  allowLoopback: boolean,
+  what: string,
+): Webhook {
+  if (known !== undefined && url === known.webhook) {
+    const { webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until } = known;
+    return { webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until };
+  }
+  const fault = url === null ? undefined : webhookFault(url, allowLoopback);
+  if (fault !== undefined) throw new DataError(what, shown(url ?? ""), fault);
+  return {
+    webhook: url,
+    webhook_secret: url === null ? null : newWebhookSecret(),
+    webhook_old_secret: null,
+    webhook_old_secret_until: null,
+  };
+}

@@ -1,0 +1,195 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Logger } from "pino";
+import * as v from "valibot";
+import { reasonOf } from "../../engine/query.ts";
+import { makeKey } from "../accounts/changes.ts";
+import { maxNameLength } from "../accounts/names.ts";
+import type { Mailer } from "../notices/mail.ts";
+import type { PortalReply } from "../shared/messages.ts";
+import { plans } from "../shared/plans.ts";
+import { emailAddress } from "../shared/schemas.ts";
+import type { Settings } from "../shared/settings.ts";
+import type { Signup, Store } from "../store/store.ts";
+import { clientOf } from "./floods.ts";
+import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
+
+/** People make accounts: so many a day from an address and in all, and one for a mailbox. */
+
+const daySeconds = 86_400;
+export const maxSignupsPerClient = 5;
+const maxLinksPerMailbox = 3;
+/** Whoever fills the form in faster is a program. */
+const minElapsedMs = 2000;
+const maxPersonNameLength = 100;
+
+const aName = `1 to ${maxPersonNameLength} characters`;
+const signupFields = v.strictObject({
+  name: v.pipe(
+    v.string(aName),
+    v.trim(),
+    v.minLength(1, aName),
+    v.maxLength(maxPersonNameLength, aName),
+    v.regex(/^\P{Cc}*$/u, "a name in one line"),
+  ),
+  email: v.pipe(v.string("an e-mail address"), v.trim(), emailAddress),
+  /** People don't see it, and programs fill it in. */
+  website: v.optional(v.literal("", "nothing"), ""),
+  elapsedMs: v.pipe(v.number("a number"), v.minValue(minElapsedMs, `at least ${minElapsedMs}`)),
+});
+const linkFields = v.strictObject({ token: v.string("the token of a link") });
+
+export interface SignupOptions {
+  store: Store;
+  log: Logger;
+  settings: Pick<Settings, "signup" | "signupDaily">;
+  mailer: Mailer | undefined;
+  /** Where links lead: the portal's address without a slash at its end. */
+  publicUrl: string;
+  /** A name that no new account gets. */
+  portalAccount: string | undefined;
+  /** Runs what writes. */
+  write<Result>(now: Date, work: () => Result): Result;
+}
+
+/** @throws Refusal when there is no account for this person now */
+export async function signUp(
+  body: string,
+  address: string,
+  options: SignupOptions,
+  now: Date,
+): Promise<PortalReply> {
+  checkOpen(options);
+  const { name, email } = readFields(signupFields, body);
+  const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
+  const isMailed = options.settings.signup === "email";
+  const { store } = options;
+  const counts = store.signupsSince(dayBefore(now), signup);
+  if (counts.address >= maxSignupsPerClient)
+    throw tooMany(`there were ${maxSignupsPerClient} signups from your address within a day`, daySeconds);
+  if (counts.all >= options.settings.signupDaily)
+    throw tooMany("there were as many signups within a day as there may be", daySeconds);
+  if (isMailed) return mailLink(name, email, signup, counts.mailbox, options, now);
+  if (store.hasSignedUp(signup.mailbox)) throw mailboxTaken();
+  return options.write(now, () => {
+    store.forgetSignups(dayBefore(now));
+    return make(accountName(name), email, options, now, (account) =>
+      store.createSignup(signup, account, now),
+    );
+  });
+}
+
+/**
+ * Mails a link. Whether the mailbox has an account makes no difference until the link is used, so that nobody else
+ * learns it.
+ */
+async function mailLink(
+  name: string,
+  email: string,
+  signup: Signup,
+  linksBefore: number,
+  { store, log, mailer, publicUrl, write }: SignupOptions,
+  now: Date,
+): Promise<PortalReply> {
+  const reply = { status: 202, body: { sent: true } };
+  if (linksBefore >= maxLinksPerMailbox) return reply;
+  const token = randomBytes(32).toString("base64url");
+  const link = { token: hashed(token), name: accountName(name), email };
+  write(now, () => {
+    store.forgetSignups(dayBefore(now));
+    store.createSignupLink(signup, link, now);
+  });
+  // What a stranger has typed isn't in it, so that it is no letter of theirs.
+  const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
+  const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
+  const subject = "Your API key for hospital charges: confirm your address";
+  try {
+    if (mailer === undefined) throw new Error("SMTP_URL isn't set");
+    await mailer.send({ to: email, subject, text, id });
+  } catch (error) {
+    log.error({ reason: reasonOf(error) }, "the link of a signup can't be mailed");
+    throw new Refusal("unavailable", "the e-mail can't be sent now; try again later", {
+      headers: { "Retry-After": "60" },
+    });
+  }
+  return reply;
+}
+
+/** @throws Refusal when the link isn't valid, or its mailbox has an account */
+export function confirmSignup(body: string, options: SignupOptions, now: Date): PortalReply {
+  checkOpen(options);
+  const { token } = readFields(linkFields, body);
+  const { store } = options;
+  const link = store.signupOfLink(hashed(token), dayBefore(now));
+  if (link === undefined)
+    throw invalid("token", "not valid", "that of a link which is unused and of the last 24 hours");
+  const isTaken = store.hasSignedUp(link.mailbox);
+  return options.write(now, () => {
+    if (isTaken) {
+      store.useSignupLink(link.id, null);
+      return mailboxTaken().reply;
+    }
+    return make(link.name, link.email, options, now, (account) => store.useSignupLink(link.id, account));
+  });
+}
+
+function make(
+  name: string,
+  email: string,
+  { store, portalAccount }: SignupOptions,
+  now: Date,
+  enter: (account: number) => void,
+): PortalReply {
+  const isTaken = (found: string) => found === portalAccount || store.account(found) !== undefined;
+  const fields = { plan: "free", ...plans.free, webhook: null, webhook_secret: null, email } as const;
+  const account = store.createAccount({ name: freeName(name, isTaken), ...fields }, now);
+  enter(account.id);
+  const { key, id } = makeKey(store, account.id, null, now);
+  return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
+}
+
+function checkOpen({ settings }: SignupOptions): void {
+  if (settings.signup === "off")
+    throw new Refusal("signup_closed", "nobody can sign up here: the operator makes accounts");
+}
+
+function mailboxTaken(): Refusal {
+  return new Refusal("conflict", "somebody has signed up with this e-mail address already", {
+    param: "email",
+  });
+}
+
+function dayBefore(now: Date): Date {
+  return new Date(now.getTime() - daySeconds * 1000);
+}
+
+function hashed(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** The one form of an e-mail address's spellings: of any case, with a tag or without, and Gmail's dots. */
+export function mailboxOf(email: string): string {
+  const [local, domain] = email.toLowerCase().split("@");
+  const [name] = local.split("+");
+  const isGmail = domain === "gmail.com" || domain === "googlemail.com";
+  return isGmail ? `${name.replaceAll(".", "")}@gmail.com` : `${name}@${domain}`;
+}
+
+/** An account's name after a person's: without accents, and of printable ASCII characters. */
+export function accountName(person: string): string {
+  const plain = person
+    .normalize("NFKD")
+    .replace(/[^ -~]+/g, "")
+    .replace(/ +/g, " ")
+    .trim();
+  return plain.slice(0, maxNameLength).trim() || "account";
+}
+
+/** A name with a number behind it, if need be. The number grows fast: few are tried however common the name is. */
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  let free = name;
+  for (let number = 2; isTaken(free); number *= 2) {
+    const end = ` ${number}`;
+    free = name.slice(0, maxNameLength - end.length).trim() + end;
+  }
+  return free;
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { UsageDays } from "../../server/accounts/days.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { PortalActions, type PortalOptions } from "../../server/portal/actions.ts";
+import { Store } from "../../server/store/store.ts";
+import { temporaryFolder } from "./folders.ts";
+import { later, now, silent } from "./quota-events.ts";
+
+/** The control thread's side of the portal, on a state of its own. */
+
+export interface Asked {
+  key?: string;
+  address?: string;
+  at?: Date;
+}
+
+/** What a visitor sends who fills the form in like people do. */
+export const form = (email: string, name = "Ann Smith") => ({ name, email, website: "", elapsedMs: 5000 });
+
+export class Portal {
+  readonly store: Store;
+  readonly keys = new KeyTable();
+  fault: string | undefined;
+  readonly #actions: PortalActions;
+  /** Apart by so much that no client's requests are too many, unless a test says when they come. */
+  #askedMs = 0;
+
+  constructor(
+    t: TestContext,
+    options: Partial<PortalOptions["settings"] & Pick<PortalOptions, "mailer" | "portalAccount">> = {},
+    folder = temporaryFolder(),
+  ) {
+    const { mailer, portalAccount, ...settings } = options;
+    this.store = Store.open(folder);
+    t.after(() => this.store.close());
+    const tables = [this.keys, new Limits(), new AccountNames(), new UsageDays()] as const;
+    const accounts = new Accounts(this.store, ...tables, now.getTime());
+    this.#actions = new PortalActions({
+      store: this.store,
+      log: silent,
+      settings: { signup: "open", signupDaily: 200, webhookAllowLoopback: false, ...settings },
+      mailer,
+      portalAccount,
+      publicUrl: "https://prices.example.com",
+      fault: () => this.fault,
+      takeOver: () => accounts.refresh(),
+    });
+  }
+
+  ask(path: string, body: unknown, { key, address = "192.0.2.1", at }: Asked = {}) {
+    const authorization = key === undefined ? "" : `Bearer ${key}`;
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    this.#askedMs += 10_000;
+    return this.#actions.act({ path, body: text, authorization, address }, at ?? later(this.#askedMs));
+  }
+
+  /** Asks for what has to be done. */
+  async done(path: string, body: unknown, asked: Asked = {}): Promise<Record<string, unknown>> {
+    const reply = await this.ask(path, body, asked);
+    assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply));
+    return Object.fromEntries(Object.entries(reply.body));
+  }
+
+  /** Signs up from an address of its own. @returns the key */
+  async signUp(email: string, address = `198.51.100.${this.#askedMs % 250}`): Promise<string> {
+    return String((await this.done("/portal/signup", form(email), { address })).key);
+  }
+
+  /** Whether serving threads take a key. */
+  isTaken(key: string): boolean {
+    const entry = this.keys.find(hashKey(key));
+    return entry >= 0 && this.keys.slotOf(entry, now.getTime() / 1000) >= 0;
+  }
+
+  /** What was written so far: frames in the log, which nothing takes away here. */
+  written(): number {
+    return this.store.loggedFrames();
+  }
+
+  accountNames(): string[] {
+    return this.store.accounts("2026-11", now).map(({ name }) => name);
+  }
+}
+
+/** An error's type and field, and what it says. */
+export function errorOf({ body }: { body: object }): { type: string; message: string; param?: string } {
+  assert.ok("error" in body, JSON.stringify(body));
+  return JSON.parse(JSON.stringify(body.error));
+}
