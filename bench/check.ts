@@ -1,21 +1,21 @@
 import { strict as assert } from "node:assert";
 import { once } from "node:events";
-import { Agent, request } from "node:http";
+import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { Constant, Server } from "./servers.ts";
 
 /** Checks before anything is measured that all servers answer the same. The service is the reference. */
 
-const agent = new Agent({ keepAlive: true });
 /** Every server writes these by itself. */
 const ofTheConnection = /^(connection|content-length|date|keep-alive|server|transfer-encoding|uwebsockets)$/;
 
-/** Asks for a line of a list. */
+/** Asks for a line of a list, on a connection of its own: the service closes one that waits while lists are written. */
 export async function ask({ port, key }: Server, line: string): Promise<Constant> {
   const authorization = `Bearer ${key}`;
   const [path, name = "authorization", value = authorization] = line.split(/\t|: /);
   const headers = { authorization, [name.toLowerCase()]: value };
-  const [response] = await once(request({ host: "127.0.0.1", port, path, headers, agent }).end(), "response");
+  const sent = request({ host: "127.0.0.1", port, path, headers, agent: false }).end();
+  const [response] = await once(sent, "response");
   return {
     status: `${response.statusCode} ${response.statusMessage}`,
     headers: Object.entries<string>(response.headers).filter(([name]) => !ofTheConnection.test(name)),

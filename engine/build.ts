@@ -25,9 +25,6 @@ import {
   textAt,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
-import { ascending, type Snapshot, versionName } from "./snapshot.ts";
-import { stableOrder } from "./sort.ts";
-import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 import {
   beyondField,
   bitsOf,
@@ -42,8 +39,11 @@ import {
   placeWordsOf,
   stateField,
   statePartField,
-} from "./text.ts";
-import { plainWordsOf } from "./vocabulary.ts";
+} from "./search/text.ts";
+import { plainWordsOf } from "./search/vocabulary.ts";
+import { ascending, type Snapshot, versionName } from "./snapshot.ts";
+import { stableOrder } from "./sort.ts";
+import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 
 /** What building an image may take, in bytes. */
 export interface BuildLimits {

@@ -31,14 +31,9 @@ export { encodePrices, groupSize } from "./prices.ts";
 export { listProcedures, type ProcedureOrder, type ProcedureSummary, procedureOrders } from "./procedures.ts";
 export * from "./schema.ts";
 export { type ExportScope, rowsInScope } from "./scope.ts";
-export {
-  absentProcedure,
-  type DocumentKind,
-  documentKinds,
-  encodeMatches,
-  explainNoMatch,
-  search,
-  unpricedMatches,
-} from "./search.ts";
+export { type DocumentKind, documentKinds } from "./search/documents.ts";
+export { encodeMatches } from "./search/encode.ts";
+export { absentProcedure, explainNoMatch } from "./search/no-match.ts";
+export { search, unpricedMatches } from "./search/search.ts";
 export { versionName } from "./snapshot.ts";
 export { changeOf, type Matched, matchGroups } from "./trends.ts";

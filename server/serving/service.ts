@@ -122,30 +122,35 @@ export class Service {
   }
 
   /**
-   * Makes the checks in their order: key, burst, quota, path, method, parameters, data. What fails by our fault once a
-   * request is admitted is a 500.
+   * Makes the checks in their order: key, burst, quota, path, method, parameters, data. What fails by our fault is a
+   * 500.
    *
    * @param path undecoded
    * @param hasBody whether the request announces a body, which no endpoint takes
    */
   answer(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
-    const steadyMs = this.#steadyNow();
-    const nowMs = this.#wallClock(steadyMs);
-    if (!this.#month.includes(nowMs)) this.#enterMonth(nowMs);
-    const month = this.#month;
-
-    const slot = this.#authenticator.slotOf(request.getHeader(headerNames.authorization), nowMs);
-    if (typeof slot === "string") {
-      this.#options.traffic.unauthorized(slot);
-      return slot === "missing" ? month.missingKey : month.invalidKey;
-    }
-    const remaining = this.#limits.admit(slot, month.number, steadyMs);
-    if (remaining < 0) return this.#refuse(remaining, slot, nowMs, steadyMs);
+    let slot = -1;
+    let remaining = -1;
     try {
+      const steadyMs = this.#steadyNow();
+      const nowMs = this.#wallClock(steadyMs);
+      if (!this.#month.includes(nowMs)) this.#enterMonth(nowMs);
+      const month = this.#month;
+
+      const found = this.#authenticator.slotOf(request.getHeader(headerNames.authorization), nowMs);
+      if (typeof found === "string") {
+        this.#options.traffic.unauthorized(found);
+        return found === "missing" ? month.missingKey : month.invalidKey;
+      }
+      slot = found;
+      remaining = this.#limits.admit(slot, month.number, steadyMs);
+      if (remaining < 0) return this.#refuse(remaining, slot, nowMs, steadyMs);
       return this.#reply(request, path, method, hasBody, slot, remaining);
     } catch (error) {
-      if (error instanceof ApiError) return errorReply(error, month.resetLines, remaining);
-      return this.#fail(error, slot);
+      const { resetLines } = this.#month;
+      if (error instanceof ApiError) return errorReply(error, resetLines, remaining);
+      this.#options.report(error);
+      return errorReply(internalError, resetLines, remaining < 0 ? 0 : this.#giveBack(slot));
     }
   }
 
@@ -240,12 +245,11 @@ export class Service {
     return answer;
   }
 
-  /** A request that failed by our fault doesn't count. */
-  #fail(error: unknown, slot: number): Reply {
-    this.#options.report(error);
-    this.#limits.giveBack(slot, this.#month.number);
-    const { resetLines, number } = this.#month;
-    return errorReply(internalError, resetLines, this.#limits.remaining(slot, number));
+  /** An admitted request that failed by our fault doesn't count. @returns requests left of the month */
+  #giveBack(slot: number): number {
+    const { number } = this.#month;
+    this.#limits.giveBack(slot, number);
+    return this.#limits.remaining(slot, number);
   }
 
   #usage(slot: number): Usage {

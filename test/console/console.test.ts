@@ -104,6 +104,7 @@ test("a file that is refused is shown with its reason, and goes when it is gone"
   const isShown = ({ name, data }: Event) =>
     name === "state" && (data as State).refused.some(({ file }) => file === "2025.1.parquet");
   const events = await eventsUntil(isShown);
-  const { refused } = events.find(isShown)?.data as State;
+  const shown = events.find(isShown) ?? assert.fail("it is shown");
+  const { refused } = shown.data as State;
   assert.match(refused[0].reason, /2025\.1\.parquet/);
 });

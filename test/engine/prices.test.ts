@@ -35,7 +35,8 @@ import {
   sharedData,
   snapshotOf,
 } from "../support/fixtures.ts";
-import { groupKey, naivePrices, type PricesBody } from "../support/oracle.ts";
+import { groupKey, naivePrices } from "../support/oracle.ts";
+import type { PricesBody } from "../support/prices-schema.ts";
 
 /** Every number of a JSON text, as it is written. */
 function numbersIn(json: string): string[] {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { procedureFigures } from "../../datasets/calibration.ts";
 import { type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
-import { splitWords } from "../../engine/text.ts";
-import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/vocabulary.ts";
+import { splitWords } from "../../engine/search/text.ts";
+import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/search/vocabulary.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import {
   absentDirectory,

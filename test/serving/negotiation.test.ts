@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
 import { codingOf } from "../../server/serving/negotiation.ts";
+import { pricesSchema } from "../support/prices-schema.ts";
 import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
 
 /** The answers with data: their bodies, headers, conditions, codings and versions. */
@@ -16,42 +17,6 @@ const ask = (request: string, headers: Record<string, string | undefined> = {}) 
   call(server, request.startsWith("?") ? `GET ${pricesPath}${request}` : request, headers);
 
 const tag = (await ask("?procedure=5072")).header("ETag") ?? "";
-
-const amount = v.pipe(
-  v.number(),
-  v.check((dollars) => Math.abs(dollars * 100 - Math.round(dollars * 100)) < 1e-6, "two decimals at most"),
-);
-const code = v.pipe(v.string(), v.regex(/^[A-Z]{2}$/));
-const row = v.strictObject({
-  facility: v.string(),
-  city: v.string(),
-  state: code,
-  ccn: v.string(),
-  submitted_charge: amount,
-  medicare_allowed: amount,
-});
-const pricesSchema = v.strictObject({
-  procedure: v.strictObject({ code: v.string(), name: v.string() }),
-  scope: v.strictObject({ state: v.string() }),
-  summary: v.strictObject({
-    facilities: v.pipe(v.number(), v.integer()),
-    median_charge: amount,
-    min_charge: amount,
-    max_charge: amount,
-    spread: amount,
-    p10_charge: amount,
-    p25_charge: amount,
-    p75_charge: amount,
-    p90_charge: amount,
-    median_allowed: amount,
-    services: v.nullable(v.pipe(v.number(), v.integer())),
-    weighted_median_charge: v.nullable(amount),
-    weighted_mean_charge: v.nullable(amount),
-  }),
-  data: v.array(row),
-  source: v.strictObject({ data_year: v.number(), data_version: v.string(), caveat: v.string() }),
-  next: v.nullable(v.string()),
-});
 
 function prices(answer: Answer): v.InferOutput<typeof pricesSchema> {
   assert.equal(answer.status, 200);

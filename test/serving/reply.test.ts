@@ -212,6 +212,26 @@ test("a request that fails by our fault doesn't count", () => {
   assert.doesNotMatch(replies[1].body, /our fault|TypeError/);
 });
 
+test("a fault before a request is admitted is a 500 too, which counts and takes nothing", (t) => {
+  const thread = new Thread();
+  const key = account(100, 2);
+  const fault = () => {
+    throw new Error("our fault");
+  };
+  for (const fail of [
+    () => t.mock.method(thread.keys, "find", fault),
+    () => t.mock.method(thread.limits, "admit", fault),
+  ]) {
+    const { mock } = fail();
+    const reply = thread.ask(key);
+    assert.deepEqual([reply.status, reply.remaining], [500, 0]);
+    assert.doesNotMatch(reply.body, /our fault/);
+    mock.restore();
+  }
+  assert.equal(thread.failures.length, 2);
+  assert.deepEqual(facts(thread.ask(key)), [200, 1, february]);
+});
+
 test("an account's only request can fail by our fault any number of times", () => {
   const thread = new Thread();
   const key = account(100, 1);

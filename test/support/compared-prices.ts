@@ -9,42 +9,10 @@ import {
   type Snapshot,
   stateCodes,
 } from "../../engine/index.ts";
-import { duckdbPrices, groupKey, naivePrices, type PricesBody } from "./oracle.ts";
+import { duckdbPrices, groupKey, naivePrices } from "./oracle.ts";
+import { type PricesBody, pricesSchema } from "./prices-schema.ts";
 
 /** Price lists of the engine, held against what two oracles compute. */
-
-const amount = v.pipe(v.number(), v.minValue(0.01));
-/** What a client may rely on; fields beyond it are dropped, so that the body may grow. */
-const bodySchema = v.object({
-  procedure: v.object({ code: v.string(), name: v.string() }),
-  scope: v.object({ state: v.string() }),
-  summary: v.object({
-    facilities: v.pipe(v.number(), v.integer()),
-    median_charge: amount,
-    min_charge: amount,
-    max_charge: amount,
-    spread: v.pipe(v.number(), v.minValue(1)),
-    p10_charge: amount,
-    p25_charge: amount,
-    p75_charge: amount,
-    p90_charge: amount,
-    median_allowed: amount,
-    services: v.nullable(v.pipe(v.number(), v.integer())),
-    weighted_median_charge: v.nullable(amount),
-    weighted_mean_charge: v.nullable(amount),
-  }),
-  data: v.array(
-    v.object({
-      facility: v.string(),
-      city: v.string(),
-      state: v.string(),
-      ccn: v.string(),
-      submitted_charge: amount,
-      medicare_allowed: amount,
-    }),
-  ),
-  source: v.object({ data_year: v.number(), data_version: v.string(), caveat: v.string() }),
-});
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export const scopes: readonly (string | null)[] = [null, ...stateCodes];
@@ -59,7 +27,8 @@ export function textOfBody(image: Image, group: number, limit: number): string {
 }
 
 export function bodyOf(image: Image, group: number, limit: number): PricesBody {
-  return v.parse(bodySchema, JSON.parse(textOfBody(image, group, limit)));
+  const { next, ...body } = v.parse(pricesSchema, JSON.parse(textOfBody(image, group, limit)));
+  return body;
 }
 
 /** The engine's answer, or undefined where it has none. */

@@ -5,7 +5,8 @@ import path from "node:path";
 import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
 import { encodeSnapshot, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
-import { duckdbPrices, groupKey, type PricesBody } from "./oracle.ts";
+import { duckdbPrices, groupKey } from "./oracle.ts";
+import type { PricesBody } from "./prices-schema.ts";
 
 /** How charges are distributed and how they went over the years, computed in SQL from snapshots' files. */
 

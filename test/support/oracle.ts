@@ -4,38 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
 import { blank, encodeSnapshot, type Snapshot, versionName } from "../../engine/index.ts";
-
-export interface PriceRow {
-  facility: string;
-  city: string;
-  state: string;
-  ccn: string;
-  submitted_charge: number;
-  medicare_allowed: number;
-}
-
-/** The body of a price list: the fields that the interface promises, amounts in dollars. */
-export interface PricesBody {
-  procedure: { code: string; name: string };
-  scope: { state: string };
-  summary: {
-    facilities: number;
-    median_charge: number;
-    min_charge: number;
-    max_charge: number;
-    spread: number;
-    p10_charge: number;
-    p25_charge: number;
-    p75_charge: number;
-    p90_charge: number;
-    median_allowed: number;
-    services: number | null;
-    weighted_median_charge: number | null;
-    weighted_mean_charge: number | null;
-  };
-  data: PriceRow[];
-  source: { data_year: number; data_version: string; caveat: string };
-}
+import type { PricesBody } from "./prices-schema.ts";
 
 /** Hundredths as the number that their decimal text reads as, exactly what a JSON parser makes of it. */
 function hundredths(value: bigint): number {

@@ -17,8 +17,8 @@ import {
   stateNames,
   textAt,
 } from "../../engine/index.ts";
-import { indexWords } from "../../engine/text.ts";
-import { abbreviations, fillerWords, genericWords } from "../../engine/vocabulary.ts";
+import { indexWords } from "../../engine/search/text.ts";
+import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
 import { absent, sharedData, testProvenance } from "./fixtures.ts";
 import type { Expectation } from "./relevance-set.ts";
 

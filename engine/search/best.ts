@@ -1,0 +1,49 @@
+import { codedPoints } from "./scoring.ts";
+
+/** Keeps the best of what is offered. */
+
+/** More points come first, and by name where they are equal. */
+export class Best {
+  readonly wanted: number;
+  /** The best so far, and after these what was offered since. */
+  readonly #keys: Float64Array;
+  #length = 0;
+  #worst = Number.POSITIVE_INFINITY;
+
+  constructor(wanted: number) {
+    this.wanted = wanted;
+    this.#keys = new Float64Array(2 * wanted);
+  }
+
+  /** Whether an offer would be among the best. */
+  takes(points: number, place: number): boolean {
+    return keyOf(points, place) < this.#worst;
+  }
+
+  offer(points: number, place: number): void {
+    const key = keyOf(points, place);
+    if (key >= this.#worst) return;
+    this.#keys[this.#length++] = key;
+    if (this.#length === this.#keys.length) this.#sort();
+  }
+
+  #sort(): Float64Array {
+    const sorted = this.#keys.subarray(0, this.#length).sort();
+    if (this.#length >= this.wanted) {
+      this.#length = this.wanted;
+      this.#worst = sorted[this.wanted - 1];
+    }
+    return sorted.subarray(0, this.#length);
+  }
+
+  /** All but the first of them, in order. */
+  from(offset: number): { points: number; place: number }[] {
+    return Array.from(this.#sort().subarray(offset), (key) => ({
+      points: codedPoints - Math.floor(key / keyPlaces),
+      place: key % keyPlaces,
+    }));
+  }
+}
+
+const keyPlaces = 2 ** 32;
+const keyOf = (points: number, place: number) => (codedPoints - points) * keyPlaces + place;

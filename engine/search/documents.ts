@@ -1,0 +1,94 @@
+import type { Image } from "../image.ts";
+import { bitWordsOf, type TextIndex } from "./text.ts";
+
+/** Finds the documents that have words, as sets of bits: a 32nd of the documents for each word. */
+
+export type DocumentKind = keyof Image["documents"];
+export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
+
+export type SearchIndex = Image["documents"][DocumentKind];
+
+/** The sets that one search works on and the next one again, a bit for each document. */
+export const sets = {
+  /** Whether it is done with, and whether it matches all terms since this level. */
+  done: new Int32Array(0),
+  fresh: new Int32Array(0),
+  /** Whether it matches a term, for each that is needed. */
+  terms: [] as Int32Array[],
+  /** The three bits of how many words that are asked for it has. */
+  counts: [] as Int32Array[],
+  /** Whether it is fresh and has as many words as are looked at. */
+  layer: new Int32Array(0),
+};
+
+/** Makes room for an index, with nothing done, and so many terms that no document matches yet. */
+export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
+  const bitWords = bitWordsOf(documentOf.length);
+  if (sets.done.length < bitWords) {
+    sets.done = new Int32Array(bitWords);
+    sets.fresh = new Int32Array(bitWords);
+    sets.layer = new Int32Array(bitWords);
+    sets.counts = [1, 2, 4].map(() => new Int32Array(bitWords));
+    sets.terms = [];
+  }
+  while (sets.terms.length < terms) sets.terms.push(new Int32Array(sets.done.length));
+  sets.done.fill(0, 0, bitWords);
+  for (let i = 0; i < terms; i++) sets.terms[i].fill(0, 0, bitWords);
+}
+
+/** A bit for each document: whether it has all of some words. It holds until the next search for anything. */
+export function withWords(index: SearchIndex, words: readonly number[]): Int32Array {
+  makeRoom(index, words.length);
+  for (const [i, word] of words.entries()) markWord(index, word, sets.terms[i]);
+  intersect(words.length, bitWordsOf(index.documentOf.length));
+  return sets.fresh;
+}
+
+export function markWord(
+  { documentCount, postingStart, postings }: TextIndex,
+  word: number,
+  bits: Int32Array,
+): void {
+  const start = postingStart[word];
+  const length = postingStart[word + 1] - start;
+  if (length < documentCount[word]) for (let i = 0; i < length; i++) bits[i] |= postings[start + i];
+  else
+    for (let at = start; at < start + length; at++) {
+      const document = postings[at];
+      bits[document >>> 5] |= 1 << (document & 31);
+    }
+}
+
+/** The documents that match all needed terms at this level, and didn't at a better one, into `fresh`; how many. */
+export function intersect(terms: number, bitWords: number): number {
+  const { done, fresh } = sets;
+  for (let i = 0; i < bitWords; i++) fresh[i] = ~done[i];
+  for (let term = 0; term < terms; term++) {
+    const bits = sets.terms[term];
+    for (let i = 0; i < bitWords; i++) fresh[i] &= bits[i];
+  }
+  let count = 0;
+  for (let i = 0; i < bitWords; i++) {
+    const bits = fresh[i];
+    if (bits === 0) continue;
+    done[i] |= bits;
+    count += bitsIn(bits);
+  }
+  return count;
+}
+
+function bitsIn(bits: number): number {
+  const pairs = bits - ((bits >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** The first bit from `from` on that is set; `end` or more where there is none before. */
+export function nextOf(bits: Int32Array, from: number, end: number): number {
+  if (from >= end) return end;
+  const last = (end - 1) >>> 5;
+  let at = from >>> 5;
+  let rest = bits[at] & (-1 << (from & 31));
+  while (rest === 0 && at < last) rest = bits[++at];
+  return rest === 0 ? end : (at << 5) + 31 - Math.clz32(rest & -rest);
+}

@@ -1,0 +1,41 @@
+import { bufferOf, endLength, room, writeEnd } from "../body.ts";
+import type { Image } from "../image.ts";
+import type { DocumentKind } from "./documents.ts";
+import type { Matches } from "./search.ts";
+
+/** Writes the answer to a search as JSON. */
+
+/**
+ * The answer to a search: its rows, each with its score.
+ *
+ * @param head JSON up to the first row
+ * @param next path of the next page, plain ASCII
+ * @param out where to write it, if it fits there
+ * @returns a copy outside shared memory: the start of `out`, or memory of its own
+ */
+export function encodeMatches(
+  image: Image,
+  kind: DocumentKind,
+  { documents, scores }: Matches,
+  head: string,
+  next: Uint8Array | null,
+  out: Buffer,
+): Buffer {
+  const { offsets, bytes } = image.documents[kind].rows;
+  const rows = bufferOf(bytes);
+  let most = 3 * head.length + endLength(image, next);
+  for (const document of documents) most += offsets[document + 1] - offsets[document] + maxScoreLength + 2;
+  const body = room(most, out);
+  let at = body.write(head);
+  for (let i = 0; i < documents.length; i++) {
+    if (i > 0) body[at++] = comma;
+    at += rows.copy(body, at, offsets[documents[i]], offsets[documents[i] + 1]);
+    at += body.write(String(scores[i]), at, "latin1");
+    body[at++] = closingBrace;
+  }
+  return body.subarray(0, writeEnd(image, next, body, at));
+}
+
+const [comma, closingBrace] = [44, 125];
+/** `0.123` */
+const maxScoreLength = 5;

@@ -1,0 +1,152 @@
+import { findFacility } from "../facilities.ts";
+import type { Image } from "../image.ts";
+import { findWord, lowerBound, startsWith } from "./dictionary.ts";
+import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
+import {
+  cityField,
+  cityOf,
+  fieldBits,
+  fieldMask,
+  meaningOf,
+  otherMeanings,
+  otherNumbers,
+  stateField,
+  type TextIndex,
+} from "./text.ts";
+import { allowedTypos, forEachClose } from "./typos.ts";
+import { absentProcedures } from "./vocabulary.ts";
+
+/** Finds what of an index matches a word of a query: exactly, by its start, with typos, or as several words. */
+
+/** How a word of the query matches one of the index, from worst to best; 0 is not at all. */
+export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
+export const levelBits = 3;
+export const levelMask = (1 << levelBits) - 1;
+
+/** Into how many words of the index one word of the query is cut, or from how many it is joined, at most. */
+export const mostParts = 3;
+
+/** A word of the query, and what of the index matches it. */
+export interface Term {
+  word: string;
+  /** Whether every match has to have it. */
+  isNeeded: boolean;
+  /** Whether it stands after "in" or "near", in a city followed by its state, or for a place that a name repeats. */
+  isPlace: boolean;
+  /** Words of the index: word << levelBits | level. */
+  matches: number[];
+  /** The documents that have it as several words, one after the other; of each, the field. */
+  phrases: Map<number, number>;
+  /** The document whose code (CCN or APC) it is; −1 for none. */
+  code: number;
+}
+
+/** What is looked up for a word that every match has to have. */
+export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
+  const { word } = term;
+  const index = image.documents[kind];
+  matchTypos(index, term, word);
+  // A plural with a typo may be that of a singular, which the index has.
+  if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
+  if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
+  for (const other of otherNumbers(word)) matchExactly(index, other, exact, [term]);
+  matchExactly(index, cityOf(word), exact, [term]);
+  for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
+  matchPhrases(index, word, [], term);
+  const coded = kind === "facility" ? facilityWithCode(image, word) : (image.procedureOf.get(word) ?? -1);
+  if (coded >= 0) term.code = index.documentOf[coded];
+}
+
+/** The facility with a CCN, which may have lost its leading zero unless it is something else there; −1 for none. */
+function facilityWithCode(image: Image, word: string): number {
+  const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
+  return findFacility(image, isShort ? `0${word}` : word);
+}
+
+export function matchExactly(index: TextIndex, word: string, level: number, terms: readonly Term[]): void {
+  for (const same of new Set([word, meaningOf(word)])) {
+    const found = findWord(index, same);
+    if (found >= 0) for (const { matches } of terms) matches.push((found << levelBits) | level);
+  }
+}
+
+/** Words come in order of their bytes: those with a prefix stand together. */
+export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
+  const count = index.wordOffsets.length - 1;
+  for (let i = lowerBound(index, start); i < count && startsWith(index, i, start); i++)
+    for (const { matches } of terms) matches.push((i << levelBits) | prefix);
+}
+
+function matchTypos(index: TextIndex, { matches }: Term, word: string): void {
+  const letters = [...word].length;
+  const allowed = allowedTypos(letters);
+  // Another number is another place or procedure.
+  if (allowed === 0 || /^[0-9]+$/.test(word)) return;
+  forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
+    if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
+  });
+}
+
+/** Finds documents that have a word as several ones. @param before words of the index that stand for its start */
+function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
+  for (let cut = 1; cut < rest.length; cut++) {
+    const start = findWord(index, meaningOf(rest.slice(0, cut)));
+    if (start < 0) continue;
+    const words = [...before, start];
+    const end = findWord(index, meaningOf(rest.slice(cut)));
+    if (end >= 0) addPhrase(index, [...words, end], term.phrases);
+    if (words.length + 1 < mostParts) matchPhrases(index, rest.slice(cut), words, term);
+  }
+}
+
+/** Adds the documents in which words stand one after the other, as a name or place is written. */
+function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<number, number>): void {
+  const { tokenStart, tokens, documentOf } = index;
+  const having = withWords(index, words);
+  for (
+    let document = nextOf(having, 0, documentOf.length);
+    document < documentOf.length;
+    document = nextOf(having, document + 1, documentOf.length)
+  ) {
+    const end = tokenStart[document + 1] - words.length;
+    for (let at = tokenStart[document]; at <= end; at++) {
+      let part = 0;
+      while (part < words.length && tokens[at + part] >>> fieldBits === words[part]) part++;
+      if (part < words.length) continue;
+      const field = tokens[at] & fieldMask;
+      if (field === cityField || field === stateField) continue;
+      if (!phrases.has(document)) phrases.set(document, field);
+    }
+  }
+}
+
+/** How many documents match a term, those of several words counted again. */
+export function documentsWith({ documentCount }: TextIndex, { matches, phrases, code }: Term): number {
+  let count = phrases.size + (code < 0 ? 0 : 1);
+  for (const match of matches) count += documentCount[match >>> levelBits];
+  return count;
+}
+
+/** Sets the bits of the documents that match a term at a level. @returns whether there are any */
+export function mark(
+  index: SearchIndex,
+  { matches, phrases, code }: Term,
+  level: number,
+  bits: Int32Array,
+): boolean {
+  let isAny = false;
+  const set = (document: number) => {
+    bits[document >>> 5] |= 1 << (document & 31);
+    isAny = true;
+  };
+  for (const match of matches) {
+    if ((match & levelMask) !== level) continue;
+    markWord(index, match >>> levelBits, bits);
+    isAny = true;
+  }
+  if (level === exact) {
+    for (const document of phrases.keys()) set(document);
+    if (code >= 0) set(code);
+  }
+  return isAny;
+}

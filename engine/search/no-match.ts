@@ -1,0 +1,80 @@
+import { type Image, textAt, textOf } from "../image.ts";
+import { wordAt } from "./dictionary.ts";
+import type { DocumentKind } from "./documents.ts";
+import { documentsWith, type Term } from "./matching.ts";
+import { find, type Matches } from "./search.ts";
+import { termsOf } from "./terms.ts";
+import { splitWords, type TextIndex } from "./text.ts";
+import { allowedTypos, forEachClose } from "./typos.ts";
+import { absentProcedures } from "./vocabulary.ts";
+
+/** Says why a search finds nothing. */
+
+export interface NoMatch {
+  /** The word at fault; undefined where a text has no words at all. */
+  word: string | undefined;
+  /** Whether nothing at all matches it, or only nothing that matches the other words. */
+  isUnknown: boolean;
+  /** Up to three words like it, or what the other words find. */
+  near: string[];
+}
+
+const mostNear = 3;
+/** Words of a query of which one after the other is left out to see what the others find. */
+const mostLeftOut = 8;
+
+export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
+  const index = image.documents[kind];
+  const terms = termsOf(image, kind, text);
+  const namesOf = (found: Matches) =>
+    Array.from(found.documents, (document) => nameOf(image, kind, document));
+  const without = (left: Term) =>
+    find(
+      index,
+      terms.filter((term) => term !== left),
+      0,
+      mostNear,
+    );
+  const unknown = terms.find((term) => term.isNeeded && documentsWith(index, term) === 0);
+  if (unknown !== undefined) {
+    const close = closeWords(index, unknown.word);
+    const near = close.length > 0 ? close : namesOf(without(unknown));
+    return { word: unknown.word, isUnknown: true, near };
+  }
+  let word: string | undefined;
+  let nearest: Matches | undefined;
+  for (const term of terms.filter(({ isNeeded }) => isNeeded).slice(0, mostLeftOut)) {
+    const found = without(term);
+    word ??= term.word;
+    if (found.total === 0 || found.scores[0] <= (nearest?.scores[0] ?? 0)) continue;
+    word = term.word;
+    nearest = found;
+  }
+  return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
+}
+
+/** The first word of a text that names what no procedure group of this data can be. */
+export function absentProcedure(text: string): string | undefined {
+  return splitWords(text).find((word) => absentProcedures.has(word));
+}
+
+function nameOf(image: Image, kind: DocumentKind, document: number): string {
+  if (kind === "procedure") return `${textAt(image.code, document)} ${textAt(image.procedureName, document)}`;
+  const [name, city, state] = [image.facilityName, image.city, image.state].map((texts) =>
+    textAt(texts, document),
+  );
+  return `${name} (${city} ${state})`;
+}
+
+/** The words of an index with one typo more than a match may have, the closest first. */
+function closeWords(index: TextIndex, word: string): string[] {
+  const letters = [...word].length;
+  const close: { word: number; typos: number }[] = [];
+  forEachClose(index, Buffer.from(word), letters, allowedTypos(letters) + 1, (word, typos) => {
+    if (typos < letters - 1) close.push({ word, typos });
+  });
+  return close
+    .sort((a, b) => a.typos - b.typos || a.word - b.word)
+    .slice(0, mostNear)
+    .map(({ word }) => textOf(wordAt(index, word)));
+}

@@ -1,0 +1,123 @@
+import type { Image } from "../image.ts";
+import { Best } from "./best.ts";
+import { type Asked, countWords, layerOf, mostCounted, mostPoints } from "./bounds.ts";
+import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
+import { documentsWith, exact, mark, none, type Term } from "./matching.ts";
+import { codedPoints, forgetWords, maxPoints, scorerOf } from "./scoring.ts";
+import { termsOf } from "./terms.ts";
+import { bitWordsOf } from "./text.ts";
+
+/*
+ * Finds the documents that match a text, the best first. A search looks up the words of the index that match each of its
+ * words (`terms.ts`, `matching.ts`) and intersects their documents as bits, which counts them. Then it weighs the most
+ * promising ones (`bounds.ts`, `scoring.ts`), until no other can be among the best. So it costs a 32nd of the documents
+ * for each word, and beside that a comparison with the words of about the same length, of which a directory has few
+ * thousand: too few for tables of n-grams or deletions.
+ *
+ * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, Lucene and
+ * Tantivy are other runtimes; and words written apart or together would come on top of any of them.
+ */
+
+/** The first documents that match, best first. */
+export interface Matches {
+  /** How many match in all. */
+  total: number;
+  documents: Uint32Array;
+  /** Of each document: above 0, at most 1. */
+  scores: number[];
+}
+
+/**
+ * Finds the documents of which every word of a text that says something and isn't one of kind matches one: exactly, as a
+ * prefix, or with few typos, written apart or together. A document is as good as its worst match; then how well the words
+ * match and where, then how much of its name they are, decide. The facility or procedure whose code is a word comes
+ * first. What has no price isn't found.
+ *
+ * @param offset how many of the best to leave out
+ * @param limit how many to give at most
+ */
+export function search(
+  image: Image,
+  kind: DocumentKind,
+  text: string,
+  offset: number,
+  limit: number,
+): Matches {
+  return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+}
+
+/** The facilities or procedures without prices that a search would find. */
+export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
+  const index = image.documents[kind];
+  return find(index, termsOf(image, kind, text), 0, index.byName.length, false).documents;
+}
+
+/**
+ * Goes from the best level to the worst, there from many words that are asked for to few, and there from short names to
+ * long ones. It weighs no document that can't be better than those of the page: equal ones come by name.
+ *
+ * @param isPriced whether to look for documents that have prices, or for the others
+ */
+export function find(
+  index: SearchIndex,
+  terms: readonly Term[],
+  offset: number,
+  limit: number,
+  isPriced = true,
+): Matches {
+  const { byName, nameRank, documentOf, sizeStart, priced } = index;
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0))
+    return { total: 0, documents: new Uint32Array(0), scores: [] };
+  const bitWords = bitWordsOf(documentOf.length);
+  makeRoom(index, needed.length);
+  const { done, fresh } = sets;
+  // As if those that aren't looked for had been found before.
+  for (let i = 0; i < bitWords; i++) done[i] = isPriced ? ~priced[i] : priced[i];
+  const page = new Best(Math.min(offset + limit, documentOf.length));
+  const codes = needed.map(({ code }) => code).filter((code) => code >= 0);
+  const score = scorerOf(index, terms);
+  const look = (bits: Int32Array, mostOf: (size: number) => number) => {
+    for (let size = 0; size + 1 < sizeStart.length; size++) {
+      const end = sizeStart[size + 1];
+      if (end === sizeStart[size]) continue;
+      const most = mostOf(size);
+      if (!page.takes(most, 0)) continue;
+      for (
+        let document = nextOf(bits, sizeStart[size], end);
+        document < end && page.takes(most, nameRank[document]);
+        document = nextOf(bits, document + 1, end)
+      )
+        page.offer(score(document, size), nameRank[document]);
+    }
+  };
+  let asked: Asked | undefined;
+  let total = 0;
+  for (let level = exact; level > none; level--) {
+    const marked = needed.map((term, i) => mark(index, term, level, sets.terms[i]));
+    if (!marked.includes(true)) continue;
+    const count = intersect(needed.length, bitWords);
+    if (count === 0) continue;
+    total += count;
+    for (const code of codes)
+      if ((fresh[code >>> 5] & (1 << (code & 31))) !== 0) {
+        page.offer(codedPoints, nameRank[code]);
+        fresh[code >>> 5] &= ~(1 << (code & 31));
+      }
+    if (total <= page.wanted) {
+      look(fresh, () => codedPoints);
+      continue;
+    }
+    asked ??= countWords(index, terms);
+    const most = mostPoints(index, terms, asked, level);
+    for (let words = Math.min(mostCounted, asked.words); words >= 0; words--)
+      if (page.takes(most(words, 1), 0)) look(layerOf(words, bitWords), (size) => most(words, size));
+  }
+  forgetWords(terms);
+  const found = page.from(offset);
+  return {
+    total,
+    documents: Uint32Array.from(found, ({ place }) => byName[place]),
+    scores: found.map(({ points }) => Math.min(maxPoints, points) / maxPoints),
+  };
+}

@@ -1,0 +1,134 @@
+import type { Image } from "../image.ts";
+import { stateNames } from "../schema.ts";
+import { fieldsOf, findWord, lowerBound, startsWith } from "./dictionary.ts";
+import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
+import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
+import {
+  cityField,
+  cityOf,
+  cityPartField,
+  fieldBits,
+  lettersOf,
+  meaningOf,
+  splitWords,
+  stateField,
+  statePartField,
+  stateWords,
+  type TextIndex,
+} from "./text.ts";
+import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
+import { fillerWords, genericWords, placeWords } from "./vocabulary.ts";
+
+/** Reads a query: which of its words every match has to have, which are of a place, and which belong together. */
+
+/** Letters of words written together from which the start of another is enough. */
+const joinedPrefixLetters = 6;
+/** The fields of a place. */
+const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
+
+/** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
+export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
+  const index = image.documents[kind];
+  const typed = splitWords(text).map((word) => kindMeant(index, kind, word));
+  const words = typed.filter((word, i) => {
+    if (typed.indexOf(word) === i) return true;
+    return typed.lastIndexOf(word) === i && isInPlace(index, word);
+  });
+  const isFiller = (word: string, i: number) =>
+    fillerWords.has(word) && !(isStateCode(word) && isLast(i) && typed.at(-1) === word);
+  const isLast = (i: number) => i > 0 && i + 1 === words.length;
+  const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
+  const isAnyNeeded = saySomething.includes(true);
+  const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
+  const inCity = new Set(
+    kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],
+  );
+  const terms = words.map((word, i): Term => {
+    const isNeeded = saySomething[i] || !isAnyNeeded;
+    const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
+    const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
+    if (isNeeded) matchNeeded(image, kind, term);
+    matchExactly(index, word, exact, [term]);
+    return term;
+  });
+  // Words typed apart that may be one of the index.
+  for (let start = 0; start < words.length; start++)
+    for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
+      if (isFiller(words[end - 1], end - 1) || isFiller(words[start], start)) break;
+      const span = terms.slice(start, end);
+      const asTyped = words.slice(start, end);
+      const joined = asTyped.join("");
+      const meant = asTyped.map(meaningOf).join("");
+      matchExactly(index, cityOf(joined), exact, span);
+      if (meant !== joined) matchExactly(index, meant, exact, span);
+      if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
+    }
+  return terms;
+}
+
+/** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
+function kindMeant(index: TextIndex, kind: DocumentKind, word: string): string {
+  if (word.length < oneTypoLetters) return word;
+  const typed = Buffer.from(word);
+  const next = lowerBound(index, typed);
+  if (next < index.wordOffsets.length - 1 && startsWith(index, next, typed)) return word;
+  const letters = lettersOf(typed);
+  for (const { meant, bytes, has } of kindSpellings[kind])
+    if (Math.abs(meant.length - word.length) <= 1 && !hasMoreBits(has & ~letters, 1))
+      if (typosBetween(codePoints(typed), bytes, 1) === 1) return meant;
+  return word;
+}
+
+const spellingsOf = (words: ReadonlySet<string>) =>
+  Array.from(words, (meant) => ({
+    meant,
+    bytes: Buffer.from(meant),
+    has: lettersOf(Buffer.from(meant)),
+  })).filter(({ meant }) => meant.length >= oneTypoLetters);
+const kindSpellings = {
+  facility: spellingsOf(genericWords.facility),
+  procedure: spellingsOf(genericWords.procedure),
+};
+
+/** Whether a word of the index is one of a place. */
+function isInPlace(index: SearchIndex, word: string): boolean {
+  if (fillerWords.has(word)) return false;
+  const found = findWord(index, meaningOf(word));
+  if (found < 0) return false;
+  return (fieldsOf(index, found) & placeFields) !== 0;
+}
+
+/** The positions of the words before `end` that are a city and its state. */
+function cityWithState(index: SearchIndex, words: readonly string[], end: number): number[] {
+  for (let start = Math.max(1, end - mostParts); start < end; start++) {
+    const state = words.slice(start, end).join("");
+    if (!stateWords.has(state)) continue;
+    for (let from = Math.max(0, start - mostParts); from < start; from++)
+      if (isCityIn(index, words.slice(from, start), state))
+        return Array.from({ length: end - from }, (_, i) => from + i);
+  }
+  return [];
+}
+
+/** Whether a document is in a city and a state. */
+function isCityIn(index: SearchIndex, words: readonly string[], state: string): boolean {
+  const { tokenStart, tokens, documentOf } = index;
+  const city = findWord(index, cityOf(words.map(meaningOf).join("")));
+  const there = findWord(index, state);
+  if (city < 0 || there < 0 || (fieldsOf(index, city) & (1 << cityField)) === 0) return false;
+  const both = withWords(index, [city, there]);
+  for (
+    let i = nextOf(both, 0, documentOf.length);
+    i < documentOf.length;
+    i = nextOf(both, i + 1, documentOf.length)
+  ) {
+    const place = tokens.subarray(tokenStart[i], tokenStart[i + 1]);
+    if (place.includes((city << fieldBits) | cityField) && place.includes((there << fieldBits) | stateField))
+      return true;
+  }
+  return false;
+}
+
+function isStateCode(word: string): boolean {
+  return word.length === 2 && Object.hasOwn(stateNames, word.toUpperCase());
+}

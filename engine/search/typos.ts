@@ -1,0 +1,85 @@
+import { textOf } from "../image.ts";
+import { wordAt } from "./dictionary.ts";
+import { lettersOf, type TextIndex } from "./text.ts";
+
+/** Finds the words of an index that are those of a query but for a few typos. */
+
+/** Letters from which a word may have one typo, and two. */
+export const oneTypoLetters = 5;
+const twoTyposLetters = 9;
+
+export function allowedTypos(letters: number): number {
+  return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
+}
+
+/** Gives all words within so many typos of what was typed. */
+export function forEachClose(
+  index: TextIndex,
+  typed: Uint8Array,
+  letters: number,
+  allowed: number,
+  give: (word: number, typos: number) => void,
+): void {
+  const { byLength, lengthStart } = index;
+  const typedLetters = lettersOf(typed);
+  const typedPoints = codePoints(typed);
+  // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
+  const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
+  const from = Math.max(0, letters - allowed);
+  const to = Math.min(lengthStart.length - 2, letters + allowed);
+  if (from > to) return;
+  for (let at = lengthStart[from]; at < lengthStart[to + 1]; at++) {
+    const has = index.letters[at];
+    if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
+    if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
+    const typos = typosBetween(typedPoints, codePoints(wordAt(index, byLength[at])), allowed);
+    if (typos <= allowed) give(byLength[at], typos);
+  }
+}
+
+/** A word's letters: its bytes, where they are ASCII. */
+export function codePoints(word: Uint8Array): ArrayLike<number> {
+  for (let i = 0; i < word.length; i++)
+    if (word[i] > 127) return Array.from(textOf(word), (letter) => letter.codePointAt(0) ?? 0);
+  return word;
+}
+
+/** Whether more than `most` bits are set; `most` is small. */
+export function hasMoreBits(bits: number, most: number): boolean {
+  let rest = bits;
+  for (let i = 0; i <= most; i++) {
+    if (rest === 0) return false;
+    rest &= rest - 1;
+  }
+  return true;
+}
+
+/** Three rows of a table of typos, for words of nearly any length. */
+const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
+const ordinaryRows = rowsOf(64);
+
+/**
+ * Typos between two words: letters added, left out, replaced, or two neighbours swapped (optimal string alignment).
+ *
+ * @returns the number, or something above `most` once it can't be reached
+ */
+export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
+  const width = b.length + 1;
+  let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);
+  for (let j = 0; j < width; j++) last[j] = j;
+  for (let i = 1; i <= a.length; i++) {
+    row[0] = i;
+    let least = i;
+    for (let j = 1; j < width; j++) {
+      const replaced = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let typos = Math.min(replaced, last[j] + 1, row[j - 1] + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        typos = Math.min(typos, beforeLast[j - 2] + 1);
+      row[j] = typos;
+      if (typos < least) least = typos;
+    }
+    if (least > most) return least;
+    [beforeLast, last, row] = [last, row, beforeLast];
+  }
+  return last[b.length];
+}

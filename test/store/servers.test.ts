@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import Database from "better-sqlite3";
+import { Store } from "../../server/store/store.ts";
+import {
+  askForKey,
+  call,
+  createKey,
+  currentOnly,
+  datasetsFolder,
+  pricesPath,
+  ready,
+  runKeys,
+  spawnServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
+import { foreignLog, modeOf, modesIn, namesIn, whatToDo } from "../support/state.ts";
+
+/** What servers and commands do with a state that is lost, replaced or overwritten meanwhile, or open to others. */
+
+const datasetsDir = datasetsFolder(currentOnly);
+const saysOf = (version: string, what: string) =>
+  `"version":"${version}","current":"2024.3","msg":"data version ${what}"`;
+const request = `GET ${pricesPath}?procedure=5073`;
+
+test("a server whose database is gone, replaced and back says so, and counts in memory meanwhile", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  mkdirSync(stateDir, { mode: 0o755 });
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  chmodSync(stateDir, 0o755);
+  chmodSync(path.join(stateDir, "state.sqlite"), 0o644);
+  const datasetsDir = datasetsFolder(["2024.3", "2023.1"]);
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api, ops } = await ready(server);
+  const files = [stateDir, path.join(stateDir, "state.sqlite")];
+  assert.ok(
+    server.stderr.includes(`"files":${JSON.stringify(files)},"msg":"other users could read the state`),
+  );
+  const modes = modesIn(stateDir);
+  assert.deepEqual([modeOf(stateDir), ...new Set(Object.values(modes))], ["700", "600"]);
+
+  const isReady = async () => (await fetch(`${ops}/readyz`)).status === 200;
+  const left = async () => (await call({ api, key }, request)).remaining;
+  const command = async () => (await runKeys(stateDir, "create", "--account", "acme")).stderr;
+  const file = path.join(stateDir, "state.sqlite");
+  assert.ok(await isReady());
+  assert.equal(await left(), 99);
+  renameSync(file, `${file}.away`);
+  await until("the server not to be ready", async () => !(await isReady()));
+  copyFileSync(
+    path.join(datasetsFolder(["2023.2"]), "2023.2.parquet"),
+    path.join(datasetsDir, "2023.2.parquet"),
+  );
+  rmSync(path.join(datasetsDir, "2023.1.parquet"));
+  assert.match(
+    server.stderr,
+    /"reason":"\S+ was deleted","msg":"the state isn't what was opened: .*stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and start again"/,
+  );
+  assert.match(await command(), /found none, while a server runs on the one that was here/);
+  assert.equal(await left(), 98);
+  assert.ok(!existsSync(file));
+  copyFileSync(`${file}.away`, file);
+  await until("the log to say that", () => server.stderr.includes(" was replaced"));
+  assert.match(await command(), /found another file, while a server runs/);
+  assert.equal(await left(), 97);
+  assert.doesNotMatch(server.stderr.slice(server.stderr.indexOf("isn't what was opened")), /"data version /);
+
+  renameSync(`${file}.away`, file);
+  await until("the server to be ready", isReady);
+  assert.match(server.stderr, /the state is back in its place/);
+  for (const said of [saysOf("2023.2", "published"), saysOf("2023.1", "retired")])
+    await until("what lay there to be taken up", () => server.stderr.includes(said));
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
+  const store = Store.open(stateDir);
+  assert.deepEqual([...store.usage(new Date().toISOString().slice(0, 7)).values()], [3]);
+  store.close();
+});
+
+test("a server whose folder is deleted refuses commands, and says at its end that counts are lost", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api, ops } = await ready(server);
+  rmSync(stateDir, { recursive: true });
+  await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
+  assert.equal((await call({ api, key }, request)).remaining, 99);
+  const { code, stderr } = await runKeys(stateDir, "create", "--account", "new", "--plan", "free");
+  assert.equal(code, 1);
+  assert.match(stderr, /found none, while a server runs on the one that was here/);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 1);
+  assert.match(server.stderr, /the last counts can't be saved/);
+  assert.ok(!existsSync(stateDir));
+});
+
+test("a server whose database is overwritten by a backup says so, and leaves it alone until it is put right", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const file = path.join(stateDir, "state.sqlite");
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  const backup = path.join(temporaryFolder(), "backup");
+  copyFileSync(file, backup);
+  createKey(stateDir, "new", { burst: 1000, quota: 100 });
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api, ops } = await ready(server);
+  assert.equal((await call({ api, key }, request)).remaining, 99);
+
+  copyFileSync(backup, file);
+  await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
+  assert.match(
+    server.stderr,
+    /"reason":"\S+ was overwritten","msg":"the state isn't what was opened: .*start/,
+  );
+  assert.equal((await call({ api, key }, request)).remaining, 98);
+  const { message } = whatToDo(stateDir);
+  const command = { code: 1, stdout: "", stderr: `${message}\n` };
+  assert.deepEqual(await runKeys(stateDir, "create", "--account", "acme"), command);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 1);
+  assert.match(server.stderr, /the last counts can't be saved/);
+  assert.deepEqual(readFileSync(file), readFileSync(backup));
+  assert.deepEqual(await runKeys(stateDir, "list"), command);
+  assert.deepEqual(await spawnServer({ datasetsDir, stateDir }).finished(), command);
+
+  for (const name of ["state.sqlite-wal", "state.sqlite-shm", "server.database"])
+    rmSync(path.join(stateDir, name), { force: true });
+  const next = spawnServer({ datasetsDir, stateDir });
+  t.after(() => next.signal("SIGKILL"));
+  assert.equal((await call({ api: (await ready(next)).api, key }, request)).remaining, 99);
+});
+
+test("a log that is gone, emptied or cut after kill -9 takes no account, key or saved count with it", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const file = path.join(stateDir, "state.sqlite");
+  const server = spawnServer({ datasetsDir, stateDir });
+  t.after(() => server.signal("SIGKILL"));
+  const { api } = await ready(server);
+  const create = ["create", "--account", "acme", "--plan", "enterprise", "--burst", "1000", "--quota", "100"];
+  const key = (await runKeys(stateDir, ...create)).stdout.trim();
+  assert.equal((await call({ api, key }, request)).remaining, 99);
+  const store = Store.open(stateDir);
+  const month = new Date().toISOString().slice(0, 7);
+  await until("the count to be in the database itself", () => {
+    return store.usage(month).get(1) === 1 && statSync(`${file}-wal`).size === 0;
+  });
+  store.saveUsage("2020-01", [[1, 1]]);
+  await until("the log to be emptied again", () => statSync(`${file}-wal`).size === 0);
+  server.signal("SIGKILL");
+  await assert.rejects(server.finished());
+  store.saveUsage("2020-02", [[1, 1]]);
+  for (const lose of [rmSync, truncateSync, (log: string) => truncateSync(log, 500)]) {
+    const folder = path.join(temporaryFolder(), "state");
+    cpSync(stateDir, folder, { recursive: true });
+    rmSync(path.join(folder, "state.sqlite-shm"));
+    lose(path.join(folder, "state.sqlite-wal"));
+    const left = Store.open(folder);
+    assert.deepEqual([namesIn(left), left.keys().length], [["acme"], 1]);
+    assert.deepEqual([...left.usage(month).values(), ...left.usage("2020-01").values()], [1, 1]);
+    left.close();
+  }
+  store.close();
+});
+
+for (const signal of ["SIGTERM", "SIGKILL"] as const)
+  test(`after ${signal} of a server whose database was deleted, a backup has its own keys only`, async (t) => {
+    const stateDir = path.join(temporaryFolder(), "state");
+    const file = path.join(stateDir, "state.sqlite");
+    const server = spawnServer({ datasetsDir, stateDir });
+    t.after(() => server.signal("SIGKILL"));
+    const { ops } = await ready(server);
+    await askForKey(stateDir, "kept");
+    const backup = path.join(temporaryFolder(), "backup");
+    const reader = new Database(file);
+    await reader.backup(backup);
+    // A reader keeps the log from being emptied.
+    const read = reader.prepare("SELECT * FROM accounts").iterate();
+    read.next();
+    const gone = await askForKey(stateDir, "gone");
+    rmSync(file);
+    await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
+    server.signal(signal);
+    await server.finished().catch(() => {});
+    read.return?.();
+    reader.close();
+    assert.ok(statSync(`${file}-wal`).size > 0);
+    copyFileSync(backup, file);
+    const { message } = foreignLog(stateDir, "another one");
+    const refused = { code: 1, stdout: "", stderr: `${message}\n` };
+    assert.deepEqual(await spawnServer({ datasetsDir, stateDir }).finished(), refused);
+    assert.deepEqual(await runKeys(stateDir, "list"), refused);
+    for (const end of ["-wal", "-shm"]) rmSync(file + end);
+    const next = spawnServer({ datasetsDir, stateDir });
+    t.after(() => next.signal("SIGKILL"));
+    assert.equal((await call({ api: (await ready(next)).api, key: gone }, request)).status, 401);
+    assert.equal(JSON.parse((await runKeys(stateDir, "list", "--json")).stdout).length, 1);
+  });
+
+test("a server and commands go on after kill -9, with a log and without, moved and copied", async (t) => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  let count = 0;
+  for (const between of ["nothing", "a command", "a copy"]) {
+    const server = spawnServer({ datasetsDir, stateDir });
+    t.after(() => server.signal("SIGKILL"));
+    await ready(server);
+    await askForKey(stateDir, `account ${count++}`);
+    server.signal("SIGKILL");
+    await assert.rejects(server.finished());
+    if (between === "a command") await askForKey(stateDir, `account ${count++}`);
+    if (between === "a copy") {
+      cpSync(stateDir, `${stateDir}.copy`, { recursive: true });
+      rmSync(stateDir, { recursive: true });
+      renameSync(`${stateDir}.copy`, stateDir);
+    }
+    assert.equal(JSON.parse((await runKeys(stateDir, "list", "--json")).stdout).length, count);
+  }
+});
+
+test("a command narrows a folder that others can read, as a server does, and says so", async () => {
+  const folder = path.join(temporaryFolder(), "state");
+  mkdirSync(folder);
+  chmodSync(folder, 0o755);
+  const file = path.join(folder, "state.sqlite");
+  const said = async (...words: string[]) => (await runKeys(folder, ...words)).stderr;
+  const narrowed = (...files: string[]) =>
+    `other users could read the state: no longer (${files.join(", ")})\n`;
+  assert.ok((await said("create", "--account", "a", "--plan", "free")).endsWith(narrowed(folder)));
+  assert.equal(modeOf(folder), "700");
+  chmodSync(file, 0o644);
+  // SQLite gives its mode to the files beside it.
+  assert.equal(await said("revoke", "1"), narrowed(file, `${file}-wal`, `${file}-shm`));
+  assert.equal(modeOf(file), "600");
+  chmodSync(folder, 0o755);
+  assert.match(await said("show", "2"), /found none of that id/);
+  assert.equal(modeOf(folder), "755", "what is refused changes nothing");
+});
+
+test("a start that finds no snapshots makes no state", async () => {
+  const stateDir = path.join(temporaryFolder(), "state");
+  const { code, stderr } = await spawnServer({ datasetsDir: temporaryFolder(), stateDir }).finished();
+  assert.equal(code, 1);
+  assert.match(stderr, /^DATASETS_DIR \S+: found no snapshots, expected at least one/);
+  assert.ok(!existsSync(stateDir));
+});
+
+/** What is in a state of which the write-ahead log is lost, in each way in which it looks like none. */
+function leftWithoutLog(stateDir: string): { accounts: string[]; keys: number; versions: string[] } {
+  const [left, ...others] = [undefined, 0, 16, 32].map((bytes) => {
+    const folder = path.join(temporaryFolder(), "state");
+    cpSync(stateDir, folder, { recursive: true });
+    rmSync(path.join(folder, "state.sqlite-shm"), { force: true });
+    const log = path.join(folder, "state.sqlite-wal");
+    if (bytes === undefined) rmSync(log, { force: true });
+    else truncateSync(log, Math.min(bytes, statSync(log).size));
+    const store = Store.open(folder);
+    const left = {
+      accounts: namesIn(store),
+      keys: store.keys().length,
+      versions: store.servedVersions().toSorted(),
+    };
+    store.close();
+    return left;
+  });
+  for (const other of others) assert.deepEqual(other, left);
+  return left;
+}
+
+test("a log that is lost right after a kill -9 takes no version that was answered from, and no key that was shown", async (t) => {
+  const kill = async (server: ReturnType<typeof spawnServer>) => {
+    server.signal("SIGKILL");
+    await assert.rejects(server.finished());
+  };
+  const home = temporaryFolder();
+  const first = spawnServer({ datasetsDir }, home);
+  t.after(() => first.signal("SIGKILL"));
+  await ready(first);
+  await kill(first);
+  const stateDir = path.join(home, "var");
+  const shown = { accounts: ["demo"], keys: 1, versions: ["2024.3"] };
+  assert.deepEqual(leftWithoutLog(stateDir), shown);
+
+  const folder = datasetsFolder(currentOnly);
+  const second = spawnServer({ datasetsDir: folder, stateDir });
+  t.after(() => second.signal("SIGKILL"));
+  await ready(second);
+  copyFileSync(path.join(datasetsFolder(["2023.2"]), "2023.2.parquet"), path.join(folder, "2023.2.parquet"));
+  second.signal("SIGHUP");
+  await until("it to be published", () => second.stderr.includes(saysOf("2023.2", "published")));
+  await kill(second);
+  assert.deepEqual(leftWithoutLog(stateDir), { ...shown, versions: ["2023.2", "2024.3"] });
+
+  const third = spawnServer({ datasetsDir: folder, stateDir });
+  t.after(() => third.signal("SIGKILL"));
+  await ready(third);
+  await askForKey(stateDir, "acme");
+  await kill(third);
+  assert.deepEqual(leftWithoutLog(stateDir), {
+    accounts: ["acme", "demo"],
+    keys: 2,
+    versions: ["2023.2", "2024.3"],
+  });
+});

@@ -1,0 +1,23 @@
+import { readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import type { Store } from "../../server/store/store.ts";
+
+/** What tests of the state have in common: the modes of its files, who is in it, and what is said of a lost one. */
+
+export const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+export const modesIn = (folder: string) =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(path.join(folder, name))]));
+
+export const account = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
+
+export const namesIn = (store: Store) => store.accounts("2026-01", new Date()).map(({ name }) => name);
+
+export const whatToDo = (folder: string) => ({
+  message: `state database ${folder}/state.sqlite: found what is left of one that was overwritten while a server ran on it, expected a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
+});
+
+/** What is said of a log whose database isn't there any more. */
+export const foreignLog = (folder: string, found: string) => ({
+  message: `state database ${folder}/state.sqlite: found ${found} beside the write-ahead log of the one that was here, expected that one: put it back, or put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
+});
