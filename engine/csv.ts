@@ -1,4 +1,4 @@
-import { type TextColumn, utf8, writeHundredths } from "./encode.ts";
+import { hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
 import { type Image, textAt } from "./image.ts";
 import { blank, columnsOfSchema } from "./schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
@@ -72,10 +72,9 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
 /** The length of each row's line. */
 export function csvLengths(image: Image): (row: number) => number {
   const lines = new RowLines(image);
-  const out = new Uint8Array(pieceBytes);
   return (row) => {
     lines.enter(row);
-    return lines.write(out, 0, row);
+    return lines.length(row);
   };
 }
 
@@ -132,6 +131,23 @@ class RowLines {
     return this.#head.length + this.#address.length + this.#procedure.length + maxNumberBytes;
   }
 
+  /** What `write` takes. Writing takes thrice as long, and every row is measured when an image is built. */
+  length(row: number): number {
+    const image = this.#image;
+    const [charge, allowed] = [image.charge[row], image.allowed[row]];
+    const status = statusOfRow(charge, allowed);
+    const amounts = status === 0 ? hundredthsLength(charge) + hundredthsLength(allowed) : 0;
+    const first = this.#head.length + this.#procedure.length + amounts + 2 + statusBytes[status].length;
+    if (!this.#hasFurther) return first + lineEnd.length;
+    const further =
+      countLength(image.services[row]) +
+      countLength(image.beneficiaries[row]) +
+      (image.payment[row] === blank ? 0 : hundredthsLength(image.payment[row])) +
+      countLength(image.outlierServices[row]) +
+      (image.outlierAmount[row] === blank ? 0 : hundredthsLength(image.outlierAmount[row]));
+    return first + this.#address.length + further + 4 + lineEnd.length;
+  }
+
   /** @returns the position after the row's line */
   write(out: Uint8Array, start: number, row: number): number {
     const image = this.#image;
@@ -159,6 +175,8 @@ class RowLines {
     return copy(out, at, lineEnd);
   }
 }
+
+const countLength = (count: number) => (count === blank ? 0 : hundredthsLength(100 * count));
 
 function writeCount(out: Uint8Array, at: number, count: number): number {
   // Whole dollars are written without a point.

@@ -151,7 +151,8 @@ export function readColumn<Value>(
     const dense = present === into.length ? into : new Int32Array(present);
     if (page.encoding === "RLE_DICTIONARY" || page.encoding === "PLAIN_DICTIONARY") {
       if (present > 0) readHybrid(bytes.subarray(at + 1), bytes[at], dense, present);
-      if (dense.some((code) => code >= dictionary)) throw new Error("a value beyond the dictionary");
+      for (let i = 0; i < present; i++)
+        if (dense[i] >= dictionary) throw new Error("a value beyond the dictionary");
     } else {
       let next = 0;
       plainly(page, at, present, type, (value) => {

@@ -152,9 +152,16 @@ test("every example of the document is what a request over the sample gets", (t)
     ...told("/api/v1", { acceptEncoding: "br" }).headers,
     ...told(prices).headers,
   ]);
-  t.assert.fileSnapshot(recorded, path.resolve(import.meta.dirname, "../../server/api/examples.json"), {
-    serializers: [lines],
-  });
+  const file = path.resolve(import.meta.dirname, "../../server/api/examples.json");
+  try {
+    t.assert.fileSnapshot(recorded, file, { serializers: [lines] });
+  } catch (error) {
+    // Its message has both files whole.
+    const known = JSON.parse(readFileSync(file, "utf8"));
+    for (const [name, value] of Object.entries(recorded))
+      assert.deepEqual({ [name]: known[name] }, { [name]: value });
+    throw error;
+  }
 });
 
 /** A line for each example. */
