@@ -10,8 +10,8 @@ import { versionName } from "./snapshot.ts";
  * A dictionary has a text per facility or procedure, in the image's own memory.
  */
 
-const batchRows = 256;
-const maxPieceBytes = 32 * 2 ** 10;
+const batchRows = 128;
+const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 
