@@ -12,6 +12,7 @@ import {
   search,
   textOf,
 } from "../engine/index.ts";
+import { arrowPieces, csvPieces } from "../engine/query.ts";
 import { hashKey } from "../server/accounts/keys.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";
 import { endpoints } from "../server/api/endpoints/index.ts";
@@ -112,11 +113,24 @@ const loads: Cases = {
   "attach an image": () => attachImage(image.buffer).procedures,
 };
 
+/** Whole exports, made but not sent. */
+const lengthOf = (pieces: Iterable<Uint8Array>) => {
+  let bytes = 0;
+  for (const { length } of pieces) bytes += length;
+  return bytes;
+};
+const all = { procedure: null, state: null };
+const exports: Cases = {
+  "export as CSV": () => lengthOf(csvPieces(image, all)),
+  "export as Arrow": () => lengthOf(arrowPieces(image, all)),
+};
+
 // What each case made is summed up, so that none of the work can be optimized away.
 let sink = 0;
 for (const [cases, options] of [
   [lookups, timing],
   [loads, slowTiming],
+  [exports, slowTiming],
 ] as const) {
   const bench = new Bench(options);
   for (const [name, make] of Object.entries(cases))
@@ -127,7 +141,8 @@ for (const [cases, options] of [
   for (const { name, result } of bench.tasks) {
     if (result.state !== "completed") throw new Error(`${name}: ${result.state}`);
     const { p50, p99 } = result.latency;
-    console.log(`${name}: median ${digits(p50 * 1000, 4)} µs, p99 ${digits(p99 * 1000, 4)} µs`);
+    const rate = cases === exports ? `, ${digits(cases[name]() / (p50 * 1000), 3)} MB/s` : "";
+    console.log(`${name}: median ${digits(p50 * 1000, 4)} µs, p99 ${digits(p99 * 1000, 4)} µs${rate}`);
   }
 }
 assert.ok(sink > 0);

@@ -10,8 +10,8 @@ import { versionName } from "./snapshot.ts";
  * A dictionary has a text per facility or procedure, in the image's own memory.
  */
 
-const batchRows = 256;
-const maxPieceBytes = 32 * 2 ** 10;
+const batchRows = 128;
+const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 
@@ -21,47 +21,55 @@ interface Column {
   dictionary?: TextColumn;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
-  /** The number or code of a row; `blank` where absent. */
-  valueOf(row: number): number;
+  /** Reads the codes, numbers or cents of some rows; `blank` where absent. */
+  read: Reader;
 }
+
+/** A loop of its own for each kind of column: to call a function for each value would cost several times as much. */
+type Reader = (rows: Int32Array, values: Int32Array) => void;
+
+const readerOf =
+  (numbers: Int32Array): Reader =>
+  (rows, values) => {
+    for (let i = 0; i < rows.length; i++) values[i] = numbers[rows[i]];
+  };
 
 function columnsOf(image: Image): Column[] {
   const { schema, provenance } = image.description;
-  const { facility, procedure, charge, allowed } = image;
-  const statusOf = (row: number) => statusOfRow(charge[row], allowed[row]);
-  const ofFacility = (name: string, dictionary: TextColumn): Column => ({
-    name,
-    dictionary,
-    valueOf: (row) => facility[row],
-  });
-  const ofProcedure = (name: string, dictionary: TextColumn): Column => ({
-    name,
-    dictionary,
-    valueOf: (row) => procedure[row],
-  });
-  const perhaps = (name: string, dictionary: TextColumn): Column => ({
-    name,
-    dictionary,
-    mayBeAbsent: true,
-    valueOf(row) {
-      const f = facility[row];
-      return dictionary.offsets[f] === dictionary.offsets[f + 1] ? blank : f;
-    },
-  });
+  const { facility, charge, allowed } = image;
+  const readFacility = readerOf(facility);
+  const readProcedure = readerOf(image.procedure);
+  const readStatus: Reader = (rows, values) => {
+    for (let i = 0; i < rows.length; i++) values[i] = statusOfRow(charge[rows[i]], allowed[rows[i]]);
+  };
+  const readPriced = (cents: Int32Array): Reader => {
+    const read = readerOf(cents);
+    return (rows, values) => {
+      read(rows, values);
+      for (let i = 0; i < rows.length; i++)
+        if (statusOfRow(charge[rows[i]], allowed[rows[i]]) !== 0) values[i] = blank;
+    };
+  };
+  const perhaps = (name: string, dictionary: TextColumn): Column => {
+    const { offsets } = dictionary;
+    return {
+      name,
+      dictionary,
+      mayBeAbsent: true,
+      read(rows, values) {
+        for (let i = 0; i < rows.length; i++) {
+          const f = facility[rows[i]];
+          values[i] = offsets[f] === offsets[f + 1] ? blank : f;
+        }
+      },
+    };
+  };
   const count = (name: string, numbers: Int32Array): Column => ({
     name,
     mayBeAbsent: true,
-    valueOf: (row) => numbers[row],
+    read: readerOf(numbers),
   });
-  const dollars = (name: string, centsOf: (row: number) => number): Column => ({
-    name,
-    isFloat: true,
-    mayBeAbsent: true,
-    valueOf(row) {
-      const cents = centsOf(row);
-      return cents === blank ? blank : cents / 100;
-    },
-  });
+  const dollars = (name: string, read: Reader): Column => ({ name, isFloat: true, mayBeAbsent: true, read });
   const further = [
     perhaps("street", image.street),
     perhaps("zip", image.zip),
@@ -69,22 +77,23 @@ function columnsOf(image: Image): Column[] {
     perhaps("rural_urban_description", image.ruralUrbanDescription),
     count("services", image.services),
     count("beneficiaries", image.beneficiaries),
-    dollars("medicare_payment", (row) => image.payment[row]),
+    dollars("medicare_payment", readerOf(image.payment)),
     count("outlier_services", image.outlierServices),
-    dollars("outlier_amount", (row) => image.outlierAmount[row]),
+    dollars("outlier_amount", readerOf(image.outlierAmount)),
   ];
+  const version = encodeText([versionName(provenance)]);
   return [
-    { name: "data_year", valueOf: () => provenance.dataYear },
-    { name: "data_version", dictionary: encodeText([versionName(provenance)]), valueOf: () => 0 },
-    ofFacility("ccn", image.ccn),
-    ofFacility("facility", image.facilityName),
-    ofFacility("city", image.city),
-    ofFacility("state", image.state),
-    ofProcedure("code", image.code),
-    ofProcedure("procedure", image.procedureName),
-    dollars("submitted_charge", (row) => (statusOf(row) === 0 ? charge[row] : blank)),
-    dollars("medicare_allowed", (row) => (statusOf(row) === 0 ? allowed[row] : blank)),
-    { name: "status", dictionary: encodeText([...rowStatuses]), valueOf: statusOf },
+    { name: "data_year", read: (_, values) => values.fill(provenance.dataYear) },
+    { name: "data_version", dictionary: version, read: (_, values) => values.fill(0) },
+    { name: "ccn", dictionary: image.ccn, read: readFacility },
+    { name: "facility", dictionary: image.facilityName, read: readFacility },
+    { name: "city", dictionary: image.city, read: readFacility },
+    { name: "state", dictionary: image.state, read: readFacility },
+    { name: "code", dictionary: image.code, read: readProcedure },
+    { name: "procedure", dictionary: image.procedureName, read: readProcedure },
+    dollars("submitted_charge", readPriced(charge)),
+    dollars("medicare_allowed", readPriced(allowed)),
+    { name: "status", dictionary: encodeText([...rowStatuses]), read: readStatus },
     ...(schema > 1 ? further : []),
   ];
 }
@@ -170,6 +179,7 @@ class Batch {
     }
     const out = this.#out;
     const view = new DataView(out.buffer);
+    const values = new Int32Array(rows.length);
     let at = this.#head.length;
     // The message ends in a pair for each column, the second of which is how many values are absent; a length, padded;
     // and two pairs for each column.
@@ -177,19 +187,21 @@ class Batch {
     for (const column of this.#columns) {
       const validity = out.subarray(at, at + this.#validity(column)).fill(0);
       at += validity.length;
-      const values = column.isFloat
-        ? new Float64Array(out.buffer, at, rows.length)
-        : new Int32Array(out.buffer, at, rows.length);
-      at += this.#data(column);
+      column.read(rows, values);
       let blanks = 0;
-      for (let i = 0; i < rows.length; i++) {
-        const value = column.valueOf(rows[i]);
-        if (column.mayBeAbsent) {
-          if (value === blank) blanks++;
-          else validity[i >> 3] |= 1 << (i & 7);
+      if (column.mayBeAbsent)
+        for (let i = 0; i < values.length; i++) {
+          if (values[i] !== blank) validity[i >> 3] |= 1 << (i & 7);
+          else {
+            blanks++;
+            values[i] = 0;
+          }
         }
-        values[i] = value === blank ? 0 : value;
-      }
+      if (column.isFloat) {
+        const dollars = new Float64Array(out.buffer, at, values.length);
+        for (let i = 0; i < values.length; i++) dollars[i] = values[i] / 100;
+      } else new Int32Array(out.buffer, at, values.length).set(values);
+      at += this.#data(column);
       view.setInt32(absentAt, blanks, true);
       absentAt += 16;
     }

@@ -31,7 +31,7 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
 }
 
 /** Rows that are looked at for one piece of an export: a scope may have few of them. */
-const maxScannedRows = 2 ** 16;
+const maxScannedRows = 2 ** 12;
 
 /** Finds the rows of a scope, in the image's order. */
 export class ScopeRows {

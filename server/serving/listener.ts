@@ -16,6 +16,8 @@ declare module "uWebSockets.js" {
 const empty = new Uint8Array(0);
 /** Answers up to this length may wait in the library's memory for a client that is behind with reading. */
 const maxBufferedAnswer = 8 * 2 ** 10;
+/** What the library gathers of one cork; a longer write goes to the socket at once. */
+const corkBytes = 16 * 2 ** 10;
 /** What waits there for one connection, on average, until it is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
@@ -282,18 +284,19 @@ export function serveHttp(
       const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), length);
       isBehind = !isTaken;
       if (finished) wait.end();
-      else if (isTaken) turns.wait(sendNext);
+      else if (isTaken) turns.wait(sendCorked);
       return isTaken;
     };
+    // The library warns of each write that isn't made within a cork.
+    const sendCorked = () => {
+      if (!wait.isOver) res.cork(sendNext);
+    };
     const sendNext = () => {
-      if (wait.isOver) return;
       try {
-        const { value, done } = source.next();
-        if (done) throw new Error(`a body ended before its ${length} bytes`);
         start += piece.length;
-        piece = value;
+        piece = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
         traffic.sent(route, status, piece.length);
-        if (piece.length === 0) turns.wait(sendNext);
+        if (piece.length === 0) turns.wait(sendCorked);
         else send(start);
       } catch {
         // Cut short: the client sees that bytes are missing.
@@ -429,6 +432,19 @@ class Turns {
     this.#waiting.shift();
     if (this.#waiting.length > 0) setImmediate(this.#next);
   };
+}
+
+function nextOf(source: Pieces["source"]): Uint8Array {
+  const { value, done } = source.next();
+  if (done) throw new Error("a body isn't as long as it said");
+  return value;
+}
+
+/** All that is left, as one piece: what is longer than the cork's buffer is counted until it is taken. Each is copied before the next. */
+function restOf(source: Pieces["source"], length: number): Uint8Array {
+  const rest = Buffer.concat(Array.from(source, (piece) => new Uint8Array(piece)));
+  if (rest.length !== length) throw new Error("a body isn't as long as it said");
+  return rest;
 }
 
 /** Whether a request may have a body. Its lengths are all looked at: the parser goes by the first one alone. */

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSy
 
 /** Reads the file that a data version was loaded from. */
 
-const pieceBytes = 32 * 2 ** 10;
+const pieceBytes = 16 * 2 ** 10;
 
 /** A file, and what it was when it was loaded. */
 export interface SnapshotFile {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   copyFileSync,
+  existsSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -11,12 +12,15 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { DuckDBInstance } from "@duckdb/node-api";
-import { tableFromIPC } from "apache-arrow";
+import { type AsyncBuffer, asyncBufferFromUrl, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { importFile } from "../../datasets/import.ts";
 import { syntheticContent } from "../../datasets/synthetic.ts";
 import { parseFooter } from "../../engine/footer.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { piecesOf, signatureOf, sizeOf } from "../../server/shared/snapshot-file.ts";
+import { fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { exportedRow, readers, sourceRows } from "../support/export-readers.ts";
 import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.ts";
 import { ofSchema1, randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
@@ -35,46 +39,7 @@ import {
 
 /** Whole files: what is in them, and how they are sent. */
 
-const db = await (await DuckDBInstance.create(":memory:")).connect();
-
-const numeric = new Set([
-  "data_year",
-  "submitted_charge",
-  "medicare_allowed",
-  "services",
-  "beneficiaries",
-  "medicare_payment",
-  "outlier_services",
-  "outlier_amount",
-]);
-
 const folder = temporaryFolder();
-let files = 0;
-
-/** CSV as DuckDB reads it, numbers as numbers. */
-async function csvRows(csv: Uint8Array): Promise<Row[]> {
-  const file = path.join(folder, `${++files}.csv`);
-  writeFileSync(file, csv);
-  const reader = await db.runAndReadAll(
-    `from read_csv('${file}', all_varchar = true, header = true, delim = ',', quote = '"', escape = '"', auto_detect = false,
-      new_line = '\\r\\n', columns = {${csv
-        .subarray(0, csv.indexOf(13))
-        .toString()
-        .split(",")
-        .map((name) => `'${name}': 'varchar'`)
-        .join(", ")}})`,
-  );
-  return reader
-    .getRowObjects()
-    .map((row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([name, value]) => [
-          name,
-          value === null ? null : numeric.has(name) ? Number(value) : String(value),
-        ]),
-      ),
-    );
-}
 
 const tables = [
   sealSnapshot(syntheticContent({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 })),
@@ -87,6 +52,18 @@ const tables = [
   ),
 ];
 const [largest] = tables;
+
+const excerpt = path.resolve(import.meta.dirname, "../../../shared/data/prov_svc_dy23_subset.csv");
+/** Rows as the publisher's files may have them. */
+const oddRows = [
+  `${row},${more}`,
+  `${otherRow},10001,1,"Core, ""first""",,,,,`,
+  '010002,"Señor ""Médico"", Inc.",,Ünter,AL,5072,Level 2 Excision,,1854.35,,,,,11,,,',
+  "020001,Zero Hospital,9 Ice St,Nome,AK,5073,Level 3 Excision,0,0,99762,10,Rural,11,12,0,0,0",
+  "020001,Zero Hospital,9 Ice St,Nome,AK,5072,Level 2 Excision,1234567.895,0.01,99762,10,Rural,2000000,3,1.1,,",
+];
+const comparable = (row: Row) => JSON.stringify(row, Object.keys(row).sort());
+
 const formats = ["csv", "arrow", "parquet"] as const;
 const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenance.revision}`;
 
@@ -106,23 +83,17 @@ const download = async (target: string) => {
   return answer.body;
 };
 
-const readers = {
-  csv: csvRows,
-  arrow: (stream: Uint8Array) =>
-    tableFromIPC(stream)
-      .toArray()
-      .map((row): Row => row.toJSON()),
-};
+for (const [reader, { format, read }] of Object.entries(readers)) {
+  if (format === "parquet") continue;
 
-for (const [format, read] of Object.entries(readers)) {
-  test(`the ${format} of every table has its rows, of both schemas`, async () => {
+  test(`${reader} reads the rows of every table, of both schemas`, async () => {
     for (const table of tables) {
       const rows = await read(await download(`/versions/${nameOf(table)}/export.${format}`));
       assert.deepEqual(rows, expectedRows(table), nameOf(table));
     }
   });
 
-  test(`procedure and state leave the rows in the ${format} that they name`, async () => {
+  test(`procedure and state leave the rows that they name, as ${reader} reads them`, async () => {
     for (const table of tables) {
       const all = expectedRows(table);
       const base = `/versions/${nameOf(table)}/export.${format}`;
@@ -171,15 +142,53 @@ test("an export has a name, a length and an ETag, counts once, and isn't compres
   assert.notEqual(other.header("ETag"), whole.header("ETag"));
 });
 
-test("the Parquet file is the snapshot's own, and DuckDB reads the same rows from it", async () => {
+test("the Parquet file is the snapshot's own, and every program reads the same rows from it", async () => {
   for (const table of tables) {
     const bytes = await download(`/versions/${nameOf(table)}/export.parquet`);
-    const file = path.join(datasetsDir, `${nameOf(table)}.parquet`);
-    assert.ok(bytes.equals(readFileSync(file)));
-    const downloaded = path.join(folder, `${++files}.parquet`);
-    writeFileSync(downloaded, bytes);
-    const reader = await db.runAndReadAll(`from read_parquet('${downloaded}')`);
-    assert.deepEqual(reader.getRowObjects(), rowsOf(table), nameOf(table));
+    assert.ok(bytes.equals(readFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`))));
+    for (const [reader, { format, read }] of Object.entries(readers))
+      if (format === "parquet")
+        assert.deepEqual(await read(bytes), rowsOf(table), `${nameOf(table)}, ${reader}`);
+  }
+});
+
+test("a program that reads the footer first asks for no more of the file than it needs", async () => {
+  const url = `${server.api}/api/v1/export.parquet`;
+  const requestInit = { headers: { Authorization: `Bearer ${server.key}` } };
+  const remote = await asyncBufferFromUrl({ url, requestInit });
+  let fetched = 0;
+  const file: AsyncBuffer = {
+    byteLength: remote.byteLength,
+    async slice(start, end) {
+      const part = await remote.slice(start, end);
+      fetched += part.byteLength;
+      return part;
+    },
+  };
+  // Without a size it takes half a megabyte for the footer.
+  const metadata = await parquetMetadataAsync(file, { initialFetchSize: 8 });
+  const options = { file, metadata, compressors };
+  const rows = rowsOf(largest);
+  const names = ["ccn", "services"];
+  const chosen = (row: Row) => Object.fromEntries(names.map((name) => [name, row[name]]));
+  assert.deepEqual(await parquetReadObjects({ ...options, columns: names }), rows.map(chosen));
+  assert.ok(fetched < remote.byteLength / 2, `${fetched} of ${remote.byteLength} bytes`);
+  assert.deepEqual(await parquetReadObjects(options), rows);
+});
+
+test("every program reads what was imported, row by row", async () => {
+  const imports = [fullCsv(...oddRows), ...(existsSync(excerpt) ? [readFileSync(excerpt)] : [])];
+  for (const content of imports) {
+    const options = optionsFor(content);
+    await importFile(options, []);
+    const expected = await sourceRows(options.file);
+    const other = await startServer({ datasetsDir: options.out });
+    for (const [reader, { format, read }] of Object.entries(readers)) {
+      const rows = await read((await call(other, `GET /api/v1/export.${format}`)).body);
+      const found = format === "parquet" ? rows.map((row) => exportedRow(row, 2023)) : rows;
+      assert.deepEqual(found.map(comparable).sort(), expected.map(comparable).sort(), reader);
+    }
+    assert.equal(await other.stop(), 0);
   }
 });
 
