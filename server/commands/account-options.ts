@@ -21,7 +21,13 @@ export const accountOptions = v.object({
   quota: v.optional(wholeNumber(1, maxQuota)),
   webhook: v.optional(v.string()),
   email: v.optional(
-    v.union([v.literal("none"), emailAddress], "an e-mail address such as ann@example.com, or none"),
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => text === "none" || v.is(emailAddress, text),
+        "an e-mail address such as ann@example.com, or none",
+      ),
+    ),
   ),
 });
 export type AccountOptions = v.InferOutput<typeof accountOptions>;

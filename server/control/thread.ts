@@ -381,8 +381,8 @@ async function start(settings: Settings): Promise<void> {
         mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
         fault: () => fault,
         takeOver() {
-          guard.checkpoint(store);
           accounts.refresh();
+          guard.checkpoint(store);
         },
         now: () => new Date(),
       })

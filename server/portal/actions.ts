@@ -151,14 +151,19 @@ export class PortalActions {
 
   /** Writes, as one, what the work does; it holds everywhere when this returns. */
   #write<Result>(now: Date, work: () => Result): Result {
-    const { store, fault, takeOver } = this.#options;
+    const { store, log, fault, takeOver } = this.#options;
     if (fault() !== undefined)
       throw new Refusal("unavailable", "nothing can be changed now; try again later", {
         headers: { "Retry-After": "60" },
       });
     this.#take(this.#writes, "", now, "too many changes");
     const result = store.atomically(work);
-    takeOver();
+    try {
+      takeOver();
+    } catch (error) {
+      // It is stored, and taken over as commands' changes are: a new key that isn't shown now would be lost.
+      log.error({ reason: reasonOf(error) }, "a change by the portal isn't taken over yet");
+    }
     return result;
   }
 

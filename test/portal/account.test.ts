@@ -266,6 +266,13 @@ test("while the state is lost or can't be written nothing is changed, and what i
   assert.equal(portal.written(), before);
 });
 
+test("a key that is stored is shown, whatever fails behind it", async (t) => {
+  const portal = new Portal(t);
+  portal.failure = new Database.SqliteError("disk I/O error", "SQLITE_IOERR");
+  const key = await portal.signUp("ann@example.com");
+  assert.ok(portal.isTaken(key));
+});
+
 test("the last keys that there is room for are the operator's", async (t) => {
   const { portal, key } = await signedUp(t);
   t.mock.method(portal.store, "keyCount", () => 450_000);

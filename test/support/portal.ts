@@ -26,6 +26,8 @@ export class Portal {
   readonly store: Store;
   readonly keys = new KeyTable();
   fault: string | undefined;
+  /** What making changes last throws. */
+  failure: Error | undefined;
   readonly #actions: PortalActions;
   /** Apart by so much that no client's requests are too many, unless a test says when they come. */
   #askedMs = 0;
@@ -48,7 +50,10 @@ export class Portal {
       portalAccount,
       publicUrl: "https://prices.example.com",
       fault: () => this.fault,
-      takeOver: () => accounts.refresh(),
+      takeOver: () => {
+        accounts.refresh();
+        if (this.failure !== undefined) throw this.failure;
+      },
     });
   }
 
