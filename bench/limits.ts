@@ -11,13 +11,14 @@ import { AccountNames } from "../server/accounts/names.ts";
 import { Accounts } from "../server/accounts/sync.ts";
 import { monthOf } from "../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
+import { ThreadTraffic, Traffic } from "../server/shared/traffic.ts";
 import { Store } from "../server/store/store.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits, spreadOf } from "./figures.ts";
 import { runToEnd, smoke, temporaryFolder } from "./options.ts";
 
 /*
- * What accounts cost: admitting a request, looking up a key, starting with many keys, and saving many counts.
+ * What accounts cost: admitting a request, counting its answer, looking up a key, starting with many keys, and saving many counts.
  * Run `node bench/limits.ts`; `--smoke` runs each case once and small, to see that it works and answers rightly.
  */
 
@@ -78,6 +79,22 @@ function inThread({ buffer, words, threads, slot }: Task): void {
   Atomics.add(words, 0, 1);
   while (Atomics.load(words, 0) < threads);
   parentPort?.postMessage(admitAll(limits, slot, words));
+}
+
+/** Nanoseconds for counting an answer, on any route, and for timing those that are timed. */
+function countAnswers(): number {
+  const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
+  const traffic = new Traffic(routes, 1);
+  const thread = new ThreadTraffic(traffic.buffers[0]);
+  const start = performance.now();
+  for (let i = 0; i < admits; i++) {
+    const begun = thread.begin();
+    thread.answered(i % routes.length, (i & 7) === 0 ? 304 : 200, 4000, begun);
+  }
+  const ns = ((performance.now() - start) * 1e6) / admits;
+  const counted = traffic.snapshot().answers.reduce((sum, { requests }) => sum + requests, 0);
+  assert.equal(counted, admits);
+  return ns;
 }
 
 /** Nanoseconds for looking up a random one of `count` keys; or for reading its hash alone, which memory makes slow as well. */
@@ -147,6 +164,7 @@ async function main(): Promise<void> {
   await report("admit a request, 1 thread", "ns", () => admitInThreads(1, true));
   await report("admit a request, 2 threads on one account", "ns", () => admitInThreads(2, true));
   await report("admit a request, 2 threads on accounts of their own", "ns", () => admitInThreads(2, false));
+  await report("count an answer", "ns", countAnswers);
   for (const count of [1, 1000, many]) {
     await report(`look up one of ${count} keys`, "ns", () => lookUp(count));
     await report(`of that, reading one of ${count} hashes`, "ns", () => lookUp(count, true));

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { after, test } from "node:test";
+import { freePort } from "../support/connection.ts";
+import { call, createKey, pricesPath, startServer, temporaryFolder, until } from "../support/server.ts";
+
+/** The dashboard's queries and the alert rules, as Prometheus itself takes them. */
+
+const monitoring = resolve(import.meta.dirname, "../../server/monitoring");
+const rulesFile = join(monitoring, "alerts.yaml");
+const testsFile = join(monitoring, "alerts.test.yaml");
+
+interface Panel {
+  type: string;
+  title: string;
+  targets?: { expr: string }[];
+}
+const { panels }: { panels: Panel[] } = JSON.parse(readFileSync(join(monitoring, "dashboard.json"), "utf8"));
+
+/** As Grafana would ask for all servers. */
+const queries = panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({
+    title,
+    query: expr.replaceAll("$instance", ".*").replaceAll("$__rate_interval", "1m"),
+  })),
+);
+
+const stateDir = temporaryFolder();
+const spent = createKey(stateDir, "spent", { burst: 1000, quota: 1 });
+const server = await startServer({ stateDir, env: { THREADS: "2" } });
+const { prometheus, base } = await startPrometheus(new URL(server.ops).host);
+after(async () => {
+  prometheus.kill();
+  await server.stop();
+});
+
+/** Prometheus with the rules, and one server to look at each second. */
+async function startPrometheus(target: string): Promise<{ prometheus: ChildProcess; base: string }> {
+  const folder = temporaryFolder();
+  const config = join(folder, "prometheus.yaml");
+  copyFileSync(rulesFile, join(folder, "alerts.yaml"));
+  writeFileSync(
+    config,
+    `global: { scrape_interval: 1s, evaluation_interval: 1s }
+rule_files: [alerts.yaml]
+scrape_configs: [{ job_name: hcqs, static_configs: [{ targets: ["${target}"] }] }]
+`,
+  );
+  const port = await freePort();
+  const child = spawn(
+    "prometheus",
+    [
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(folder, "data")}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: "ignore" },
+  );
+  process.once("exit", () => child.kill("SIGKILL"));
+  return { prometheus: child, base: `http://127.0.0.1:${port}` };
+}
+
+async function ask<Data>(path: string): Promise<Data | undefined> {
+  const response = await fetch(base + path).catch(() => undefined);
+  if (response === undefined || response.status === 503) return undefined;
+  const { status, data, error } = (await response.json()) as { status: string; data: Data; error?: string };
+  assert.equal(status, "success", `${path}: ${error}`);
+  return data;
+}
+
+/** Requests of several kinds. */
+async function load(): Promise<void> {
+  await call(server, `GET ${pricesPath}?procedure=5072`);
+  await call(server, "GET /api/v1/search?q=hospital");
+  await call(server, "GET /api/v1/nothing");
+  await call(server, "GET /api/v1/usage", { Authorization: undefined });
+  await call(server, "GET /api/v1/usage", { Authorization: `Bearer ${spent}` });
+}
+
+test("the rules are right, each has a runbook and a test, and the tests pass", () => {
+  const rules = readFileSync(rulesFile, "utf8");
+  const names = [...rules.matchAll(/- alert: (\w+)$/gm)].map(([, name]) => name);
+  assert.ok(names.length > 0);
+  assert.equal(rules.match(/^ +runbook: ".{20,}"$/gm)?.length, names.length);
+  const tests = readFileSync(testsFile, "utf8");
+  assert.deepEqual(
+    names.filter((name) => !tests.includes(`- name: ${name}\n`)),
+    [],
+  );
+  execFileSync("promtool", ["check", "rules", rulesFile], { stdio: "pipe" });
+  execFileSync("promtool", ["test", "rules", testsFile], { stdio: "pipe" });
+});
+
+test("every panel of the dashboard shows something of a server that is asked", async () => {
+  assert.ok(queries.length > 20);
+  for (const { title, query } of queries)
+    await until(`${title}: ${query}`, async () => {
+      await load();
+      const found = await ask<{ result: { value: [number, string] }[] }>(
+        `/api/v1/query?query=${encodeURIComponent(query)}`,
+      );
+      return found?.result.some(({ value: [, value] }) => Number.isFinite(Number(value)));
+    });
+});
+
+test("the metrics are well formed, and no rule fires on a server that is well", async () => {
+  const metrics = await (await fetch(`${server.ops}/metrics`)).text();
+  execFileSync("promtool", ["check", "metrics"], { input: ownMetrics(metrics), stdio: "pipe" });
+  const groups = await until("the rules to be evaluated", async () => {
+    const found = await ask<{ groups: { rules: { name: string; health: string; state: string }[] }[] }>(
+      "/api/v1/rules",
+    );
+    return (
+      found?.groups.every(({ rules }) => rules.every(({ health }) => health !== "unknown")) && found.groups
+    );
+  });
+  const rules = groups.flatMap(({ rules }) => rules);
+  assert.ok(rules.length > 0);
+  for (const { name, health, state } of rules)
+    assert.deepEqual([name, health, state], [name, "ok", "inactive"]);
+});
+
+/** Without those of the library, whose names aren't ours. */
+function ownMetrics(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => /^(# (HELP|TYPE) )?hcqs_/.test(line))
+    .concat("")
+    .join("\n");
+}
