@@ -49,6 +49,7 @@ const equivalent: Readonly<Record<string, string>> = {
   "engine/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
   "engine/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
     "nothing is less than no number",
+  "engine/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
