@@ -50,6 +50,8 @@ const equivalent: Readonly<Record<string, string>> = {
   "engine/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
     "nothing is less than no number",
   "engine/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
+  "engine/snapshot.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
+    "keys that are sorted so differ, and a stable sort asks only what comes before",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
