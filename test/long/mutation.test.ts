@@ -57,6 +57,12 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/accounts/names.ts: const cellBytes = ⟦2 → 3⟧ + maxNameLength;": "room that nothing takes",
   "server/api/cursor.ts: for (let i = 0; i ⟦< → <=⟧ checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);":
     "the byte behind is set to zero before it is read",
+  "server/api/parameters.ts: for (let start = 0; start ⟦<= → <⟧ query.length; ) {":
+    "nothing is behind the end, which counts as nothing",
+  "server/api/price-key.ts: if (procedure < ⟦0 → 1⟧) return -1;":
+    "slower for one procedure, and the same bytes",
+  "server/commands/accounts.ts: const until = new Date(now.getTime() + overlap * ⟦3_600_000 → 3600001⟧).toISOString();":
+    "a millisecond of an hour",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
