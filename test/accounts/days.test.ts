@@ -121,6 +121,18 @@ test("days add up to what is used, wherever a clock is set and however late a co
   world.close();
 });
 
+test("what was saved before midnight is yesterday's right after it", () => {
+  const world = new World(Date.UTC(2026, 1, 10, 23, 59, 59));
+  for (let i = 0; i < 2; i++) world.usage();
+  world.tick();
+  world.wallMs += 1000;
+  assert.deepEqual(world.usage().slice(-2), [
+    { date: "2026-02-10", used: 2 },
+    { date: "2026-02-11", used: 1 },
+  ]);
+  world.close();
+});
+
 test("a request that is given back after midnight leaves no day below zero", () => {
   const days = new UsageDays();
   days.enter(3, 24_300, [

@@ -83,6 +83,20 @@ test("a price query in its common form is answered as it is in any other", () =>
   assert.ok(read > 500, `${read} read at one go`);
 });
 
+test("two characters that aren't a state in capitals are taken for none", () => {
+  const query = (of: string) => `procedure=${codes[0]}&state=${of}`;
+  const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i));
+  const states = new Set(stateCodes);
+  const taken = characters
+    .flatMap((first) => characters.map((second) => first + second))
+    .filter((of) => readPriceKey(image, query(of)) >= 0);
+  assert.ok(taken.length > 0);
+  assert.deepEqual(
+    taken.filter((of) => !states.has(of)),
+    [],
+  );
+});
+
 test("every price query has an ETag of its own", () => {
   const { get } = start(10_000_000);
   const seen = new Map<string, string>();

@@ -49,6 +49,20 @@ const equivalent: Readonly<Record<string, string>> = {
   "engine/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
   "engine/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
     "nothing is less than no number",
+  "engine/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
+  "engine/snapshot.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
+    "keys that are sorted so differ, and a stable sort asks only what comes before",
+  "server/accounts/limits.ts: return Math.max(⟦0 → 1⟧, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));":
+    "whoever is refused waits for a millisecond or more",
+  "server/accounts/names.ts: const cellBytes = ⟦2 → 3⟧ + maxNameLength;": "room that nothing takes",
+  "server/api/cursor.ts: for (let i = 0; i ⟦< → <=⟧ checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);":
+    "the byte behind is set to zero before it is read",
+  "server/api/parameters.ts: for (let start = 0; start ⟦<= → <⟧ query.length; ) {":
+    "nothing is behind the end, which counts as nothing",
+  "server/api/price-key.ts: if (procedure < ⟦0 → 1⟧) return -1;":
+    "slower for one procedure, and the same bytes",
+  "server/commands/accounts.ts: const until = new Date(now.getTime() + overlap * ⟦3_600_000 → 3600001⟧).toISOString();":
+    "a millisecond of an hour",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/notices/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
@@ -69,29 +83,25 @@ const reached = sources
 const tookMs = new Map<string, number>();
 
 /**
- * The test files that reach a file: those of its own room, and where they are few the nearest others. What the engine
- * answers is tested in the API's room as well. The one of the same name comes first, then the quick and near ones.
+ * The test files that reach a file: the one of the same name first, then those of its own room, and where they are few
+ * the nearest others, in the order of how quick and near they are. What the engine answers is tested in the API's room
+ * as well.
  */
 function testsOf(file: string): string[] {
   const [folder, room] = file.split("/");
   const rooms = folder === "engine" ? ["engine", "api"] : [room];
   const near = reached.flatMap(({ file: testFile, distances }) => {
     const distance = distances.get(file);
-    return distance === undefined
-      ? []
-      : { testFile, distance, isOwn: rooms.includes(testFile.split("/")[1]) };
+    if (distance === undefined) return [];
+    const isNamesake = basename(testFile, ".test.ts") === basename(file, ".ts");
+    const isOwn = isNamesake || rooms.includes(testFile.split("/")[1]);
+    return { testFile, distance, isOwn, cost: isNamesake ? 0 : (tookMs.get(testFile) ?? firstMs) * distance };
   });
   const own = near.filter(({ isOwn }) => isOwn);
   const others = near.filter(({ isOwn }) => !isOwn).sort((a, b) => a.distance - b.distance);
-  const cost = new Map(
-    [...own, ...others.slice(0, Math.max(0, minTestFiles - own.length))].map(({ testFile, distance }) => [
-      testFile,
-      basename(testFile, ".test.ts") === basename(file, ".ts")
-        ? 0
-        : (tookMs.get(testFile) ?? firstMs) * distance,
-    ]),
-  );
-  return [...cost].sort(([, a], [, b]) => a - b).map(([testFile]) => testFile);
+  return [...own, ...others.slice(0, Math.max(0, minTestFiles - own.length))]
+    .sort((a, b) => a.cost - b.cost)
+    .map(({ testFile }) => testFile);
 }
 
 type Outcome = "passed" | "failed" | "cut off";
