@@ -268,7 +268,7 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
           figures=${histogramFigures(scope)}
           path=${paths.scope}
         >
-          <${Histogram} answer=${scope} marked=${marked} />
+          <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })} />
         <//>`
       }
       ${
@@ -334,27 +334,25 @@ function Reading({
   dataset: Dataset | undefined;
   path: string;
 }) {
-  const { rows, source, scope } = answer;
+  const { rows, source } = answer;
   const isSynthetic = /synthetic/i.test(source.caveat);
-  const missing = [
-    rows.suppressed > 0 &&
-      html`<b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`,
-    rows.incomplete > 0 && html`${counted(rows.incomplete, "row is", "rows are")} incomplete.`,
-  ].filter(Boolean);
   const all = rows.priced + rows.suppressed + rows.incomplete;
+  const rowsText =
+    all === rows.priced
+      ? `All ${counted(all, "row", "rows")} of this procedure in the data ${all === 1 ? "is" : "are"} shown; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it are shown.
+          ${
+            rows.suppressed > 0 &&
+            html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
+          }
+          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
+          zero: nobody says what they are, and no figure counts them.`;
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>
-    <p>
-      ${
-        missing.length > 0
-          ? html`${whole(rows.priced)} of ${whole(all)} facilities that do it${scope.state === "national" ? "" : " there"} are shown: ${missing.map((each) => html`${each} `)}`
-          : `All ${whole(rows.priced)} rows of this procedure in the data are shown; none is suppressed.`
-      }
-      Their charges are in no figure, and aren't zero.
-    </p>
-    ${!isSynthetic && html`<p class="quiet">${source.caveat}</p>`}
-    <p class="quiet">
+    <p>${rowsText}</p>
+    ${!isSynthetic && html`<p class="quiet small">${source.caveat}</p>`}
+    <p class="quiet small">
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
       ${" "}<a href="/data">${source.data_version}</a>.
     </p>

@@ -2,11 +2,12 @@ import { useState } from "preact/hooks";
 import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
 import { get, getFile } from "./api.ts";
 import { Card } from "./card.ts";
+import { Dots, DotsAxis, Key } from "./dots.ts";
 import { type Figures, save } from "./figures.ts";
 import { money, times, whole } from "./format.ts";
-import { Shape } from "./histogram.ts";
+
 import { html } from "./html.ts";
-import { dollarScale, dollarTicks } from "./picture.ts";
+import { dollarScale } from "./picture.ts";
 import { asFailure } from "./trouble.ts";
 
 /** The facilities, cheapest first, each with its charge and what Medicare allows as dots on one scale. */
@@ -23,6 +24,10 @@ export interface FacilitiesProps {
   hrefOf: (ccn: string) => string;
 }
 
+/** At first; more of them would push all else away. */
+const firstShown = 10;
+const step = 25;
+
 type Row = Price & { rank: number };
 
 /** Equal charges share a rank. */
@@ -36,23 +41,34 @@ function ranked(prices: readonly Price[]): Row[] {
   return rows;
 }
 
+/** What was added to a first page. */
+interface More {
+  of: PricesAnswer;
+  data: Price[];
+  next: string | null;
+  shown: number;
+}
+
 export function Facilities(props: FacilitiesProps) {
   const { answer, prices, path, exportPath, marked, mark, hrefOf } = props;
   const { summary, allowed, procedure, scope, source } = answer;
-  const [more, setMore] = useState<{ of: PricesAnswer; data: Price[]; next: string | null } | null>(null);
+  const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
-  // What was added belongs to one first page.
-  const { data, next } =
-    more?.of === prices ? { data: [...prices.data, ...more.data], next: more.next } : prices;
-  const rows = ranked(data);
+  const added = more?.of === prices ? more : { of: prices, data: [], next: prices.next, shown: firstShown };
+  const rows = ranked([...prices.data, ...added.data]).slice(0, added.shown);
   const own = marked?.data.find(({ code }) => code === procedure.code);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge], 0, 100);
-  const addPage = async () => {
-    if (next === null) return;
+  const showMore = async () => {
     setSaid("");
+    let { data, next } = added;
+    const shown = added.shown + step;
     try {
-      const page = await get<PricesAnswer>(next);
-      setMore({ of: prices, data: [...data.slice(prices.data.length), ...page.data], next: page.next });
+      while (next !== null && prices.data.length + data.length < shown) {
+        const page: PricesAnswer = await get(next);
+        data = [...data, ...page.data];
+        next = page.next;
+      }
+      setMore({ of: prices, data, next, shown });
     } catch (error) {
       setSaid(`${asFailure(error).message}: try again`);
     }
@@ -112,9 +128,9 @@ export function Facilities(props: FacilitiesProps) {
     </div>
     <p class="more">
       ${
-        next === null
+        remaining === 0
           ? html`<span class="quiet">${summary.facilities === 1 ? "That is the only one." : `These are all ${all}.`}</span>`
-          : html`<button type="button" onClick=${addPage}>Show ${Math.min(25, remaining)} more</button>
+          : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
               <span class="quiet"> ${whole(rows.length)} of ${all}; or find one above, at “Your hospital”</span>`
       }
       <span class="trouble" role="status">${said}</span>
@@ -148,30 +164,9 @@ function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProp
     <td role="cell" class="number allow">${money(allowed)}</td>
     <td role="cell" class="number ratio">${times(charged / allowed)}</td>
     <td role="cell" class="dots">
-      <svg width="100%" height="18" aria-hidden="true">
-        <line class="track" x1="0" x2="100%" y1="9" y2="9" />
-        <line class="median" x1=${`${x(median)}%`} x2=${`${x(median)}%`} y1="3" y2="15" />
-        <line class="between" x1=${`${x(allowed)}%`} x2=${`${x(charged)}%`} y1="9" y2="9" />
-        ${[["charge", charged] as const, ["allowed", allowed] as const].map(
-          ([kind, amount]) =>
-            html`<svg x=${`${x(amount)}%`} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`,
-        )}
-      </svg>
+      <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${median} />
     </td>
   </tr>`;
-}
-
-function DotsAxis({ x }: { x: d3.ScaleLogarithmic<number, number> }) {
-  return html`<svg width="100%" height="16" aria-hidden="true">
-    ${dollarTicks(x, 4)
-      .filter((tick) => x(tick) > 8 && x(tick) < 92)
-      .map((tick) => html`<text x=${`${x(tick)}%`} y="12" text-anchor="middle">${money(tick)}</text>`)}
-  </svg>`;
-}
-
-/** What a dot means, within a text. */
-export function Key({ kind }: { kind: "charge" | "allowed" }) {
-  return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
 }
 
 function figuresOf(rows: readonly Row[]): Figures {

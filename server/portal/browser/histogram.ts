@@ -1,11 +1,15 @@
 import { useState } from "preact/hooks";
-import type { FacilityRow, ProcedureAnswer } from "./answers.ts";
+import type { FacilityRow, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
+import { Shape } from "./dots.ts";
 import type { Figures } from "./figures.ts";
 import { counted, money, percent, whole } from "./format.ts";
 import { html } from "./html.ts";
 import { dollarScale, dollarTicks, Steps, useWidth } from "./picture.ts";
 
-/** How charges are spread, and below it what is charged and what Medicare allows, on one logarithmic axis. */
+/**
+ * How charges are spread, and below it what is charged and what Medicare allows, on one logarithmic axis. A page full
+ * of facilities is a histogram, fewer are a dot each.
+ */
 
 const height = 400;
 const top = 40;
@@ -19,7 +23,15 @@ export interface Marked {
   row: FacilityRow;
 }
 
-export function Histogram({ answer, marked }: { answer: ProcedureAnswer; marked: Marked | null }) {
+export interface HistogramProps {
+  answer: ProcedureAnswer;
+  /** The cheapest ones, maybe all. */
+  prices: PricesAnswer | null;
+  marked: Marked | null;
+  mark: (ccn: string) => void;
+}
+
+export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
   const [measured, width] = useWidth();
   const [active, setActive] = useState<number | null>(null);
   const { summary, allowed, histogram } = answer;
@@ -30,6 +42,7 @@ export function Histogram({ answer, marked }: { answer: ProcedureAnswer; marked:
     side + 26,
     Math.max(width - side, side + 60),
   );
+  const few = prices !== null && prices.next === null ? prices.data : null;
   const most = Math.max(...counts);
   const y = d3.scaleLinear([0, most], [floor, top + 22]);
   const bars = counts.map((count, i) => {
@@ -37,7 +50,8 @@ export function Histogram({ answer, marked }: { answer: ProcedureAnswer; marked:
     // One charge alone has no width.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
-  const noteOf = (i: number) => ({
+  const dots = few === null ? [] : heaped(few, x);
+  const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
     y: Math.max(y(counts[i]), 76),
     lines: [
@@ -48,22 +62,27 @@ export function Histogram({ answer, marked }: { answer: ProcedureAnswer; marked:
       `${percent((100 * counts[i]) / summary.facilities)} of ${whole(summary.facilities)}`,
     ],
   });
+  const noteOfDot = (i: number) => {
+    const { price, x, y } = dots[i];
+    const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
+    return { x, y: Math.max(y - dotRadius, 84), lines };
+  };
   const label = `How ${counted(summary.facilities, "charge is", "charges are")} spread: from ${money(summary.min_charge)} to ${money(summary.max_charge)}, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}, median ${money(allowed.median)}.`;
   const median = x(summary.median_charge);
   return html`<${Steps}
     label=${label}
     height=${`${height}px`}
-    count=${counts.length}
+    count=${few ? dots.length : counts.length}
     active=${active}
     setActive=${setActive}
-    noteOf=${noteOf}
+    noteOf=${few ? noteOfDot : noteOfBar}
+    choose=${few ? (i: number) => mark(dots[i].price.ccn) : undefined}
     width=${width}
     measured=${measured}
   >
     <svg width=${width} height=${height} role="img" aria-label=${label}>
       <rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />
-      ${d3
-        .ticks(0, most, 4)
+      ${(few ? [] : d3.ticks(0, most, 4))
         .filter((tick) => Number.isInteger(tick) && tick > 0)
         .map(
           (tick) => html`<g class="grid">
@@ -71,32 +90,60 @@ export function Histogram({ answer, marked }: { answer: ProcedureAnswer; marked:
             <text x=${side + 18} y=${y(tick)} dy="0.32em" text-anchor="end">${whole(tick)}</text>
           </g>`,
         )}
-      ${bars.map(
-        ({ count, x: from, width: wide }, i) => html`<g
-          onPointerEnter=${() => setActive(i)}
-          onPointerDown=${() => setActive(i)}
-          class=${`bar ${i === active ? "active" : ""}`}
-        >
-          <rect class="reach" x=${from} width=${wide} y=${top} height=${floor - top} />
-          <rect class="amount" x=${from + 0.5} width=${Math.max(wide - 1, 1)} y=${y(count)} height=${floor - y(count)} />
-        </g>`,
-      )}
+      ${
+        few
+          ? dots.map(
+              ({ x, y }, i) => html`<circle
+                class=${`facility-dot ${i === active ? "active" : ""}`}
+                cx=${x}
+                cy=${y}
+                r=${dotRadius}
+                onPointerEnter=${() => setActive(i)}
+                onClick=${() => mark(dots[i].price.ccn)}
+              />`,
+            )
+          : bars.map(
+              ({ count, x: from, width: wide }, i) => html`<g
+                onPointerEnter=${() => setActive(i)}
+                onPointerDown=${() => setActive(i)}
+                class=${`bar ${i === active ? "active" : ""}`}
+              >
+                <rect class="reach" x=${from} width=${wide} y=${top} height=${floor - top} />
+                <rect class="amount" x=${from + 0.5} width=${Math.max(wide - 1, 1)} y=${y(count)} height=${floor - y(count)} />
+              </g>`,
+            )
+      }
       <line class="axis" x1=${side + 22} x2=${width - side} y1=${floor} y2=${floor} />
       ${dollarTicks(x, width / 62).map(
         (tick) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
           <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 26} y2=${height - 8} />
-          <text x=${x(tick)} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
+          <text x=${Math.min(x(tick), width - 22)} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
         </g>`,
       )}
       <line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
       ${beside(median, top + 6, width, html`median <tspan class="strong">${money(summary.median_charge)}</tspan>`, 120)}
       <${Strip} y=${strips.charge} x=${x} kind="charge" title="Charged" min=${summary.min_charge} max=${summary.max_charge}
         p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
-      <${Strip} y=${strips.allowed} x=${x} kind="allowed" title="Allowed by Medicare" ...${allowed} />
+      <${Strip} y=${strips.allowed} x=${x} kind="allowed" title="Medicare allows" ...${allowed} />
       ${marked && html`<${Mark} marked=${marked} x=${x} width=${width} />`}
     </svg>
   <//>`;
+}
+
+const dotRadius = 6;
+
+/** A dot for each, on its charge, and as far up as it must be to hide none. Prices are in order. */
+function heaped(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>) {
+  const placed: { price: Price; x: number; y: number }[] = [];
+  for (const price of prices) {
+    const at = x(price.submitted_charge);
+    const near = placed.filter((dot) => at - dot.x < 2 * dotRadius);
+    let y = floor - dotRadius - 2;
+    while (near.some((dot) => Math.hypot(at - dot.x, y - dot.y) < 2 * dotRadius)) y -= 2;
+    placed.push({ price, x: at, y });
+  }
+  return placed;
 }
 
 /** A text at the right of a place, or at its left where there is no room. */
@@ -125,20 +172,13 @@ function Strip({ x, y, kind, title, min, p10, p25, median, p75, p90, max }: Stri
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
   const half = p25 === p75 ? "" : `, half of them ${money(p25)} to ${money(p75)}`;
   return html`<g class=${`strip ${kind}`}>
-    <text x=${side + 22} y=${y - 15}>
+    <text x="0" y=${y - 15}>
       <tspan class="strong">${title} ${money(median)}</tspan>${half}
     </text>
     ${line(min, max, "whole")} ${line(p10, p90, "most")}
     <rect class="half" x=${x(p25)} width=${Math.max(2, x(p75) - x(p25))} y=${y - 7} height="14" rx="2" />
     <${Shape} kind=${kind} x=${x(median)} y=${y} />
   </g>`;
-}
-
-/** A charge is round and an allowed amount a lozenge, wherever they are dots. */
-export function Shape({ kind, x, y, size = 5 }: { kind: string; x: number; y: number; size?: number }) {
-  return kind === "charge"
-    ? html`<circle class=${`dot ${kind}`} cx=${x} cy=${y} r=${size} />`
-    : html`<path class=${`dot ${kind}`} d=${`M${x} ${y - size * 1.25}L${x + size * 1.25} ${y}L${x} ${y + size * 1.25}L${x - size * 1.25} ${y}Z`} />`;
 }
 
 function Mark({

@@ -144,7 +144,7 @@ function Legend({
   return html`<div class="legend" aria-hidden="true">
     ${d3.range(colours).map((i) => {
       const colour = colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1));
-      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i>${i === 0 ? shortMoney(ends[i]) : shortMoney(ends[i])}</span>`;
+      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i>${shortMoney(ends[i])}</span>`;
     })}
     <span class="last">${colours > 1 ? shortMoney(high) : ""}</span>
     ${isHatched && html`<span class="none"><svg class="swatch" width="22" height="10"><rect width="22" height="10" fill="url(#hatched)" /></svg>no price</span>`}
@@ -156,6 +156,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
   const missing = Object.keys(states).filter((code) => !rows.has(code) && code.length === 2);
   const onMap = missing.filter((code) => Number(states[code].fips) < 60);
   if (rows.size === 0 || onMap.length === 0) return "";
+  // Why it is missing is known, and asked for most.
   const maryland = onMap.includes("MD") ? (reasons.get("MD") ?? "") : "";
   const others = onMap.filter((code) => code !== "MD" || maryland === "");
   const list =
@@ -164,7 +165,9 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
       : others.length <= 8
         ? `No facility with a price: ${others.map(stateName).join(", ")}.`
         : `${others.length} more states have no facility with a price.`;
-  return `${maryland === "" ? "" : `Maryland isn't shown: ${/^Maryland/.test(maryland) ? maryland : maryland}. `}${list}`;
+  const reason =
+    maryland === "" ? "" : `${maryland.replace("OPPS", "OPPS, Medicare's outpatient payment system")}. `;
+  return reason + list;
 }
 
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {

@@ -37,8 +37,7 @@ function comparison({ summary }: ProcedureAnswer) {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
   const ratio = median_charge / median_allowed;
   const subject = facilities === 1 || min === max ? "the charge" : "the median charge";
-  const object =
-    facilities === 1 ? "what Medicare allows" : "what Medicare allows at the median of the facilities";
+  const object = facilities === 1 ? "what Medicare allows" : "the median that Medicare allows";
   const markup =
     times(ratio) === times(1)
       ? `${subject} is about ${object}`

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import type { TrendYear } from "./answers.ts";
+import { Shape } from "./dots.ts";
 import type { Figures } from "./figures.ts";
 import { change, counted, money, whole } from "./format.ts";
-import { Shape } from "./histogram.ts";
 import { html } from "./html.ts";
 import { Steps, useWidth } from "./picture.ts";
 
 /** The median charge and what Medicare allows over the years; the line breaks where it isn't the same any more. */
 
-const height = 250;
-const [left, right, top, floor] = [56, 78, 14, 222];
+const height = 290;
+const [left, right, top, floor] = [56, 78, 14, 262];
 
 /** Whether a line may lead from a year to the next: neighbours, and the procedure under the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
