@@ -110,7 +110,7 @@ function Standings({ answer, path, year, order }: StandingsProps) {
             </tr>
           </thead>
           <tbody role="rowgroup">
-            ${rows.map((row) => html`<${Row} key=${row.code} row=${row} x=${x} ccn=${facility.ccn} year=${year} />`)}
+            ${rows.map((row) => html`<${Row} key=${row.code} row=${row} x=${x} ccn=${facility.ccn} state=${facility.state} year=${year} />`)}
           </tbody>
         </table>
       </div>
@@ -139,10 +139,11 @@ interface RowProps {
   row: FacilityRow;
   x: d3.ScaleLogarithmic<number, number>;
   ccn: string;
+  state: string;
   year: string | null;
 }
 
-function Row({ row, x, ccn, year }: RowProps) {
+function Row({ row, x, ccn, state, year }: RowProps) {
   const { submitted_charge: charged, medicare_allowed: allowed, national } = row;
   const query = new URLSearchParams({ procedure: row.code, facility: ccn, ...(year ? { year } : {}) });
   return html`<tr role="row">
@@ -150,8 +151,8 @@ function Row({ row, x, ccn, year }: RowProps) {
     <td role="cell" class="number charged">${money(charged)}</td>
     <td role="cell" class="number allow">${money(allowed)}</td>
     <td role="cell" class="number ratio">${times(charged / allowed)}</td>
-    <td role="cell" class="share"><${Share} standing=${national} /></td>
-    <td role="cell" class="share in-state"><${Share} standing=${row.state} /></td>
+    <td role="cell" class="share"><${Share} standing=${national} where="in the nation" /></td>
+    <td role="cell" class="share in-state"><${Share} standing=${row.state} where=${`in ${state}`} /></td>
     <td role="cell" class="dots">
       <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${national.median_charge} />
     </td>
@@ -159,15 +160,16 @@ function Row({ row, x, ccn, year }: RowProps) {
 }
 
 /** Of 0 to 100 how many charge less, with the half marked. */
-function Share({ standing }: { standing: Standing }) {
+function Share({ standing, where }: { standing: Standing; where: string }) {
   const { rank, facilities, percentile } = standing;
-  if (facilities === 1) return html`<span class="quiet small">the only one</span>`;
+  if (facilities === 1)
+    return html`<span class="quiet small">the only one<span class="narrow-only"> ${where}</span></span>`;
   return html`<svg width="100%" height="14" aria-hidden="true">
       <line class="track wide" x1="0" x2="100%" y1="7" y2="7" />
       <line class="median" x1="50%" x2="50%" y1="1" y2="13" />
       <${DotAt} kind="charge" share=${percentile} y="7" />
     </svg>
-    <span class="quiet small">${percent(percentile)} · ${whole(rank)} of ${whole(facilities)}</span>`;
+    <span class="quiet small">${percent(percentile)} · ${whole(rank)} of ${whole(facilities)}<span class="narrow-only"> ${where}</span></span>`;
 }
 
 function figuresOf(rows: readonly FacilityRow[]): Figures {

@@ -15,6 +15,7 @@ const height = 400;
 const top = 40;
 /** Of the axis. */
 const floor = 262;
+const middle = (top + 20 + floor) / 2;
 const strips = { charge: 318, allowed: 372 };
 const side = 14;
 
@@ -50,7 +51,7 @@ export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
     // One charge alone has no width.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
-  const dots = few === null ? [] : heaped(few, x);
+  const dots = few === null ? [] : swarm(few, x);
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
     y: Math.max(y(counts[i]), 76),
@@ -69,6 +70,7 @@ export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
   };
   const label = `How ${counted(summary.facilities, "charge is", "charges are")} spread: from ${money(summary.min_charge)} to ${money(summary.max_charge)}, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}, median ${money(allowed.median)}.`;
   const median = x(summary.median_charge);
+  const isNarrow = width < 400;
   return html`<${Steps}
     label=${label}
     height=${`${height}px`}
@@ -123,25 +125,26 @@ export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
       )}
       <line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
       ${beside(median, top + 6, width, html`median <tspan class="strong">${money(summary.median_charge)}</tspan>`, 120)}
-      <${Strip} y=${strips.charge} x=${x} kind="charge" title="Charged" min=${summary.min_charge} max=${summary.max_charge}
+      <${Strip} y=${strips.charge} x=${x} kind="charge" title="Charged" isNarrow=${isNarrow} min=${summary.min_charge} max=${summary.max_charge}
         p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
-      <${Strip} y=${strips.allowed} x=${x} kind="allowed" title="Medicare allows" ...${allowed} />
+      <${Strip} y=${strips.allowed} x=${x} kind="allowed" title="Medicare allows" isNarrow=${isNarrow} ...${allowed} />
       ${marked && html`<${Mark} marked=${marked} x=${x} width=${width} />`}
     </svg>
   <//>`;
 }
 
-const dotRadius = 6;
+const dotRadius = 8;
 
-/** A dot for each, on its charge, and as far up as it must be to hide none. Prices are in order. */
-function heaped(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>) {
+/** A dot for each, on its charge, and as far from the middle as it must be to hide none. Prices are in order. */
+function swarm(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>) {
   const placed: { price: Price; x: number; y: number }[] = [];
   for (const price of prices) {
     const at = x(price.submitted_charge);
-    const near = placed.filter((dot) => at - dot.x < 2 * dotRadius);
-    let y = floor - dotRadius - 2;
-    while (near.some((dot) => Math.hypot(at - dot.x, y - dot.y) < 2 * dotRadius)) y -= 2;
-    placed.push({ price, x: at, y });
+    const near = placed.filter((dot) => at - dot.x < 2 * dotRadius + 1);
+    const isFree = (y: number) => near.every((dot) => Math.hypot(at - dot.x, y - dot.y) >= 2 * dotRadius + 1);
+    let away = 0;
+    while (!isFree(middle - away) && !isFree(middle + away)) away++;
+    placed.push({ price, x: at, y: isFree(middle - away) ? middle - away : middle + away });
   }
   return placed;
 }
@@ -157,6 +160,7 @@ interface StripProps {
   y: number;
   kind: "charge" | "allowed";
   title: string;
+  isNarrow: boolean;
   min: number;
   p10: number;
   p25: number;
@@ -167,10 +171,11 @@ interface StripProps {
 }
 
 /** From the lowest to the highest as a line, eight in ten as a thicker one, the middle half as a box. */
-function Strip({ x, y, kind, title, min, p10, p25, median, p75, p90, max }: StripProps) {
+function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
-  const half = p25 === p75 ? "" : `, half of them ${money(p25)} to ${money(p75)}`;
+  const words = isNarrow ? "half" : "half of them";
+  const half = p25 === p75 ? "" : `, ${words} ${money(p25)} to ${money(p75)}`;
   return html`<g class=${`strip ${kind}`}>
     <text x="0" y=${y - 15}>
       <tspan class="strong">${title} ${money(median)}</tspan>${half}
