@@ -3,6 +3,10 @@ import { renewSettings, settings } from "./settings.ts";
 /** Asks the API, with the visitor's own key if there is one. */
 
 export const base = "/api/v1";
+/** A refusal that says to wait for longer is about the month, not about the second. */
+const maxWaitSeconds = 5;
+/** How often a request is made again when the requests of the second are used up. */
+const maxRetries = 5;
 const ownKeyName = "hcqs-key";
 
 /** Why there is no answer: an error of the API, or `offline` when the server can't be reached. */
@@ -39,29 +43,43 @@ export function currentKey(): string | null {
 }
 
 /**
- * The answer to a GET.
+ * The answer to a GET, asked for again while the second's requests are used up.
  *
  * @param path with `base` and query
  * @throws Failure
  */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const ask = () => request<T>(path, { signal: signal ?? null }, currentKey());
-  try {
-    return await ask();
-  } catch (error) {
-    const isPageKey = error instanceof Failure && error.status === 401 && ownKey() === null;
-    if (isPageKey && (await renewSettings())) return ask();
-    throw error;
+  return (await answerTo(path, signal)).json();
+}
+
+/** A file of the API, whole. @throws Failure */
+export async function getFile(path: string, signal?: AbortSignal): Promise<Blob> {
+  return (await answerTo(path, signal)).blob();
+}
+
+async function answerTo(path: string, signal: AbortSignal | undefined): Promise<Response> {
+  let isKeyNew = false;
+  for (let retries = 0; ; ) {
+    try {
+      return await answered(path, { signal: signal ?? null }, currentKey());
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const { status, retrySeconds = Number.POSITIVE_INFINITY } = error;
+      if (status === 401 && ownKey() === null && !isKeyNew && (await renewSettings())) isKeyNew = true;
+      else if (status === 429 && retrySeconds <= maxWaitSeconds && retries++ < maxRetries)
+        await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
+      else throw error;
+    }
   }
 }
 
 /** The answer to something done on the portal. @throws Failure */
-export function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
+export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  return request(path, { method: "POST", body: JSON.stringify(body), headers }, key);
+  return (await answered(path, { method: "POST", body: JSON.stringify(body), headers }, key)).json();
 }
 
-async function request<T>(path: string, options: RequestInit, key: string | null): Promise<T> {
+async function answered(path: string, options: RequestInit, key: string | null): Promise<Response> {
   const headers = new Headers(options.headers);
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
   let response: Response;
@@ -71,8 +89,8 @@ async function request<T>(path: string, options: RequestInit, key: string | null
     if (options.signal?.aborted) throw error;
     throw new Failure(0, "offline", "the server can't be reached");
   }
+  if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
-  if (response.ok) return body;
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
   throw new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));

@@ -94,7 +94,7 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
     }
   };
   const optionId = (i: number) => `${id}-${i}`;
-  return html`<div class=${`field ${more}`}>
+  return html`<div class=${`field ${more} ${clear && value !== null ? "clearable" : ""}`}>
     <label for=${id}>${label}</label>
     <input
       id=${id}

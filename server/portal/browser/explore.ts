@@ -1,7 +1,362 @@
+import { useEffect, useState } from "preact/hooks";
+import {
+  ask,
+  askIfThere,
+  type Dataset,
+  type DatasetsAnswer,
+  type FacilityAnswer,
+  type PricesAnswer,
+  type ProcedureAnswer,
+  type ProceduresAnswer,
+  pathOf,
+  type SearchAnswer,
+  type TrendsAnswer,
+} from "./answers.ts";
+import { Failure } from "./api.ts";
+import { Card } from "./card.ts";
+import { Chooser, type Option } from "./chooser.ts";
+import { Command, curlOf } from "./curl.ts";
+import { Facilities } from "./facilities.ts";
+import { counted, times, whole } from "./format.ts";
+import { Histogram, histogramFigures } from "./histogram.ts";
 import { html } from "./html.ts";
+import { useLoaded } from "./load.ts";
+import { go, withParameters } from "./location.ts";
+import { mapFigures, StatesMap } from "./map.ts";
+import { Sentence } from "./sentence.ts";
+import { stateInSentence, stateName, states } from "./states.ts";
+import { Trend, trendFigures } from "./trend.ts";
+import { SampleBand, Trouble } from "./trouble.ts";
 
-/** The page explore: to come. */
+/** The page explore: a procedure's prices in a sentence and in pictures; what is chosen stands in the address. */
+
+/** What is on screen when nothing is chosen; where the data hasn't got it, what most facilities do. */
+const defaultProcedure = "5072";
+
+interface Choice {
+  /** Null: nothing is chosen. */
+  procedure: string | null;
+  state: string | null;
+  year: string | null;
+  facility: string | null;
+}
+
+function choiceOf({ searchParams }: URL): Choice {
+  const chosen = (name: string) => searchParams.get(name)?.trim() || null;
+  return {
+    procedure: chosen("procedure"),
+    state: chosen("state")?.toUpperCase() ?? null,
+    year: chosen("year"),
+    facility: chosen("facility"),
+  };
+}
+
+type Paths = Record<"scope" | "nation" | "prices" | "trends" | "export", string>;
+
+interface View {
+  choice: Choice;
+  code: string;
+  paths: Paths;
+  /** What was asked for; in place of an answer, why there is none. */
+  scope: ProcedureAnswer | Failure;
+  nation: ProcedureAnswer | Failure;
+  prices: PricesAnswer | Failure;
+  trends: TrendsAnswer | Failure;
+  facility: FacilityAnswer | Failure | null;
+}
+
+const there = <T extends object>(answer: T | Failure | null): T | null =>
+  answer instanceof Failure ? null : answer;
+
+function pathsOf(code: string, { state, year }: Choice): Paths {
+  const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
+  return {
+    scope: pathOf(segment, { state }, year),
+    nation: pathOf(segment, {}, year),
+    prices: pathOf("/healthcare/prices", { procedure: code, state }, year),
+    trends: pathOf("/healthcare/trends", { procedure: code, state }),
+    export: pathOf("/export.csv", { procedure: code, state }, year),
+  };
+}
+
+/** Three requests, all at once; more of them only where a state or a facility is chosen. */
+async function load(choice: Choice, signal: AbortSignal): Promise<View> {
+  const code = choice.procedure ?? defaultProcedure;
+  const paths = pathsOf(code, choice);
+  const facilityPath =
+    choice.facility &&
+    pathOf(`/healthcare/facilities/${encodeURIComponent(choice.facility)}`, {}, choice.year);
+  const asked = {
+    scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
+    nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
+    prices: askIfThere<PricesAnswer>(paths.prices, signal),
+    trends: askIfThere<TrendsAnswer>(paths.trends, signal),
+    facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
+  };
+  const [scope, nation, prices, trends, facility] = await Promise.all([
+    asked.scope,
+    asked.nation ?? asked.scope,
+    asked.prices,
+    asked.trends,
+    asked.facility,
+  ]);
+  if (choice.procedure === null && nation instanceof Failure) {
+    const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
+    const most = await askIfThere<ProceduresAnswer>(path, signal);
+    const found = there(most)?.data[0]?.code;
+    if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
+  }
+  return { choice, code, paths, scope, nation, prices, trends, facility };
+}
+
+const choose = (changes: Partial<Record<keyof Choice, string | null>>) => go(withParameters(changes));
 
 export function Explore({ url }: { url: URL }) {
-  return html`<h1>Explore</h1><p>${url.pathname}</p>`;
+  const choice = choiceOf(url);
+  const { view, failure, isLate, retry } = useLoaded(JSON.stringify(choice), (signal) =>
+    load(choice, signal),
+  );
+  const [datasets, setDatasets] = useState<Dataset[]>([]);
+  const isThere = view !== null;
+  useEffect(() => {
+    // After the pictures: they don't wait for it, and a failure shows with the next view.
+    if (isThere)
+      ask<DatasetsAnswer>(pathOf("/datasets")).then(
+        ({ data }) => setDatasets(data),
+        () => {},
+      );
+  }, [isThere]);
+  const answer = view && there(view.scope);
+  const known = answer ?? (view && there(view.nation));
+  const name = known?.procedure.name;
+  useEffect(() => {
+    if (name === undefined) return;
+    const where = view?.choice.state ? ` in ${stateInSentence(view.choice.state)}` : "";
+    document.title = `${name}${where} – What hospitals charge`;
+  }, [name, view]);
+  const dataset = datasets.find(({ data_version }) => data_version === known?.source.data_version);
+  return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
+    <${SampleBand} caveat=${known?.source.caveat} />
+    <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
+    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
+    ${view ? html`<${Pictures} view=${view} dataset=${dataset} />` : html`<${Blank} isLate=${isLate} />`}
+  </div>`;
+}
+
+/** Holds the places, so that nothing jumps when the answers come. */
+function Blank({ isLate }: { isLate: boolean }) {
+  return html`<div class="sentence"><h1 class="unseen">What hospitals charge</h1><p class="quiet" role="status">${isLate ? "Asking…" : ""}</p></div>
+    <div class="pictures" aria-hidden="true">
+      <div class="card blank"></div>
+      <div class="card blank"></div>
+    </div>`;
+}
+
+interface ControlsProps {
+  choice: Choice;
+  view: View | null;
+  datasets: Dataset[];
+  nation: ProcedureAnswer | null;
+}
+
+function Controls({ choice, view, datasets, nation }: ControlsProps) {
+  const { state, year } = choice;
+  const code = choice.procedure ?? view?.code ?? defaultProcedure;
+  const name = nation?.procedure.code === code ? nation.procedure.name : undefined;
+  const facility = view && there(view.facility);
+  const priced = new Set(nation?.data.map((row) => row.state));
+  const years = [...new Set(datasets.map(({ data_year }) => data_year))].sort(d3.descending);
+  const shownYear = year ?? String(known(view)?.source.data_year ?? "");
+  const findProcedure = async (text: string, signal: AbortSignal): Promise<Option[]> => {
+    const all = await ask<ProceduresAnswer>(
+      pathOf("/healthcare/procedures", { sort: "spread", limit: 100, state }, year),
+      signal,
+    );
+    const optionOf = (procedure: { code: string; name: string }): Option => {
+      const row = all.data.find((each) => each.code === procedure.code);
+      const detail = row
+        ? `dearest ${times(row.spread)} the cheapest · ${counted(row.facilities, "facility", "facilities")}`
+        : undefined;
+      return { id: procedure.code, title: `${procedure.code} · ${procedure.name}`, detail };
+    };
+    if (text === "") return all.data.map(optionOf);
+    const path = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
+    const { data } = await ask<SearchAnswer>(path, signal);
+    return data.flatMap((found) => (found.type === "procedure" ? [optionOf(found)] : []));
+  };
+  const findFacility = async (text: string, signal: AbortSignal): Promise<Option[]> => {
+    if (text === "") throw new Error("Write a name, a city or a ZIP code.");
+    const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year), signal);
+    return data.flatMap((found) =>
+      found.type === "facility"
+        ? [{ id: found.ccn, title: found.facility, detail: `${found.city}, ${found.state}` }]
+        : [],
+    );
+  };
+  const select = (event: Event & { currentTarget: HTMLSelectElement }) => event.currentTarget.value || null;
+  return html`<search class="controls">
+    <${Chooser}
+      class="procedure"
+      label="Procedure group"
+      value=${name === undefined ? code : `${code} · ${name}`}
+      find=${findProcedure}
+      choose=${(procedure: string) => choose({ procedure })}
+    />
+    <div class="field">
+      <label for="state">Where</label>
+      <select id="state" value=${state ?? ""} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ state: select(event) })}>
+        <option value="">Whole nation</option>
+        ${Object.entries(states)
+          .sort(([, a], [, b]) => d3.ascending(a.name, b.name))
+          .map(
+            ([each, { name }]) =>
+              html`<option value=${each} selected=${each === state}>${name}${nation && !priced.has(each) ? " (no prices)" : ""}</option>`,
+          )}
+        ${state && !(state in states) && html`<option value=${state} selected>${state}</option>`}
+      </select>
+    </div>
+    <div class="field">
+      <label for="year">Year</label>
+      <select id="year" value=${shownYear} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: Number(select(event)) === years[0] ? null : select(event) })}>
+        ${(years.length > 0 ? [...new Set([...years.map(String), shownYear])] : [shownYear]).map(
+          (each) => html`<option value=${each} selected=${each === shownYear}>${each}</option>`,
+        )}
+      </select>
+    </div>
+    <${Chooser}
+      class="hospital"
+      label="Your hospital"
+      placeholder="find…"
+      value=${choice.facility === null ? null : (facility?.facility.facility ?? choice.facility)}
+      find=${findFacility}
+      choose=${(ccn: string) => choose({ facility: ccn })}
+      clear=${() => choose({ facility: null })}
+    />
+  </search>`;
+}
+
+const known = (view: View | null) => view && (there(view.scope) ?? there(view.nation));
+
+function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined }) {
+  const { choice, code, paths } = view;
+  const scope = there(view.scope);
+  const nation = there(view.nation);
+  const prices = there(view.prices);
+  const trends = there(view.trends);
+  const facility = there(view.facility);
+  const row = facility?.data.find((each) => each.code === code);
+  const marked = facility && row ? { name: facility.facility.facility, row } : null;
+  const place = choice.state ? `-${choice.state}` : "";
+  const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
+  const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
+  return html`<div class="sentence" aria-live="polite">
+      ${
+        scope
+          ? html`<${Sentence} answer=${scope} standing=${facility} />`
+          : view.scope instanceof Failure &&
+            html`<${Nothing} failure=${view.scope} choice=${choice} name=${nation?.procedure.name} />`
+      }
+      ${view.facility instanceof Failure && html`<p class="under">${sentenceOf(view.facility.message)}</p>`}
+    </div>
+    <div class="pictures">
+      ${
+        scope &&
+        html`<${Card}
+          title="How charges are spread"
+          about="facilities by what they charge, and below it what Medicare allows on the same scale (logarithmic); shaded: the middle half"
+          name=${name(scope, "charges")}
+          figures=${histogramFigures(scope)}
+          path=${paths.scope}
+        >
+          <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })} />
+        <//>`
+      }
+      ${
+        nation &&
+        html`<${Card}
+          title="Where it costs more"
+          about="median charge by state; a click on a state goes there, another one back"
+          name=${`states-${yearOf(nation)}-${code}`}
+          figures=${mapFigures(nation, dataset)}
+          path=${paths.nation}
+        >
+          <${StatesMap} answer=${nation} dataset=${dataset} state=${choice.state} choose=${(state: string | null) => choose({ state })} />
+        <//>`
+      }
+    </div>
+    ${
+      scope &&
+      prices &&
+      html`<${Facilities}
+        answer=${scope}
+        prices=${prices}
+        path=${paths.prices}
+        exportPath=${paths.export}
+        marked=${facility}
+        mark=${(ccn: string | null) => choose({ facility: ccn })}
+        hrefOf=${(ccn: string) => `/facilities/${encodeURIComponent(ccn)}${choice.year ? `?year=${encodeURIComponent(choice.year)}` : ""}`}
+      />`
+    }
+    <div class="pictures">
+      ${
+        trends &&
+        html`<${Card}
+          title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : ""}`}
+          about="median charge with the middle half, and Medicare's median"
+          name=${`years-${code}${place}`}
+          figures=${trendFigures(trends.data)}
+          path=${paths.trends}
+        >
+          <${Trend} years=${trends.data} />
+        <//>`
+      }
+      ${scope && html`<${Reading} answer=${scope} dataset=${dataset} path=${paths.scope} />`}
+    </div>`;
+}
+
+const sentenceOf = (message: string) => `${message[0].toUpperCase()}${message.slice(1)}.`;
+
+function Nothing({ failure, choice, name }: { failure: Failure; choice: Choice; name: string | undefined }) {
+  return html`<h1>${choice.state && name ? `No prices for this in ${stateInSentence(choice.state)}.` : "Nothing was found."}</h1>
+    <p class="under">${sentenceOf(failure.message)}
+      ${choice.state !== null && html` <a href=${withParameters({ state: null })}>See the whole nation</a>`}
+      ${choice.state === null && html` <a href="/">See what there is</a>`}
+    </p>`;
+}
+
+/** What isn't in the pictures, and where all of it is from. */
+function Reading({
+  answer,
+  dataset,
+  path,
+}: {
+  answer: ProcedureAnswer;
+  dataset: Dataset | undefined;
+  path: string;
+}) {
+  const { rows, source } = answer;
+  const isSynthetic = /synthetic/i.test(source.caveat);
+  const all = rows.priced + rows.suppressed + rows.incomplete;
+  const rowsText =
+    all === rows.priced
+      ? `All ${counted(all, "row", "rows")} of this procedure in the data ${all === 1 ? "is" : "are"} shown; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it are shown.
+          ${
+            rows.suppressed > 0 &&
+            html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
+          }
+          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
+          zero: nobody says what they are, and no figure counts them.`;
+  return html`<section class="card reading" aria-labelledby="reading">
+    <h2 id="reading">What this doesn't say</h2>
+    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>
+    <p>${rowsText}</p>
+    ${!isSynthetic && html`<p class="quiet small">${source.caveat}</p>`}
+    <p class="quiet small">
+      ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
+      ${" "}<a href="/data">${source.data_version}</a>.
+    </p>
+    <h2>The same numbers, by the API</h2>
+    <${Command} text=${curlOf(path)} />
+  </section>`;
 }

@@ -1,0 +1,193 @@
+import { useState } from "preact/hooks";
+import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
+import { get, getFile } from "./api.ts";
+import { Card } from "./card.ts";
+import { Dots, DotsAxis, Key } from "./dots.ts";
+import { type Figures, save } from "./figures.ts";
+import { money, times, whole } from "./format.ts";
+
+import { html } from "./html.ts";
+import { dollarScale } from "./picture.ts";
+import { asFailure } from "./trouble.ts";
+
+/** The facilities, cheapest first, each with its charge and what Medicare allows as dots on one scale. */
+
+export interface FacilitiesProps {
+  answer: ProcedureAnswer;
+  prices: PricesAnswer;
+  /** Of the first page. */
+  path: string;
+  exportPath: string;
+  /** The facility that is marked. */
+  marked: FacilityAnswer | null;
+  mark: (ccn: string | null) => void;
+  hrefOf: (ccn: string) => string;
+}
+
+/** At first; more of them would push all else away. */
+const firstShown = 10;
+const step = 25;
+
+type Row = Price & { rank: number };
+
+/** Equal charges share a rank. */
+function ranked(prices: readonly Price[]): Row[] {
+  const rows: Row[] = [];
+  for (const [i, price] of prices.entries()) {
+    const before = rows[i - 1];
+    const isTie = before?.submitted_charge === price.submitted_charge;
+    rows.push({ ...price, rank: isTie ? before.rank : i + 1 });
+  }
+  return rows;
+}
+
+/** What was added to a first page. */
+interface More {
+  of: PricesAnswer;
+  data: Price[];
+  next: string | null;
+  shown: number;
+}
+
+export function Facilities(props: FacilitiesProps) {
+  const { answer, prices, path, exportPath, marked, mark, hrefOf } = props;
+  const { summary, allowed, procedure, scope, source } = answer;
+  const [more, setMore] = useState<More | null>(null);
+  const [said, setSaid] = useState("");
+  const added = more?.of === prices ? more : { of: prices, data: [], next: prices.next, shown: firstShown };
+  const rows = ranked([...prices.data, ...added.data]).slice(0, added.shown);
+  const own = marked?.data.find(({ code }) => code === procedure.code);
+  const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge], 0, 100);
+  const showMore = async () => {
+    setSaid("");
+    let { data, next } = added;
+    const shown = added.shown + step;
+    try {
+      while (next !== null && prices.data.length + data.length < shown) {
+        const page: PricesAnswer = await get(next);
+        data = [...data, ...page.data];
+        next = page.next;
+      }
+      setMore({ of: prices, data, next, shown });
+    } catch (error) {
+      setSaid(`${asFailure(error).message}: try again`);
+    }
+  };
+  const all = whole(summary.facilities);
+  const name = `opps-${source.data_version}-${procedure.code}${scope.state === "national" ? "" : `-${scope.state}`}`;
+  const isInScope = scope.state === "national" || scope.state === marked?.facility.state;
+  const isListed = rows.some(({ ccn }) => ccn === marked?.facility.ccn);
+  const rowOf = (row: Row, isPinned: boolean) => {
+    const isMarked = row.ccn === marked?.facility.ccn;
+    return html`<${FacilityRow} key=${isPinned ? "pinned" : row.ccn} row=${row} x=${x} median=${summary.median_charge}
+      isMarked=${isMarked} isPinned=${isPinned} href=${hrefOf(row.ccn)} mark=${() => mark(isMarked ? null : row.ccn)} />`;
+  };
+  const remaining = summary.facilities - rows.length;
+  return html`<${Card}
+    class="facilities"
+    title="Facilities, cheapest first"
+    about=${html`each on the same scale: <${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge. A row marks its hospital in the pictures.`}
+    name=${name}
+    figures=${figuresOf(rows)}
+    isTable=${true}
+    path=${path}
+    csv=${{ title: summary.facilities === 1 ? "CSV" : `all ${all} as CSV`, save: async () => save(`${name}.csv`, await getFile(exportPath)) }}
+  >
+    <div class="list">
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            <th role="columnheader" scope="col" class="rank">#</th>
+            <th role="columnheader" scope="col" class="name">Facility</th>
+            <th role="columnheader" scope="col" class="city">City</th>
+            <th role="columnheader" scope="col" class="number charged">Charge</th>
+            <th role="columnheader" scope="col" class="number allow">Allowed</th>
+            <th role="columnheader" scope="col" class="number ratio" title="charge ÷ allowed">Times</th>
+            <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${
+            own &&
+            marked &&
+            isInScope &&
+            !isListed &&
+            rowOf(
+              {
+                ...marked.facility,
+                ...own,
+                rank: scope.state === "national" ? own.national.rank : own.state.rank,
+                state: marked.facility.state,
+              },
+              true,
+            )
+          }
+          ${rows.map((row) => rowOf(row, false))}
+        </tbody>
+      </table>
+    </div>
+    <p class="more">
+      ${
+        remaining === 0
+          ? html`<span class="quiet">${summary.facilities === 1 ? "That is the only one." : `These are all ${all}.`}</span>`
+          : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
+              <span class="quiet"> ${whole(rows.length)} of ${all}; or find one above, at “Your hospital”</span>`
+      }
+      <span class="trouble" role="status">${said}</span>
+    </p>
+  <//>`;
+}
+
+interface RowProps {
+  row: Row;
+  x: d3.ScaleLogarithmic<number, number>;
+  median: number;
+  isMarked: boolean;
+  isPinned: boolean;
+  href: string;
+  mark: () => void;
+}
+
+function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProps) {
+  const onClick = (event: MouseEvent) => {
+    // Its link leads elsewhere, and whoever selects text means no click.
+    if (event.target instanceof Element && event.target.closest("a")) return;
+    if (getSelection()?.isCollapsed === false) return;
+    mark();
+  };
+  const { submitted_charge: charged, medicare_allowed: allowed } = row;
+  return html`<tr role="row" class=${`${isMarked ? "marked" : ""} ${isPinned ? "pinned" : ""}`} onClick=${onClick}>
+    <td role="cell" class="rank">${whole(row.rank)}</td>
+    <td role="cell" class="name"><a href=${href}>${row.facility}</a></td>
+    <td role="cell" class="city">${row.city}, ${row.state}</td>
+    <td role="cell" class="number charged">${money(charged)}</td>
+    <td role="cell" class="number allow">${money(allowed)}</td>
+    <td role="cell" class="number ratio">${times(charged / allowed)}</td>
+    <td role="cell" class="dots">
+      <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${median} />
+    </td>
+  </tr>`;
+}
+
+function figuresOf(rows: readonly Row[]): Figures {
+  return {
+    columns: [
+      { title: "rank" },
+      { title: "ccn" },
+      { title: "facility" },
+      { title: "city" },
+      { title: "state" },
+      { title: "charge", write: money },
+      { title: "allowed", write: money },
+    ],
+    rows: rows.map(({ rank, ccn, facility, city, state, submitted_charge, medicare_allowed }) => [
+      rank,
+      ccn,
+      facility,
+      city,
+      state,
+      submitted_charge,
+      medicare_allowed,
+    ]),
+  };
+}

@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import type { FacilityAnswer, PricesAnswer, ProcedureAnswer } from "../../server/portal/browser/answers.ts";
+import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
+import {
+  ample,
+  call,
+  createKey,
+  datasetsFolder,
+  startServer,
+  suppressedProcedure,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
+
+/** Explore and a facility's page, in Debian's Chromium, as a visitor uses them. */
+
+const maxFirstViewBytes = 220_000;
+/** A busy machine takes its time; what never comes fails all the same. */
+const patienceMs = 120_000;
+
+let server: TestServer;
+let browser: Browser;
+const opened: GuardedPage[] = [];
+
+before(async () => {
+  const stateDir = temporaryFolder();
+  createKey(stateDir, "explore", ample);
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore" };
+  [server, browser] = await Promise.all([
+    startServer({ stateDir, datasetsDir: datasetsFolder(), env }),
+    launch(),
+  ]);
+});
+after(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+async function open(path: string, options: Parameters<typeof openPage>[2] = {}): Promise<GuardedPage> {
+  const guarded = await openPage(browser, server.api, options);
+  opened.push(guarded);
+  guarded.page.setDefaultTimeout(patienceMs);
+  await guarded.page.goto(path);
+  return guarded;
+}
+
+/** Each page is to behave well to its end. */
+async function closeAll(): Promise<void> {
+  for (const guarded of opened.splice(0)) {
+    await guarded.close();
+    guarded.assertWellBehaved();
+  }
+}
+
+const answerOf = async <T>(path: string): Promise<T> => JSON.parse((await call(server, `GET ${path}`)).body);
+const procedures = "/api/v1/healthcare/procedures";
+const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
+const heading = (page: Page, text: string | RegExp) =>
+  page.locator(".sentence h1", { hasText: text }).waitFor();
+const card = (page: Page, title: string) =>
+  page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
+
+test("the first view has the API's numbers, from three requests and few bytes", async (t) => {
+  const { page, asked } = await open("/");
+  const answer = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
+  const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
+  await heading(
+    page,
+    `${facilities} facilities charge from ${dollars(min_charge)} to ${dollars(max_charge)}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)}.`,
+  );
+  assert.deepEqual(asked.slice(0, 3).sort(), [
+    "/api/v1/healthcare/prices?procedure=5072",
+    `${procedures}/5072`,
+    "/api/v1/healthcare/trends?procedure=5072",
+  ]);
+  const prices = await answerOf<PricesAnswer>("/api/v1/healthcare/prices?procedure=5072");
+  const rows = await page.locator(".facilities tbody tr").allInnerTexts();
+  assert.equal(rows.length, 10);
+  for (const [i, row] of rows.entries()) {
+    const { facility, submitted_charge, medicare_allowed } = prices.data[i];
+    for (const part of [facility, dollars(submitted_charge), dollars(medicare_allowed)])
+      assert.ok(row.includes(part), `${part} is in ${row}`);
+  }
+  await page.locator(".state").first().waitFor();
+  const bytes = await page.evaluate(() => {
+    const entries = [
+      ...performance.getEntriesByType("navigation"),
+      ...performance.getEntriesByType("resource"),
+    ];
+    return entries.reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize, 0);
+  });
+  t.diagnostic(`the first view is ${bytes} bytes compressed`);
+  assert.ok(bytes < maxFirstViewBytes, `${bytes} bytes`);
+  await closeAll();
+});
+
+test("each picture has a table, a CSV and a curl command that give the API's numbers", async () => {
+  const { page } = await open("/?procedure=5072&state=NY");
+  const path = `${procedures}/5072?state=NY`;
+  const answer = await answerOf<ProcedureAnswer>(path);
+  const charges = card(page, "How charges are spread");
+  await charges.getByRole("button", { name: "table" }).click();
+  const cells = await charges.locator("tbody td:last-child").allInnerTexts();
+  assert.deepEqual(cells.map(Number), answer.histogram.counts);
+
+  await charges.getByRole("button", { name: "curl" }).click();
+  const [, url] = /^curl -H "Authorization: Bearer \$KEY" \\\n {2}"(.*)"$/.exec(
+    (await charges.locator("pre").textContent()) ?? "",
+  ) ?? [undefined, assert.fail("a curl command")];
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${server.key}` } });
+  assert.deepEqual(await response.json(), answer);
+
+  const saved = async (title: string, button: string | RegExp) => {
+    const download = page.waitForEvent("download");
+    await card(page, title).getByRole("button", { name: button }).click();
+    const stream = await (await download).createReadStream();
+    return (await stream.toArray()).join("").trimEnd().split("\r\n");
+  };
+  const [head, first] = await saved("How charges are spread", "CSV");
+  assert.equal(head, "charge from,to,facilities");
+  const { edges, counts } = answer.histogram;
+  assert.equal(first, [edges[0], edges[1], counts[0]].join());
+  assert.equal((await saved("Facilities, cheapest first", "as CSV")).length, 1 + 20);
+
+  const map = card(page, "Where it costs more");
+  await map.getByRole("button", { name: "table" }).click();
+  const states = await map.locator("tbody tr").allInnerTexts();
+  const nation = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
+  assert.deepEqual(states.slice(0, 2), [
+    `Alabama\t40\t${dollars(nation.data[0].median_charge)}\t${dollars(nation.data[0].min_charge)}\t${dollars(nation.data[0].max_charge)}\t${nation.data[0].spread.toFixed(1)}×\t${dollars(nation.data[0].median_allowed)}\t–`,
+    `New York\t20\t${dollars(nation.data[1].median_charge)}\t${dollars(nation.data[1].min_charge)}\t${dollars(nation.data[1].max_charge)}\t${nation.data[1].spread.toFixed(1)}×\t${dollars(nation.data[1].median_allowed)}\t–`,
+  ]);
+  assert.ok(states.some((row) => /^Maryland\t0\t.*all-payer rate setting/.test(row)));
+  const years = card(page, "Over the years, New York");
+  await years.getByRole("button", { name: "table" }).click();
+  assert.deepEqual(await years.locator("tbody td:first-child").allInnerTexts(), ["2023", "2024"]);
+  await closeAll();
+});
+
+test("choosing a state, a procedure, a year and a hospital changes picture and address, and back comes back", async () => {
+  const { page } = await open("/");
+  await heading(page, "60 facilities");
+  await page.locator('.state[data-state="NY"]').click();
+  await heading(page, "In New York, 20 facilities charge");
+  assert.equal(new URL(page.url()).search, "?state=NY");
+  await page.goBack();
+  await heading(page, /^60 facilities/);
+  await page.goForward();
+  await heading(page, "In New York");
+  await page.getByLabel("Where").selectOption("AL");
+  await heading(page, "In Alabama, 40 facilities");
+
+  await page.getByRole("combobox", { name: "Procedure group" }).click();
+  await page.getByRole("option").first().waitFor();
+  await page.getByRole("option", { name: "5073" }).click();
+  await heading(page, "In Alabama, two facilities charge");
+  assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
+
+  await page.getByLabel("Year").selectOption("2023");
+  const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
+  await heading(page, dollars(before.summary.max_charge));
+  await page.getByLabel("Year").selectOption("2024");
+  await page.goto("/?procedure=5072");
+  await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
+  await page.getByRole("option", { name: "Hospital 000045" }).click();
+  const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000045");
+  const row = data.find(({ code }) => code === "5072") ?? assert.fail("a price");
+  await page.locator(".under", { hasText: `charges ${dollars(row.submitted_charge)}` }).waitFor();
+  await page.locator(".picture .mark").waitFor();
+  assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000045");
+  await page.getByRole("button", { name: "Remove: Your hospital" }).click();
+  await page.locator(".picture .mark").waitFor({ state: "detached" });
+  await closeAll();
+});
+
+test("more facilities come until all are there, and a row marks its hospital", async () => {
+  const { page } = await open("/?procedure=5072");
+  const rows = page.locator(".facilities tbody tr");
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByRole("button", { name: "Show 25 more" }).waitFor();
+  await rows.nth(34).waitFor();
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByText("These are all 60.").waitFor();
+  assert.equal(await rows.count(), 60);
+  await rows.nth(59).locator(".city").click();
+  await page.locator(".facilities tr.marked").waitFor();
+  assert.match(page.url(), /facility=\d{6}/);
+  await closeAll();
+});
+
+test("a facility's page has what the API says of it, and leads back with it chosen", async () => {
+  const { page } = await open("/facilities/000001");
+  await heading(page, "Hospital 000001");
+  const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
+  const rows = await page.locator(".standing tbody tr").allInnerTexts();
+  assert.equal(rows.length, data.length);
+  const { national, submitted_charge } = data[0];
+  assert.ok(rows[0].includes(`${national.rank} of ${national.facilities}`), rows[0]);
+  assert.ok(rows[0].includes(dollars(submitted_charge)), rows[0]);
+  await page.locator(".standing tbody a").first().click();
+  await heading(page, "60 facilities");
+  assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000001");
+  await page.goBack();
+  await heading(page, "Hospital 000001");
+  await closeAll();
+});
+
+describe("says", () => {
+  const mayFail = () => true;
+
+  test("why nothing is found", async () => {
+    const { page } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
+    await page.getByText("the only row is suppressed").waitFor();
+    await page.goto("/?procedure=5072&state=MD");
+    await heading(page, "No prices for this in Maryland.");
+    await page.locator(".under", { hasText: "all-payer rate setting" }).waitFor();
+    await page.goto("/facilities/999999");
+    await page.getByText('There is no facility "999999"').waitFor();
+    await closeAll();
+  });
+
+  test("that the server is gone, keeps the picture, and goes on by itself", async () => {
+    const { page } = await open("/?procedure=5072", { mayFail });
+    await heading(page, "60 facilities");
+    await page.route("**/api/**", (route) => route.abort());
+    await page.locator('.state[data-state="NY"]').click();
+    await page.getByText("The server can't be reached.").waitFor();
+    await heading(page, "60 facilities");
+    await page.unroute("**/api/**");
+    await heading(page, "In New York");
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await closeAll();
+  });
+
+  const refusal = (status: number, message: string, retryAfter: string) => ({
+    status,
+    headers: { "Retry-After": retryAfter },
+    json: { error: { type: status === 401 ? "missing_api_key" : "rate_limit_exceeded", message } },
+  });
+
+  test("that a key is needed, or that the month is used up; and takes a key of one's own", async () => {
+    const { page } = await open("/", { mayFail });
+    await heading(page, "60 facilities");
+    for (const [status, text] of [
+      [401, "A key is needed to look."],
+      [429, "All that may be asked from this page this month has been asked."],
+    ] as const) {
+      await page.route("**/api/**", async (route, request) => {
+        const isOwn = request.headers().authorization === `Bearer ${server.key}`;
+        if (isOwn) await route.continue();
+        else await route.fulfill(refusal(status, "no", "86400"));
+      });
+      await page.goto("/");
+      await page.getByText(text).waitFor();
+      await page.getByLabel("Your key").fill(server.key);
+      await page.getByRole("button", { name: "Use it" }).click();
+      await heading(page, "60 facilities");
+      await page.evaluate(() => localStorage.clear());
+      await page.unroute("**/api/**");
+    }
+    await closeAll();
+  });
+
+  test("nothing of a second that is used up: it asks again", async () => {
+    const { page } = await open("/", { mayFail });
+    await heading(page, "60 facilities");
+    let refused = 0;
+    await page.route("**/api/**", async (route) => {
+      if (refused++ < 2) await route.fulfill(refusal(429, "no", "1"));
+      else await route.continue();
+    });
+    await page.locator('.state[data-state="NY"]').click();
+    await heading(page, "In New York");
+    assert.ok(refused > 2);
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await closeAll();
+  });
+});
+
+test("everything can be reached and chosen by the keyboard alone", async () => {
+  const { page } = await open("/");
+  await heading(page, "60 facilities");
+  const tabTo = async (selector: string) => {
+    for (let tabs = 0; tabs < 80; tabs++) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate((name) => document.activeElement?.matches(name), selector)) return;
+    }
+    assert.fail(`${selector} isn't reached by Tab`);
+  };
+  await tabTo(".procedure input");
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("option").first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("option").first().waitFor({ state: "detached" });
+  await page.keyboard.type("5072");
+  await page.locator('[role="option"][aria-selected="true"]', { hasText: "5072" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/procedure=5072/);
+  await tabTo("#state");
+  await page.keyboard.type("New Y");
+  await heading(page, "In New York");
+  await tabTo(".map .picture");
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".map .note", { hasText: "Alabama" }).waitFor();
+  await page.keyboard.press("Enter");
+  await heading(page, "In Alabama");
+  await tabTo(".facilities .name a");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/facilities\/\d{6}/);
+  await page.locator(".standing tbody tr").first().waitFor();
+  await closeAll();
+});
+
+for (const [size, viewport] of Object.entries({ wide, narrow }))
+  for (const colorScheme of ["light", "dark"] as const)
+    test(`nothing keeps anybody out and nothing sticks out: ${size}, ${colorScheme}`, async () => {
+      for (const path of [
+        "/?procedure=5072&facility=000003",
+        "/?state=AL&procedure=5073",
+        "/facilities/000001",
+      ]) {
+        const { page } = await open(path, { viewport, colorScheme, bypassCSP: true });
+        await page.locator(".facilities tbody tr").first().waitFor();
+        if (path.startsWith("/?")) await page.locator(".state").first().waitFor();
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, path);
+        const dots = await page.locator("tbody td.dots svg").first().boundingBox();
+        assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
+        assert.deepEqual(await seriousFaults(page), [], path);
+      }
+      await closeAll();
+    });
