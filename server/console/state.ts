@@ -32,13 +32,15 @@ export interface State {
   accounts: { name: string; plan: string; used: number; quota: number; burst: number; keys: number }[];
   /** How many accounts there are. */
   all_accounts: number;
-  /** The newest. */
+  /** The newest, once for each way by which they are sent. */
   events: {
     id: string;
     account: string;
     month: string;
     threshold: number;
     created_at: string;
+    /** By which it is sent; null where by none. */
+    channel: string | null;
     state: string;
     tries: number;
     last_answer: string | null;
@@ -94,12 +96,13 @@ export function stateOf(
       .events()
       .sort((a, b) => b.created_at.localeCompare(a.created_at))
       .slice(0, maxListed)
-      .map(({ id, name, month, threshold, created_at, state, tries, last_answer }) => ({
+      .map(({ id, name, month, threshold, created_at, channel, state, tries, last_answer }) => ({
         id,
         account: name,
         month,
         threshold,
         created_at,
+        channel,
         state,
         tries,
         last_answer,

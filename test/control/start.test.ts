@@ -115,7 +115,8 @@ test("a server says when and where it is ready, and nothing else on stdout", asy
     ["/livez", 200],
     ["/readyz", 200],
     ["/readyz?verbose", 200],
-    ["/", 404],
+    ["/", 200],
+    ["/nothing", 404],
     [pricesPath, 404],
   ] as const)
     assert.equal((await fetch(server.ops + target)).status, status, target);

@@ -77,13 +77,14 @@ export function Events({ state: { events } }: Props) {
   const trouble = (state: string) => ["failed", "pending"].includes(state);
   const rows = events
     .toSorted((a, b) => Number(trouble(b.state)) - Number(trouble(a.state)))
-    .map(({ account, threshold, created_at, state, tries, last_answer }) => [
+    .map(({ account, threshold, created_at, channel, state, tries, last_answer }) => [
       account,
       `${threshold} %`,
       time(created_at),
+      channel ?? "",
       html`<span class=${level[state] ?? ""}>${state}</span>`,
       whole(tries),
       last_answer ?? "",
     ]);
-  return html`<${Table} title="Events" about="of quotas, and their deliveries; those in trouble first" heads=${["Account", "Quota used", "At", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
+  return html`<${Table} title="Events" about="of quotas, and their deliveries; those in trouble first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
 }
