@@ -88,7 +88,7 @@ function Page() {
     <main id="main">
       <h1 class="hidden">Console</h1>
       <${Health} state=${state} isConnected=${isConnected} />
-      <div class="figures">
+      <div class="four">
         <${Figure} name="requests per second" value=${last ? whole(Math.round(rateOf(last, /./))) : "–"} />
         <${Figure} name="of the server's time for a request, 99 % take less" value=${micros(last?.p99 ?? null)} />
         <${Figure} name="refused per second, by a ceiling" value=${last ? whole(Math.round(last.refused)) : "–"} />

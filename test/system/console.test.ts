@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
+import {
+  call,
+  createKey,
+  datasetsFolder,
+  pricesPath,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
+
+/** The operator's console in Debian's Chromium: a load, a swap, a refused file, an exhausted account. */
+
+const patienceMs = 120_000;
+const datasetsDir = datasetsFolder(["2023.2", "2024.3"]);
+const later = path.join(datasetsDir, "2025.1.parquet");
+let server: TestServer;
+let browser: Browser;
+let shown: GuardedPage;
+let exhausted: string;
+
+before(async () => {
+  const stateDir = temporaryFolder();
+  exhausted = createKey(stateDir, "exhausted", { burst: 100, quota: 5 });
+  server = await startServer({ stateDir, datasetsDir });
+  browser = await launch();
+  shown = await openPage(browser, server.ops, { bypassCSP: false });
+  shown.page.setDefaultTimeout(patienceMs);
+  await shown.page.goto("/");
+});
+after(async () => {
+  shown.assertWellBehaved();
+  await browser.close();
+  await server.stop();
+});
+
+const section = (title: string) =>
+  shown.page.locator("section", { has: shown.page.getByRole("heading", { name: title }) });
+
+test("it says that all is well, and what is served", async () => {
+  await shown.page.getByText("All is well").waitFor();
+  const versions = section("Data versions");
+  await versions.getByText("2024.3").waitFor();
+  await versions.getByText("2023.2").waitFor();
+});
+
+test("requests are seen by route and status, with their lines' table", async () => {
+  const { page } = shown;
+  for (let i = 0; i < 20; i++) await call(server, `GET ${pricesPath}?procedure=5072`);
+  await call(server, "GET /api/v1/nothing");
+  const traffic = section("Requests per second by route and status");
+  await traffic.getByRole("row", { name: new RegExp(`${pricesPath} 200`) }).waitFor();
+  await traffic.getByRole("row", { name: /unknown 404/ }).waitFor();
+  assert.equal(await page.locator("canvas").count(), 2);
+  await section("Time for a request").getByRole("button", { name: "table" }).click();
+  const cells = section("Time for a request").locator("tbody td");
+  await cells.filter({ hasText: /µs|ms/ }).first().waitFor();
+});
+
+test("an account that has used up its quota is first, with its event", async () => {
+  for (let i = 0; i < 7; i++)
+    await call(server, "GET /api/v1/usage", { Authorization: `Bearer ${exhausted}` });
+  const accounts = section("Accounts");
+  await accounts
+    .locator("tbody tr")
+    .first()
+    .filter({ hasText: "exhausted" })
+    .filter({ hasText: "100.0 %" })
+    .waitFor();
+  await section("Events")
+    .getByRole("row", { name: /exhausted 100 %/ })
+    .waitFor();
+});
+
+test("a file that is refused is named with its reason, until it is gone", async () => {
+  const { page } = shown;
+  writeFileSync(later, "no snapshot");
+  await section("Refused files").getByText("2025.1.parquet", { exact: true }).waitFor();
+  await page.getByText("1 file is refused").waitFor();
+  rmSync(later);
+  await page.getByText("All is well").waitFor();
+});
+
+test("a version that is retired goes from the table", async () => {
+  rmSync(path.join(datasetsDir, "2023.2.parquet"));
+  await section("Data versions").getByText("2023.2").waitFor({ state: "detached" });
+});
+
+for (const viewport of [wide, narrow])
+  for (const colorScheme of ["light", "dark"] as const)
+    test(`at ${viewport.width} pixels, ${colorScheme}: nothing is wider than the page, and axe finds nothing serious`, async () => {
+      const guarded = await openPage(browser, server.ops, { viewport, colorScheme, bypassCSP: true });
+      const { page } = guarded;
+      page.setDefaultTimeout(patienceMs);
+      await page.goto("/");
+      await page.getByText("All is well").waitFor();
+      assert.deepEqual(await seriousFaults(page), []);
+      const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(content <= width, `${content} > ${width}`);
+      guarded.assertWellBehaved();
+      await guarded.close();
+    });
+
+test("it says when the server is gone", async () => {
+  const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });
+  const guarded = await openPage(browser, other.ops, { mayFail: () => true });
+  guarded.page.setDefaultTimeout(patienceMs);
+  await guarded.page.goto("/");
+  await guarded.page.getByText("All is well").waitFor();
+  assert.equal(await other.stop(), 0);
+  await guarded.page.getByText("can't be reached").waitFor();
+  await guarded.close();
+});
