@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type { FacilityAnswer, PricesAnswer, ProcedureAnswer } from "../../server/portal/browser/answers.ts";
 import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
@@ -35,7 +35,8 @@ before(async () => {
 });
 after(async () => {
   await browser.close();
-  await server.stop();
+  assert.equal(await server.stop(), 0);
+  assert.deepEqual(opened, [], "all pages were looked at");
 });
 
 async function open(path: string, options: Parameters<typeof openPage>[2] = {}): Promise<GuardedPage> {
@@ -47,14 +48,15 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
 }
 
 /** Each page is to behave well to its end. */
-async function closeAll(): Promise<void> {
+afterEach(async () => {
   for (const guarded of opened.splice(0)) {
     await guarded.close();
     guarded.assertWellBehaved();
   }
-}
+});
 
-const answerOf = async <T>(path: string): Promise<T> => JSON.parse(String((await call(server, `GET ${path}`)).body));
+const answerOf = async <T>(path: string): Promise<T> =>
+  JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
@@ -84,16 +86,11 @@ test("the first view has the API's numbers, from three requests and few bytes", 
       assert.ok(row.includes(part), `${part} is in ${row}`);
   }
   await page.locator(".state").first().waitFor();
-  const bytes = await page.evaluate(() => {
-    const entries = [
-      ...performance.getEntriesByType("navigation"),
-      ...performance.getEntriesByType("resource"),
-    ];
-    return entries.reduce((sum, entry) => sum + (entry as PerformanceResourceTiming).encodedBodySize, 0);
-  });
+  const bytes = await page.evaluate<number>(
+    "performance.getEntries().reduce((sum, { encodedBodySize = 0 }) => sum + encodedBodySize, 0)",
+  );
   t.diagnostic(`the first view is ${bytes} bytes compressed`);
   assert.ok(bytes < maxFirstViewBytes, `${bytes} bytes`);
-  await closeAll();
 });
 
 test("each picture has a table, a CSV and a curl command that give the API's numbers", async () => {
@@ -116,7 +113,10 @@ test("each picture has a table, a CSV and a curl command that give the API's num
     const download = page.waitForEvent("download");
     await card(page, title).getByRole("button", { name: button }).click();
     const stream = await (await download).createReadStream();
-    return (await stream.toArray()).join("").trimEnd().split("\r\n");
+    return Buffer.concat(await stream.toArray())
+      .toString()
+      .trimEnd()
+      .split("\r\n");
   };
   const [head, first] = await saved("How charges are spread", "CSV");
   assert.equal(head, "charge from,to,facilities");
@@ -136,7 +136,6 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   const years = card(page, "Over the years, New York");
   await years.getByRole("button", { name: "table" }).click();
   assert.deepEqual(await years.locator("tbody td:first-child").allInnerTexts(), ["2023", "2024"]);
-  await closeAll();
 });
 
 test("choosing a state, a procedure, a year and a hospital changes picture and address, and back comes back", async () => {
@@ -149,11 +148,11 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await heading(page, /^60 facilities/);
   await page.goForward();
   await heading(page, "In New York");
-  await page.getByLabel("Where").selectOption("AL");
+  await page.getByLabel("Where", { exact: true }).selectOption("AL");
   await heading(page, "In Alabama, 40 facilities");
 
   await page.getByRole("combobox", { name: "Procedure group" }).click();
-  await page.getByRole("option").first().waitFor();
+  await page.locator('.procedure [role="option"]').first().waitFor();
   await page.getByRole("option", { name: "5073" }).click();
   await heading(page, "In Alabama, two facilities charge");
   assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
@@ -172,7 +171,24 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000045");
   await page.getByRole("button", { name: "Remove: Your hospital" }).click();
   await page.locator(".picture .mark").waitFor({ state: "detached" });
-  await closeAll();
+});
+
+test("a bar lists its facilities", async () => {
+  const { page } = await open("/?procedure=5072");
+  const { histogram } = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
+  const [count] = histogram.counts;
+  await page.locator(".bar").first().click();
+  const [from, to] = histogram.edges;
+  await page
+    .getByRole("heading", { name: `Facilities that charge ${dollars(from)} to ${dollars(to)}` })
+    .waitFor();
+  assert.equal(new URL(page.url()).search, `?procedure=5072&from=${from}&to=${to}`);
+  const rows = page.locator(".facilities tbody tr");
+  if (count > 10) await page.getByRole("button", { name: /^Show/ }).click();
+  await rows.nth(count - 1).waitFor();
+  assert.equal(await rows.count(), count);
+  await page.getByRole("link", { name: "The whole list" }).click();
+  await page.getByRole("heading", { name: "Facilities, cheapest first" }).waitFor();
 });
 
 test("more facilities come until all are there, and a row marks its hospital", async () => {
@@ -187,7 +203,6 @@ test("more facilities come until all are there, and a row marks its hospital", a
   await rows.nth(59).locator(".city").click();
   await page.locator(".facilities tr.marked").waitFor();
   assert.match(page.url(), /facility=\d{6}/);
-  await closeAll();
 });
 
 test("a facility's page has what the API says of it, and leads back with it chosen", async () => {
@@ -204,7 +219,6 @@ test("a facility's page has what the API says of it, and leads back with it chos
   assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000001");
   await page.goBack();
   await heading(page, "Hospital 000001");
-  await closeAll();
 });
 
 describe("says", () => {
@@ -218,7 +232,6 @@ describe("says", () => {
     await page.locator(".under", { hasText: "all-payer rate setting" }).waitFor();
     await page.goto("/facilities/999999");
     await page.getByText('There is no facility "999999"').waitFor();
-    await closeAll();
   });
 
   test("that the server is gone, keeps the picture, and goes on by itself", async () => {
@@ -231,7 +244,6 @@ describe("says", () => {
     await page.unroute("**/api/**");
     await heading(page, "In New York");
     await page.getByRole("alert").waitFor({ state: "detached" });
-    await closeAll();
   });
 
   const refusal = (status: number, message: string, retryAfter: string) => ({
@@ -257,10 +269,9 @@ describe("says", () => {
       await page.getByLabel("Your key").fill(server.key);
       await page.getByRole("button", { name: "Use it" }).click();
       await heading(page, "60 facilities");
-      await page.evaluate(() => localStorage.clear());
+      await page.evaluate("localStorage.clear()");
       await page.unroute("**/api/**");
     }
-    await closeAll();
   });
 
   test("nothing of a second that is used up: it asks again", async () => {
@@ -275,7 +286,6 @@ describe("says", () => {
     await heading(page, "In New York");
     assert.ok(refused > 2);
     assert.equal(await page.getByRole("alert").count(), 0);
-    await closeAll();
   });
 });
 
@@ -285,15 +295,15 @@ test("everything can be reached and chosen by the keyboard alone", async () => {
   const tabTo = async (selector: string) => {
     for (let tabs = 0; tabs < 80; tabs++) {
       await page.keyboard.press("Tab");
-      if (await page.evaluate((name) => document.activeElement?.matches(name), selector)) return;
+      if ((await page.locator(`${selector}:focus`).count()) > 0) return;
     }
     assert.fail(`${selector} isn't reached by Tab`);
   };
   await tabTo(".procedure input");
   await page.keyboard.press("ArrowDown");
-  await page.getByRole("option").first().waitFor();
+  await page.locator('.procedure [role="option"]').first().waitFor();
   await page.keyboard.press("Escape");
-  await page.getByRole("option").first().waitFor({ state: "detached" });
+  await page.locator('.procedure [role="option"]').first().waitFor({ state: "detached" });
   await page.keyboard.type("5072");
   await page.locator('[role="option"][aria-selected="true"]', { hasText: "5072" }).waitFor();
   await page.keyboard.press("Enter");
@@ -310,7 +320,6 @@ test("everything can be reached and chosen by the keyboard alone", async () => {
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/facilities\/\d{6}/);
   await page.locator(".standing tbody tr").first().waitFor();
-  await closeAll();
 });
 
 for (const [size, viewport] of Object.entries({ wide, narrow }))
@@ -324,10 +333,13 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
         const { page } = await open(path, { viewport, colorScheme, bypassCSP: true });
         await page.locator(".facilities tbody tr").first().waitFor();
         if (path.startsWith("/?")) await page.locator(".state").first().waitFor();
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, path);
+        assert.equal(
+          await page.evaluate<number>("document.documentElement.scrollWidth"),
+          viewport.width,
+          path,
+        );
         const dots = await page.locator("tbody td.dots svg").first().boundingBox();
         assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
         assert.deepEqual(await seriousFaults(page), [], path);
       }
-      await closeAll();
     });

@@ -1,6 +1,4 @@
-import { base, Failure, get } from "./api.ts";
-
-/** What the API answers, as far as the pictures use it, and how a view's answers are asked for. */
+/** What the API answers, as far as the pictures use it. */
 
 export interface Source {
   data_year: number;
@@ -135,49 +133,4 @@ export interface Dataset {
 
 export interface DatasetsAnswer {
   data: Dataset[];
-}
-
-/** A path of the API; parameters that are null or empty are left out. */
-export function pathOf(
-  path: string,
-  parameters: Record<string, string | number | null> = {},
-  year: string | null = null,
-): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters))
-    if (value !== null && value !== "") query.set(name, String(value));
-  const version = year === null ? "" : `/versions/${encodeURIComponent(year)}`;
-  return `${base}${version}${path}${query.size === 0 ? "" : `?${query}`}`;
-}
-
-/** The latest answers, so that going back shows what was there at once. */
-const kept = new Map<string, unknown>();
-const maxKeptAnswers = 60;
-const maxKeptMs = 300_000;
-const keptAt = new Map<string, number>();
-
-/** An answer that may be some minutes old. @throws Failure */
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const age = Date.now() - (keptAt.get(path) ?? Number.NEGATIVE_INFINITY);
-  if (age < maxKeptMs) return kept.get(path) as T;
-  const answer = await get<T>(path, signal);
-  kept.delete(path);
-  kept.set(path, answer);
-  keptAt.set(path, Date.now());
-  const oldest = kept.keys().next().value;
-  if (kept.size > maxKeptAnswers && oldest !== undefined) {
-    kept.delete(oldest);
-    keptAt.delete(oldest);
-  }
-  return answer;
-}
-
-/** The answer, or why there is none at these arguments. @throws Failure of any other kind */
-export async function askIfThere<T>(path: string, signal?: AbortSignal): Promise<T | Failure> {
-  try {
-    return await ask<T>(path, signal);
-  } catch (error) {
-    if (error instanceof Failure && (error.status === 404 || error.status === 400)) return error;
-    throw error;
-  }
 }

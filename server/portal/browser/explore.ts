@@ -1,22 +1,20 @@
 import { useEffect, useState } from "preact/hooks";
-import {
-  ask,
-  askIfThere,
-  type Dataset,
-  type DatasetsAnswer,
-  type FacilityAnswer,
-  type PricesAnswer,
-  type ProcedureAnswer,
-  type ProceduresAnswer,
-  pathOf,
-  type SearchAnswer,
-  type TrendsAnswer,
+import type {
+  Dataset,
+  DatasetsAnswer,
+  FacilityAnswer,
+  PricesAnswer,
+  ProcedureAnswer,
+  ProceduresAnswer,
+  SearchAnswer,
+  TrendsAnswer,
 } from "./answers.ts";
-import { Failure } from "./api.ts";
+import { Failure, getFile } from "./api.ts";
+import { ask, askIfThere, pathOf } from "./ask.ts";
 import { Card } from "./card.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import { Command, curlOf } from "./curl.ts";
-import { Facilities } from "./facilities.ts";
+import { Facilities, type Range } from "./facilities.ts";
 import { counted, times, whole } from "./format.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { html } from "./html.ts";
@@ -39,6 +37,9 @@ interface Choice {
   state: string | null;
   year: string | null;
   facility: string | null;
+  /** The charges that the list is about, as a bar of the histogram has them. */
+  from: string | null;
+  to: string | null;
 }
 
 function choiceOf({ searchParams }: URL): Choice {
@@ -48,6 +49,8 @@ function choiceOf({ searchParams }: URL): Choice {
     state: chosen("state")?.toUpperCase() ?? null,
     year: chosen("year"),
     facility: chosen("facility"),
+    from: chosen("from"),
+    to: chosen("to"),
   };
 }
 
@@ -61,6 +64,7 @@ interface View {
   scope: ProcedureAnswer | Failure;
   nation: ProcedureAnswer | Failure;
   prices: PricesAnswer | Failure;
+  range: Range | null;
   trends: TrendsAnswer | Failure;
   facility: FacilityAnswer | Failure | null;
 }
@@ -90,13 +94,15 @@ async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
     nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
     prices: askIfThere<PricesAnswer>(paths.prices, signal),
+    range: rangeOf(choice, paths.export, signal),
     trends: askIfThere<TrendsAnswer>(paths.trends, signal),
     facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
   };
-  const [scope, nation, prices, trends, facility] = await Promise.all([
+  const [scope, nation, prices, range, trends, facility] = await Promise.all([
     asked.scope,
     asked.nation ?? asked.scope,
     asked.prices,
+    asked.range,
     asked.trends,
     asked.facility,
   ]);
@@ -106,10 +112,41 @@ async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     const found = there(most)?.data[0]?.code;
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
   }
-  return { choice, code, paths, scope, nation, prices, trends, facility };
+  return { choice, code, paths, scope, nation, prices, range, trends, facility };
 }
 
-const choose = (changes: Partial<Record<keyof Choice, string | null>>) => go(withParameters(changes));
+/** Of a price list the part between two charges: no endpoint gives it, but the export has all. */
+async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
+  const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
+  if (!(low <= high)) return null;
+  const text = await getFile(path, signal).then((file) => file.text());
+  const all = d3
+    .csvParse(text)
+    .filter(({ status }) => status === "priced")
+    .map((row) => ({
+      ccn: row.ccn,
+      facility: row.facility,
+      city: row.city,
+      state: row.state,
+      submitted_charge: Number(row.submitted_charge),
+      medicare_allowed: Number(row.medicare_allowed),
+    }));
+  all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
+  const highest = all.at(-1)?.submitted_charge;
+  // As in the histogram: the last bar has its end too.
+  const isIn = (charge: number) =>
+    charge >= low && (charge < high || (charge === high && charge === highest));
+  return {
+    from: low,
+    to: high,
+    before: all.filter(({ submitted_charge }) => submitted_charge < low).length,
+    data: all.filter(({ submitted_charge }) => isIn(submitted_charge)),
+  };
+}
+
+/** Another procedure, state or year has other bars. */
+const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
+  go(withParameters("facility" in changes ? changes : { from: null, to: null, ...changes }));
 
 export function Explore({ url }: { url: URL }) {
   const choice = choiceOf(url);
@@ -263,12 +300,13 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about="facilities by what they charge, and below it what Medicare allows on the same scale (logarithmic); shaded: the middle half"
+          about="facilities by what they charge; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a bar lists its facilities"
           name=${name(scope, "charges")}
           figures=${histogramFigures(scope)}
           path=${paths.scope}
         >
-          <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })} />
+          <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })}
+            range=${view.range} list=${(from: number | null, to: number | null) => choose({ from: from === null ? null : String(from), to: to === null ? null : String(to) })} />
         <//>`
       }
       ${
@@ -290,6 +328,8 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
       html`<${Facilities}
         answer=${scope}
         prices=${prices}
+        range=${view.range}
+        all=${withParameters({ from: null, to: null })}
         path=${paths.prices}
         exportPath=${paths.export}
         marked=${facility}

@@ -12,9 +12,22 @@ import { asFailure } from "./trouble.ts";
 
 /** The facilities, cheapest first, each with its charge and what Medicare allows as dots on one scale. */
 
+/** The facilities between two charges, all of them. */
+export interface Range {
+  from: number;
+  to: number;
+  /** How many charge less. */
+  before: number;
+  data: Price[];
+}
+
 export interface FacilitiesProps {
   answer: ProcedureAnswer;
   prices: PricesAnswer;
+  /** Shown in place of the first page. */
+  range: Range | null;
+  /** The address of the whole list. */
+  all: string;
   /** Of the first page. */
   path: string;
   exportPath: string;
@@ -31,31 +44,36 @@ const step = 25;
 type Row = Price & { rank: number };
 
 /** Equal charges share a rank. */
-function ranked(prices: readonly Price[]): Row[] {
+function ranked(prices: readonly Price[], before: number): Row[] {
   const rows: Row[] = [];
   for (const [i, price] of prices.entries()) {
-    const before = rows[i - 1];
-    const isTie = before?.submitted_charge === price.submitted_charge;
-    rows.push({ ...price, rank: isTie ? before.rank : i + 1 });
+    const last = rows[i - 1];
+    const isTie = last?.submitted_charge === price.submitted_charge;
+    rows.push({ ...price, rank: isTie ? last.rank : before + i + 1 });
   }
   return rows;
 }
 
 /** What was added to a first page. */
 interface More {
-  of: PricesAnswer;
+  of: PricesAnswer | Range;
   data: Price[];
   next: string | null;
   shown: number;
 }
 
 export function Facilities(props: FacilitiesProps) {
-  const { answer, prices, path, exportPath, marked, mark, hrefOf } = props;
+  const { answer, prices: first, range, all: wholeList, path, exportPath, marked, mark, hrefOf } = props;
+  const prices = range ? { ...first, data: range.data, next: null } : first;
   const { summary, allowed, procedure, scope, source } = answer;
   const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
-  const added = more?.of === prices ? more : { of: prices, data: [], next: prices.next, shown: firstShown };
-  const rows = ranked([...prices.data, ...added.data]).slice(0, added.shown);
+  const added =
+    more?.of === (range ?? first)
+      ? more
+      : { of: range ?? first, data: [], next: prices.next, shown: firstShown };
+  const rows = ranked([...prices.data, ...added.data], range?.before ?? 0).slice(0, added.shown);
+  const count = range ? range.data.length : summary.facilities;
   const own = marked?.data.find(({ code }) => code === procedure.code);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge], 0, 100);
   const showMore = async () => {
@@ -68,7 +86,7 @@ export function Facilities(props: FacilitiesProps) {
         data = [...data, ...page.data];
         next = page.next;
       }
-      setMore({ of: prices, data, next, shown });
+      setMore({ of: range ?? first, data, next, shown });
     } catch (error) {
       setSaid(`${asFailure(error).message}: try again`);
     }
@@ -82,10 +100,10 @@ export function Facilities(props: FacilitiesProps) {
     return html`<${FacilityRow} key=${isPinned ? "pinned" : row.ccn} row=${row} x=${x} median=${summary.median_charge}
       isMarked=${isMarked} isPinned=${isPinned} href=${hrefOf(row.ccn)} mark=${() => mark(isMarked ? null : row.ccn)} />`;
   };
-  const remaining = summary.facilities - rows.length;
+  const remaining = count - rows.length;
   return html`<${Card}
     class="facilities"
-    title="Facilities, cheapest first"
+    title=${range ? `Facilities that charge ${money(range.from)} to ${money(range.to)}` : "Facilities, cheapest first"}
     about=${html`each on the same scale: <${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge. A row marks its hospital in the pictures.`}
     name=${name}
     figures=${figuresOf(rows)}
@@ -112,6 +130,7 @@ export function Facilities(props: FacilitiesProps) {
             marked &&
             isInScope &&
             !isListed &&
+            range === null &&
             rowOf(
               {
                 ...marked.facility,
@@ -129,10 +148,11 @@ export function Facilities(props: FacilitiesProps) {
     <p class="more">
       ${
         remaining === 0
-          ? html`<span class="quiet">${summary.facilities === 1 ? "That is the only one." : `These are all ${all}.`}</span>`
+          ? html`<span class="quiet">${count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
           : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
-              <span class="quiet"> ${whole(rows.length)} of ${all}; or find one above, at “Your hospital”</span>`
+              <span class="quiet"> ${whole(rows.length)} of ${whole(count)}; or find one above, at “Your hospital”</span>`
       }
+      ${range && html` <a href=${wholeList}>The whole list</a>`}
       <span class="trouble" role="status">${said}</span>
     </p>
   <//>`;

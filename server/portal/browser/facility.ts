@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
-import { askIfThere, type FacilityAnswer, type FacilityRow, pathOf, type Standing } from "./answers.ts";
+import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Failure } from "./api.ts";
+import { askIfThere, pathOf } from "./ask.ts";
 import { Card } from "./card.ts";
 import { DotAt, Dots, DotsAxis, Key } from "./dots.ts";
 import type { Figures } from "./figures.ts";

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { FacilityRow, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
 import { Shape } from "./dots.ts";
+import type { Range } from "./facilities.ts";
 import type { Figures } from "./figures.ts";
 import { counted, money, percent, whole } from "./format.ts";
 import { html } from "./html.ts";
@@ -30,9 +31,12 @@ export interface HistogramProps {
   prices: PricesAnswer | null;
   marked: Marked | null;
   mark: (ccn: string) => void;
+  /** The bar whose facilities are listed. */
+  range: Range | null;
+  list: (from: number | null, to: number | null) => void;
 }
 
-export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
+export function Histogram({ answer, prices, marked, mark, range, list }: HistogramProps) {
   const [measured, width] = useWidth();
   const [active, setActive] = useState<number | null>(null);
   const { summary, allowed, histogram } = answer;
@@ -63,6 +67,8 @@ export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
       `${percent((100 * counts[i]) / summary.facilities)} of ${whole(summary.facilities)}`,
     ],
   });
+  const isListed = (i: number) => range?.from === edges[i] && range.to === edges[i + 1];
+  const listBar = (i: number) => (isListed(i) ? list(null, null) : list(edges[i], edges[i + 1]));
   const noteOfDot = (i: number) => {
     const { price, x, y } = dots[i];
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
@@ -78,7 +84,7 @@ export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
     active=${active}
     setActive=${setActive}
     noteOf=${few ? noteOfDot : noteOfBar}
-    choose=${few ? (i: number) => mark(dots[i].price.ccn) : undefined}
+    choose=${few ? (i: number) => mark(dots[i].price.ccn) : listBar}
     width=${width}
     measured=${measured}
   >
@@ -107,8 +113,8 @@ export function Histogram({ answer, prices, marked, mark }: HistogramProps) {
           : bars.map(
               ({ count, x: from, width: wide }, i) => html`<g
                 onPointerEnter=${() => setActive(i)}
-                onPointerDown=${() => setActive(i)}
-                class=${`bar ${i === active ? "active" : ""}`}
+                onClick=${() => listBar(i)}
+                class=${`bar ${i === active ? "active" : ""} ${isListed(i) ? "listed" : ""}`}
               >
                 <rect class="reach" x=${from} width=${wide} y=${top} height=${floor - top} />
                 <rect class="amount" x=${from + 0.5} width=${Math.max(wide - 1, 1)} y=${y(count)} height=${floor - y(count)} />
