@@ -41,7 +41,11 @@ function start(quota: number) {
     now: () => clock.wallMs,
     steadyNow: () => clock.steadyMs,
   });
-  return { service, clock, get: (query: string): Told => askService(service, key, pricesPath, () => query) };
+  const get = (query: string): Omit<Told, "headers" | "bytes"> => {
+    const { headers: _, bytes: __, ...told } = askService(service, key, pricesPath, () => query);
+    return told;
+  };
+  return { service, clock, get };
 }
 
 const codes = [...image.procedureOf.keys()];
