@@ -98,7 +98,8 @@ test("a month's requests are counted down to none", () => {
   assert.deepEqual([limits.remaining(slot, month), limits.used(slot, month)], [0, 3]);
 });
 
-test("the largest quota is counted to its end", () => {
+test("the largest quota is two billion, and counted to its end; the largest burst is a million", () => {
+  assert.deepEqual([maxQuota, maxBurst], [2_000_000_000, 1_000_000]);
   const slot = account(10, maxQuota);
   limits.enter(slot, month, maxQuota - 2);
   const answers = [0, 0, 0].map(() => limits.admit(slot, month, 5000));

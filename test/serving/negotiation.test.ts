@@ -137,6 +137,13 @@ test("different answers have different ETags", async () => {
   const queries = ["", "&limit=24", "&state=AL", "&state=NY", "&limit=24&state=AL"];
   const answers = await Promise.all(queries.map((query) => ask(`?procedure=5072${query}`)));
   assert.equal(new Set(answers.map((answer) => answer.header("ETag"))).size, queries.length);
+  const lists = ["search?q=hospital", "search?q=hospital&limit=1", "healthcare/procedures"];
+  const others = await Promise.all(lists.map((list) => call(server, `GET /api/v1/${list}`)));
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    lists.map(() => 200),
+  );
+  assert.equal(new Set(others.map((answer) => answer.header("ETag"))).size, lists.length);
 });
 
 for (const [condition, status] of [
