@@ -39,17 +39,22 @@ interface Task {
   slot: number;
 }
 
-/** Admits requests on a clock that all threads turn on, fast enough that none is refused. @returns nanoseconds for each */
-function admitAll(limits: Limits, slot: number, words: Int32Array): number {
+/** Nanoseconds for each of so many, whose results are summed up so that none of the work can be optimized away. */
+function nanoseconds(count: number, each: (i: number) => number): number {
   let sum = 0;
   const start = performance.now();
-  for (let i = 0; i < admits; i++) {
-    if ((i & 255) === 0) Atomics.add(words, 1, 1);
-    sum += limits.admit(slot, month, Atomics.load(words, 1));
-  }
-  const ns = ((performance.now() - start) * 1e6) / admits;
-  assert.ok(sum > 0);
+  for (let i = 0; i < count; i++) sum += each(i);
+  const ns = ((performance.now() - start) * 1e6) / count;
+  assert.ok(sum >= 0);
   return ns;
+}
+
+/** Admits requests on a clock that all threads turn on, fast enough that none is refused. @returns nanoseconds for each */
+function admitAll(limits: Limits, slot: number, words: Int32Array): number {
+  return nanoseconds(admits, (i) => {
+    if ((i & 255) === 0) Atomics.add(words, 1, 1);
+    return limits.admit(slot, month, Atomics.load(words, 1));
+  });
 }
 
 /** Admits in threads that begin together. @returns the mean of their nanoseconds for each */
@@ -86,34 +91,26 @@ function countAnswers(): number {
   const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
   const traffic = new Traffic(routes, 1);
   const thread = new ThreadTraffic(traffic.buffers[0]);
-  const start = performance.now();
-  for (let i = 0; i < admits; i++) {
-    const begun = thread.begin();
-    thread.answered(i % routes.length, (i & 7) === 0 ? 304 : 200, 4000, begun);
-  }
-  const ns = ((performance.now() - start) * 1e6) / admits;
-  const counted = traffic.snapshot().answers.reduce((sum, { requests }) => sum + requests, 0);
-  assert.equal(counted, admits);
+  const ns = nanoseconds(admits, (i) => {
+    thread.answered(i % routes.length, (i & 7) === 0 ? 304 : 200, 4000, thread.begin());
+    return 1;
+  });
+  assert.equal(
+    traffic.snapshot().answers.reduce((sum, { requests }) => sum + requests, 0),
+    admits,
+  );
   return ns;
 }
 
-/** Nanoseconds for looking up a random one of `count` keys; or for reading its hash alone, which memory makes slow as well. */
-function lookUp(count: number, isBaseline = false): number {
+/** Nanoseconds for looking up a random one of `count` keys. */
+function lookUp(count: number): number {
   const table = new KeyTable();
   const hashes = Array.from({ length: count }, () => randomBytes(32));
   for (const [slot, hash] of hashes.entries()) table.put({ hash, expires_at: null, revoked_at: null }, slot);
   assert.equal(table.find(randomBytes(32)), -1);
   assert.ok(hashes.every((hash, slot) => table.slotOf(table.find(hash), 0) === slot));
   const random = seededRandom(seed);
-  let sum = 0;
-  const start = performance.now();
-  for (let i = 0; i < lookups; i++) {
-    const hash = random.pick(hashes);
-    sum += isBaseline ? hash[0] : table.slotOf(table.find(hash), 0);
-  }
-  const ns = ((performance.now() - start) * 1e6) / lookups;
-  assert.ok(sum >= 0);
-  return ns;
+  return nanoseconds(lookups, () => table.slotOf(table.find(random.pick(hashes)), 0));
 }
 
 /**
@@ -165,10 +162,8 @@ async function main(): Promise<void> {
   await report("admit a request, 2 threads on one account", "ns", () => admitInThreads(2, true));
   await report("admit a request, 2 threads on accounts of their own", "ns", () => admitInThreads(2, false));
   await report("count an answer", "ns", countAnswers);
-  for (const count of [1, 1000, many]) {
+  for (const count of [1, 1000, many])
     await report(`look up one of ${count} keys`, "ns", () => lookUp(count));
-    await report(`of that, reading one of ${count} hashes`, "ns", () => lookUp(count, true));
-  }
   await report("open the state and fill the tables without a key", "ms", () => stateTimes(0).open);
   const times = Array.from({ length: rounds }, () => stateTimes(many));
   const state = (what: string, kind: keyof ReturnType<typeof stateTimes>) =>

@@ -26,10 +26,8 @@ const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
 const batches = smoke ? 3 : 500;
 const warmingBatches = smoke ? 1 : 100;
-const fewThreads = 1;
-const manyThreads = 4;
-const connections = 32;
-const requestsPerConnection = 20;
+const [fewThreads, manyThreads] = [1, 4];
+const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
 
 /** CPU time of all threads in microseconds. */
