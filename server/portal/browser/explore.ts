@@ -120,16 +120,18 @@ async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal):
   const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
   if (!(low <= high)) return null;
   const text = await getFile(path, signal).then((file) => file.text());
-  const all = d3
-    .csvParse(text)
-    .filter(({ status }) => status === "priced")
-    .map((row) => ({
-      ccn: row.ccn,
-      facility: row.facility,
-      city: row.city,
-      state: row.state,
-      submitted_charge: Number(row.submitted_charge),
-      medicare_allowed: Number(row.medicare_allowed),
+  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
+  const [columns, ...lines] = d3.csvParseRows(text);
+  const cell = (line: string[], column: string) => line[columns.indexOf(column)];
+  const all = lines
+    .filter((line) => cell(line, "status") === "priced")
+    .map((line) => ({
+      ccn: cell(line, "ccn"),
+      facility: cell(line, "facility"),
+      city: cell(line, "city"),
+      state: cell(line, "state"),
+      submitted_charge: Number(cell(line, "submitted_charge")),
+      medicare_allowed: Number(cell(line, "medicare_allowed")),
     }));
   all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
   const highest = all.at(-1)?.submitted_charge;
