@@ -285,6 +285,7 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
   const facility = there(view.facility);
   const row = facility?.data.find((each) => each.code === code);
   const marked = facility && row ? { name: facility.facility.facility, row } : null;
+  const hasFew = prices !== null && prices.next === null;
   const place = choice.state ? `-${choice.state}` : "";
   const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
   const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
@@ -302,7 +303,7 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about="facilities by what they charge; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a bar lists its facilities"
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
           name=${name(scope, "charges")}
           figures=${histogramFigures(scope)}
           path=${paths.scope}
@@ -381,7 +382,9 @@ function Reading({
   const all = rows.priced + rows.suppressed + rows.incomplete;
   const rowsText =
     all === rows.priced
-      ? `All ${counted(all, "row", "rows")} of this procedure in the data ${all === 1 ? "is" : "are"} shown; none is suppressed.`
+      ? all === 1
+        ? "Its only row in the data is shown."
+        : `All ${whole(all)} rows of this procedure in the data are shown; none is suppressed.`
       : html`${whole(rows.priced)} of ${whole(all)} facilities that do it are shown.
           ${
             rows.suppressed > 0 &&
