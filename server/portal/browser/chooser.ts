@@ -60,6 +60,10 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
     };
   }, [text]);
   useEffect(() => {
+    // As after Tab: what is written next replaces the choice.
+    if (text === null && document.activeElement === input.current) input.current?.select();
+  }, [text, value]);
+  useEffect(() => {
     list.current?.children[active]?.scrollIntoView({ block: "nearest" });
   }, [active]);
 
@@ -72,8 +76,6 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
   const pick = (option: Option) => {
     close();
     choose(option.id);
-    input.current?.blur();
-    input.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const count = options?.length ?? 0;

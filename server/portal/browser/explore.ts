@@ -120,16 +120,18 @@ async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal):
   const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
   if (!(low <= high)) return null;
   const text = await getFile(path, signal).then((file) => file.text());
-  const all = d3
-    .csvParse(text)
-    .filter(({ status }) => status === "priced")
-    .map((row) => ({
-      ccn: row.ccn,
-      facility: row.facility,
-      city: row.city,
-      state: row.state,
-      submitted_charge: Number(row.submitted_charge),
-      medicare_allowed: Number(row.medicare_allowed),
+  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
+  const [columns, ...lines] = d3.csvParseRows(text);
+  const cell = (line: string[], column: string) => line[columns.indexOf(column)];
+  const all = lines
+    .filter((line) => cell(line, "status") === "priced")
+    .map((line) => ({
+      ccn: cell(line, "ccn"),
+      facility: cell(line, "facility"),
+      city: cell(line, "city"),
+      state: cell(line, "state"),
+      submitted_charge: Number(cell(line, "submitted_charge")),
+      medicare_allowed: Number(cell(line, "medicare_allowed")),
     }));
   all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
   const highest = all.at(-1)?.submitted_charge;
@@ -283,6 +285,7 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
   const facility = there(view.facility);
   const row = facility?.data.find((each) => each.code === code);
   const marked = facility && row ? { name: facility.facility.facility, row } : null;
+  const hasFew = prices !== null && prices.next === null;
   const place = choice.state ? `-${choice.state}` : "";
   const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
   const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
@@ -300,7 +303,7 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about="facilities by what they charge; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a bar lists its facilities"
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
           name=${name(scope, "charges")}
           figures=${histogramFigures(scope)}
           path=${paths.scope}
@@ -379,7 +382,9 @@ function Reading({
   const all = rows.priced + rows.suppressed + rows.incomplete;
   const rowsText =
     all === rows.priced
-      ? `All ${counted(all, "row", "rows")} of this procedure in the data ${all === 1 ? "is" : "are"} shown; none is suppressed.`
+      ? all === 1
+        ? "Its only row in the data is shown."
+        : `All ${whole(all)} rows of this procedure in the data are shown; none is suppressed.`
       : html`${whole(rows.priced)} of ${whole(all)} facilities that do it are shown.
           ${
             rows.suppressed > 0 &&

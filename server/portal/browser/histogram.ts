@@ -122,7 +122,7 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
             )
       }
       <line class="axis" x1=${side + 22} x2=${width - side} y1=${floor} y2=${floor} />
-      ${dollarTicks(x, width / 62).map(
+      ${dollarTicks(x, width / 74).map(
         (tick) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
           <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 26} y2=${height - 8} />

@@ -75,6 +75,10 @@ export function placeOf({ rank, facilities, percentile }: Standing, where = ""):
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `where none of ${all} charges less`;
   if (rank === facilities) return `the highest of ${all}`;
+  // A share that is rounded to none or all would be wrong.
+  const less = whole(rank - 1);
+  if (percentile < 1) return `where only ${less} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
+  if (percentile > 99) return `more than ${less} of ${all}`;
   return percentile >= 50
     ? `more than ${percent(percentile)} of ${all}`
     : `where only ${percent(percentile)} of ${all} charge less`;

@@ -36,7 +36,7 @@ function reasonOf(failure: Failure, retry: () => void) {
           ${signupOffer("Get a key of your own", ", or paste yours:")} <${KeyField} done=${retry} />`
       : html`<b>Your account's requests of this month are used up.</b>
           They begin anew on the first. <a href="/account">See your account</a>`;
-  return html`<b>The server failed:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
+  return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
 }
 
 const signupOffer = (text: string, more: string) =>
