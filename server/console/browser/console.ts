@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { whole } from "../../portal/browser/format.ts";
+import { counted, whole } from "../../portal/browser/format.ts";
 import { html } from "../../portal/browser/html.ts";
 import type { Sample } from "../history.ts";
 import type { State } from "../state.ts";
@@ -71,7 +71,7 @@ function Health({ state, isConnected }: Pick<Seen, "state" | "isConnected">) {
   if (!server.ready) return html`<p class="health bad" role="status">Not ready</p>`;
   const refused = state.refused.length;
   const since = new Date(server.started_at).toLocaleString();
-  const facts = `${server.threads} threads, Node ${server.node}, since ${since}`;
+  const facts = `${counted(server.threads, "serving thread", "serving threads")}, Node ${server.node}, since ${since}`;
   return refused === 0
     ? html`<p class="health good" role="status">All is well. <span class="quiet">${facts}</span></p>`
     : html`<p class="health warn" role="status">Serving; ${refused} ${refused === 1 ? "file is" : "files are"} refused. <span class="quiet">${facts}</span></p>`;
