@@ -8,7 +8,7 @@ import * as v from "valibot";
 /** Raw connections to a local server: exact bytes out, complete answers in. */
 
 /** After so long without the awaited condition a test fails. */
-export const maxWaitMs = 60_000;
+export const maxWaitMs = 120_000;
 const pollMs = 10;
 
 /** Waits until a condition holds, and returns what it gave. */
