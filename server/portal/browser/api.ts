@@ -23,6 +23,9 @@ export class Failure extends Error {
   }
 }
 
+/** Told to the window when the visitor's own key becomes another one. */
+export const keyChanged = "hcqs-key-changed";
+
 /** The visitor's own key, which stays in this browser. */
 export function ownKey(): string | null {
   return localStorage.getItem(ownKeyName);
@@ -31,6 +34,7 @@ export function ownKey(): string | null {
 export function keepKey(key: string | null): void {
   if (key === null) localStorage.removeItem(ownKeyName);
   else localStorage.setItem(ownKeyName, key);
+  dispatchEvent(new Event(keyChanged));
 }
 
 /** The key that requests are made with; null: none is there. */
@@ -45,35 +49,42 @@ export function currentKey(): string | null {
  * @throws Failure
  */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const ask = () => request<T>(path, { signal: signal ?? null }, currentKey());
-  try {
-    return await ask();
-  } catch (error) {
-    const isPageKey = error instanceof Failure && error.status === 401 && ownKey() === null;
-    if (isPageKey && (await renewSettings())) return ask();
-    throw error;
-  }
+  return bodyOf<T>(await ask(path, { signal: signal ?? null }));
 }
 
 /** The answer to something done on the portal. @throws Failure */
-export function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
+export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  return request(path, { method: "POST", body: JSON.stringify(body), headers }, key);
+  return bodyOf<T>(await send(path, { method: "POST", body: JSON.stringify(body), headers }, key));
 }
 
-async function request<T>(path: string, options: RequestInit, key: string | null): Promise<T> {
+/** The answer as it came, whatever its status, for who asks with the present key. @throws Failure when there is none */
+export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+  const response = await send(path, options, currentKey());
+  const isPageKey = response.status === 401 && ownKey() === null;
+  return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
+}
+
+async function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
   const headers = new Headers(options.headers);
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
-  let response: Response;
   try {
-    response = await fetch(path, { ...options, headers });
+    return await fetch(path, { ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Failure(0, "offline", "the server can't be reached");
   }
+}
+
+async function bodyOf<T>(response: Response): Promise<T> {
+  if (!response.ok) throw await failureOf(response);
+  return response.json();
+}
+
+/** What an answer says that isn't what was asked for. */
+export async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
-  if (response.ok) return body;
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
-  throw new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
+  return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
 }

@@ -1,0 +1,52 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Failure } from "./api.ts";
+import { asFailure } from "./trouble.ts";
+
+/** A view's answers, all at once: the old ones stay until the new ones are there. */
+
+/** Before it nothing says that something is under way. */
+const patienceMs = 300;
+
+export interface Loaded<T> {
+  view: T | null;
+  failure: Failure | null;
+  isLate: boolean;
+  retry: () => void;
+}
+
+/** @param key of what is loaded: another one loads anew */
+export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [view, setView] = useState<T | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isLate, setLate] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    const aborting = new AbortController();
+    const timer = setTimeout(() => setLate(true), patienceMs);
+    const end = () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+    latest.current(aborting.signal).then(
+      (loaded) => {
+        if (aborting.signal.aborted) return;
+        end();
+        setView(loaded);
+        setFailure(null);
+      },
+      (error) => {
+        if (aborting.signal.aborted) return;
+        end();
+        setFailure(asFailure(error));
+      },
+    );
+    return () => {
+      clearTimeout(timer);
+      aborting.abort();
+    };
+  }, [key, attempt]);
+  const retry = useCallback(() => setAttempt((before) => before + 1), []);
+  return { view, failure, isLate, retry };
+}
