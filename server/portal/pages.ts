@@ -24,9 +24,9 @@ const browser = "portal/browser";
 
 /** What stands for a page whose path has something in it. */
 export const facilityPage = "/facilities/*";
-const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account"];
 /** Of any other path. */
 export const missingPage = "/*";
+const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account", missingPage];
 
 /** Reads the files once, and makes pages as often as what they know changes. */
 export class Pages {
@@ -44,13 +44,13 @@ export class Pages {
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
       modules: ["preact", "preact/hooks", "htm"],
-      data: ["states"],
       settings: { ...settings, states: program.url("states") },
     };
-    const { html, headers } = pageOf(program, options);
-    const pages = [...paths, missingPage].map((path) =>
-      webFile(path, "text/html; charset=utf-8", html, "changing", headers),
-    );
+    const pages = paths.map((path) => {
+      // A browser warns of what is fetched ahead and not used.
+      const { html, headers } = pageOf(program, path === "/" ? { ...options, data: ["states"] } : options);
+      return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
+    });
     return [...program.files, ...pages];
   }
 }

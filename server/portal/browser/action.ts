@@ -34,8 +34,14 @@ export function sentenceOf({ status, message }: Failure): string {
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }
 
-/** What a failure says of one field, or of none of those that are named. */
-export const errorOf = (failure: Failure | null, param: string) =>
-  failure?.param === param ? sentenceOf(failure) : "";
+/** What a failure says of a field, as it is read beside it. */
+export function errorOf(failure: Failure | null, param: string): string {
+  if (failure?.param !== param) return "";
+  if (failure.type === "missing_parameter") return "This is needed.";
+  const [, expected] = /, expected (.*)$/s.exec(failure.message) ?? [];
+  return expected === undefined ? sentenceOf(failure) : `This must be ${expected}.`;
+}
+
+/** What a failure says that isn't about one of these fields. */
 export const otherError = (failure: Failure | null, ...params: string[]) =>
   failure === null || params.includes(failure.param ?? "") ? "" : sentenceOf(failure);

@@ -7,6 +7,7 @@ import { FiguresTable } from "./figures.ts";
 import { counted, whole } from "./format.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
+import { useScrollToHash } from "./location.ts";
 import { SampleBand, Trouble } from "./trouble.ts";
 
 /** The data versions that are served: what is in them, what isn't and why, and their files. */
@@ -48,6 +49,7 @@ export function Data() {
   const { view, failure, isLate, retry } = useLoaded("datasets", (signal) =>
     get<{ data: Dataset[] }>(path, signal),
   );
+  useScrollToHash(view !== null);
   return html`<h1>The data</h1>
     ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Asking the server…</p>`}
     ${view && html`<${Versions} versions=${view.data} />`}`;
@@ -96,7 +98,7 @@ function Versions({ versions }: { versions: Dataset[] }) {
 }
 
 function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
-  const [isOpen, setOpen] = useState(isFirst);
+  const [isOpen, setOpen] = useState(isFirst || location.hash === `#${version.data_version}`);
   const { data_version: name, status, released, source_url, coverage } = version;
   const onToggle = (event: Event & { currentTarget: HTMLDetailsElement }) =>
     setOpen(event.currentTarget.open);

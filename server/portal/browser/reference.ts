@@ -1,7 +1,7 @@
-import { useEffect } from "preact/hooks";
 import { get } from "./api.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
+import { useScrollToHash } from "./location.ts";
 import { anchorOf, inline, Markdown } from "./markdown.ts";
 import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
 import { Trouble } from "./trouble.ts";
@@ -15,13 +15,12 @@ export function Reference() {
   const { view, failure, isLate, retry } = useLoaded("openapi", (signal) =>
     get<OpenApi>("/api/v1/openapi.json", signal),
   );
-  useEffect(() => {
-    if (view && location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  }, [view]);
+  useScrollToHash(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
       ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
-  const operations = operationsOf(view);
+  const all = operationsOf(view);
+  const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
   const headings = chapters.map((chapter) => chapter.slice(3, chapter.indexOf("\n")));
   return html`<div class="reference">
@@ -86,6 +85,6 @@ function Description({ parameter, isVersion }: { parameter: Parameter; isVersion
   return html`<dt><code>${name}</code> <span class="quiet">${facts.filter(Boolean).join(" · ")}</span></dt>
     <dd>
       ${inline(description ?? "")}
-      ${choices && html` <span class="quiet">One of ${choices.length > manyChoices ? html`${choices.length}: ` : ""}${choices.join(", ")}.</span>`}
+      ${choices && html` <span class="quiet">${choices.length > manyChoices ? `One of ${choices.length}: the form lists them.` : `One of ${choices.join(", ")}.`}</span>`}
     </dd>`;
 }

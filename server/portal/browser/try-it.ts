@@ -84,7 +84,7 @@ function inputOf(parameter: Parameter) {
         ...choices.filter((one) => one !== given).map((one) => [String(one), String(one)]),
       ],
     };
-  return { placeholder: String(given ?? parameter.example ?? "") };
+  return { placeholder: given === undefined ? `e.g. ${parameter.example}` : String(given) };
 }
 
 const wordsOf = (failure: Failure) =>
