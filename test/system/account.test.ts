@@ -21,9 +21,9 @@ import { SmtpServer } from "../support/smtp.ts";
 const patienceMs = 120_000;
 const smallQuota = 3;
 
+const smtp = await SmtpServer.open();
 let server: TestServer;
 let mailing: TestServer;
-let smtp: SmtpServer;
 let browser: Browser;
 let smallKey: string;
 const opened: GuardedPage[] = [];
@@ -32,7 +32,6 @@ before(async () => {
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
   smallKey = createKey(stateDir, "small", { burst: 100, quota: smallQuota });
-  smtp = await SmtpServer.open();
   [server, mailing, browser] = await Promise.all([
     startServer({ stateDir, env: { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open" } }),
     // No key for whoever looks.
@@ -71,12 +70,10 @@ const newKey = (page: Page) => page.getByRole("region", { name: "Your new key" }
 const keptKey = (page: Page) => page.evaluate(() => localStorage.getItem("hcqs-key"));
 const last4 = (key: string) => key.slice(-4);
 
-async function shownKey(page: Page, unlike = ""): Promise<string> {
-  await page.waitForFunction((before) => {
-    const text = document.querySelector(".new-key pre")?.textContent ?? before;
-    return text !== before;
-  }, unlike);
-  return (await newKey(page).textContent()) ?? "";
+/** A key that was made, once another one than before is shown. */
+async function shownKey(page: Page, before?: string): Promise<string> {
+  const shown = before === undefined ? newKey(page) : newKey(page).filter({ hasNotText: before });
+  return (await shown.textContent()) ?? "";
 }
 
 /** Until the form may be sent: whoever is faster is taken for a program. */
@@ -150,7 +147,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   await button(page, "Make a new key in its place").click();
   const third = await shownKey(page, second);
   assert.deepEqual([await statusOf(second), await statusOf(third)], [401, 200]);
-  await page.locator("li.expired", { hasText: last4(second) }).waitFor();
+  await page.locator("li.revoked", { hasText: last4(second) }).waitFor();
 
   await button(page, "new key").click();
   await page.getByLabel("Last day (UTC), if it is to end").fill("2099-12-31");
@@ -205,9 +202,7 @@ test("what is in the way is said in words", async () => {
   await says(page, "A key has 53 characters");
   await signIn(page, `hcq_${"0".repeat(49)}`);
   await says(page, "The server doesn't know this key");
-  const pageKey = await page.evaluate(
-    () => JSON.parse(document.querySelector("#settings")?.textContent ?? "").key,
-  );
+  const { key: pageKey } = JSON.parse((await page.locator("#settings").textContent()) ?? "");
   await signIn(page, pageKey);
   await says(page, "This key is the portal's own: sign up for one of yours.");
   assert.equal(await keptKey(page), null);
@@ -240,7 +235,7 @@ test("the reference has every operation, and its tries have the API's own answer
     const { operationId } = document.paths[path].get;
     assert.equal(await page.locator(`[id="${operationId}"]`).count(), 1, operationId);
   }
-  await page.waitForFunction(() => scrollY > 0);
+  await page.waitForFunction("scrollY > 0");
 
   const prices = page.locator("#prices");
   const send = prices.getByRole("button", { name: `Send GET ${pricesPath}` });
@@ -339,7 +334,7 @@ test("all is usable for everybody: both sizes, dark and light, without a serious
     const page = await open("/signup", { viewport, colorScheme, bypassCSP: true });
     const look = async (what: string) => {
       assert.deepEqual([what, await seriousFaults(page)], [what, []]);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       assert.ok(width <= viewport.width, `${what} is ${width} pixels wide`);
     };
     await page.getByLabel("Your name").waitFor();

@@ -122,7 +122,8 @@ function Row({ row, show, say, changed, leave }: RowProps) {
       if (isThis) keepKey(made.key);
       setDoing(null);
       const kept = isThis ? " This browser uses the new one from now on." : "";
-      show(made, `The key that ends in ${last4} works until ${timeOf(made.old.expires)}.${kept}`);
+      const fate = overlap_hours === 0 ? "doesn't work any more" : `works until ${timeOf(made.old.expires)}`;
+      show(made, `The key that ends in ${last4} ${fate}.${kept}`);
     });
   };
   const revoke = () =>
