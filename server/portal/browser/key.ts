@@ -31,7 +31,11 @@ export function NewKey({ value }: { value: string }) {
     ${
       kept === value
         ? html`<p class="good" role="status">This browser keeps the key, and asks with it.</p>`
-        : html`<p><button type="button" class="primary" onClick=${() => keepKey(value)}>Keep it in this browser</button></p>`
+        : html`<p>
+            <button type="button" class=${kept === null ? "primary" : ""} onClick=${() => keepKey(value)}>
+              ${kept === null ? "Keep it in this browser" : `Use it in this browser, in place of …${kept.slice(-4)}`}
+            </button>
+          </p>`
     }
     <p class="quiet">Try it: the three procedures whose charges differ most.</p>
     <${Command} text=${curlOf("/api/v1/healthcare/procedures?sort=spread&limit=3", value)} />

@@ -24,6 +24,11 @@ export function Reference() {
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
   const headings = chapters.map((chapter) => chapter.slice(3, chapter.indexOf("\n")));
   return html`<div class="reference">
+    <header>
+      <h1>API reference</h1>
+      <div class="lead"><${Markdown} text=${about} /></div>
+      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools make clients as well. Try each request here: it is asked with your key, if this browser has one, else with that of these pages.</p>
+    </header>
     <nav class="contents" aria-label="On this page">
       ${view.tags.map(
         ({ name, description }) => html`<p>${description}</p>
@@ -34,10 +39,7 @@ export function Reference() {
       <p>For all of them</p>
       <ul>${headings.map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
     </nav>
-    <div>
-      <h1>API reference</h1>
-      <div class="lead"><${Markdown} text=${about} /></div>
-      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools make clients as well. Try each request here: it is asked with your key, if this browser has one, else with that of these pages.</p>
+    <div class="operations">
       ${operations.map((operation) => html`<${Section} key=${operation.id} operation=${operation} />`)}
       <section class="card general">${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}</section>
     </div>
