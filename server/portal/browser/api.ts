@@ -27,6 +27,9 @@ export class Failure extends Error {
   }
 }
 
+/** Told to the window when the visitor's own key becomes another one. */
+export const keyChanged = "hcqs-key-changed";
+
 /** The visitor's own key, which stays in this browser. */
 export function ownKey(): string | null {
   return localStorage.getItem(ownKeyName);
@@ -35,6 +38,7 @@ export function ownKey(): string | null {
 export function keepKey(key: string | null): void {
   if (key === null) localStorage.removeItem(ownKeyName);
   else localStorage.setItem(ownKeyName, key);
+  dispatchEvent(new Event(keyChanged));
 }
 
 /** The key that requests are made with; null: none is there. */
@@ -43,55 +47,65 @@ export function currentKey(): string | null {
 }
 
 /**
- * The answer to a GET, asked for again while the second's requests are used up.
+ * The answer to a GET.
  *
  * @param path with `base` and query
  * @throws Failure
  */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await answerTo(path, signal)).json();
+  return (await successful(await ask(path, { signal: signal ?? null }))).json();
 }
 
 /** A file of the API, whole. @throws Failure */
 export async function getFile(path: string, signal?: AbortSignal): Promise<Blob> {
-  return (await answerTo(path, signal)).blob();
-}
-
-async function answerTo(path: string, signal: AbortSignal | undefined): Promise<Response> {
-  let isKeyNew = false;
-  for (let retries = 0; ; ) {
-    try {
-      return await answered(path, { signal: signal ?? null }, currentKey());
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const { status, retrySeconds = Number.POSITIVE_INFINITY } = error;
-      if (status === 401 && ownKey() === null && !isKeyNew && (await renewSettings())) isKeyNew = true;
-      else if (status === 429 && retrySeconds <= maxWaitSeconds && retries++ < maxRetries)
-        await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
-      else throw error;
-    }
-  }
+  return (await successful(await ask(path, { signal: signal ?? null }))).blob();
 }
 
 /** The answer to something done on the portal. @throws Failure */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  return (await answered(path, { method: "POST", body: JSON.stringify(body), headers }, key)).json();
+  const options = { method: "POST", body: JSON.stringify(body), headers };
+  return (await successful(await send(path, options, key))).json();
 }
 
-async function answered(path: string, options: RequestInit, key: string | null): Promise<Response> {
+/**
+ * The answer as it came, whatever its status, by the present key: once more where the pages' key has been replaced, and
+ * a little later where requests came too fast.
+ *
+ * @throws Failure when there is none
+ */
+export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+  let isKeyNew = false;
+  for (let retries = 0; ; ) {
+    const response = await send(path, options, currentKey());
+    const retrySeconds = Number(response.headers.get("Retry-After") ?? Number.POSITIVE_INFINITY);
+    if (response.status === 401 && ownKey() === null && !isKeyNew && (await renewSettings())) isKeyNew = true;
+    else if (response.status === 429 && retrySeconds <= maxWaitSeconds && retries++ < maxRetries)
+      await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
+    else return response;
+  }
+}
+
+async function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
   const headers = new Headers(options.headers);
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
-  let response: Response;
   try {
-    response = await fetch(path, { ...options, headers });
+    return await fetch(path, { ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Failure(0, "offline", "the server can't be reached");
   }
-  if (response.ok) return response;
+}
+
+async function successful(response: Response): Promise<Response> {
+  if (!response.ok) throw await failureOf(response);
+  return response;
+}
+
+/** What an answer says that isn't what was asked for. */
+export async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
-  throw new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
+  return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
 }
