@@ -40,7 +40,7 @@ export class Pages {
       description:
         "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.",
       body: '<div id="app"></div><noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at /api/v1 has all the numbers.</noscript>',
-      styles: [`${browser}/style.css`, `${browser}/pictures.css`],
+      styles: [`${browser}/style.css`, `${browser}/pictures.css`, `${browser}/pages.css`],
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
       modules: ["preact", "preact/hooks", "htm"],

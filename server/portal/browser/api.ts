@@ -27,6 +27,9 @@ export class Failure extends Error {
   }
 }
 
+/** Told to the window when the visitor's own key becomes another one. */
+export const keyChanged = "hcqs-key-changed";
+
 /** The visitor's own key, which stays in this browser. */
 export function ownKey(): string | null {
   return localStorage.getItem(ownKeyName);
@@ -35,6 +38,7 @@ export function ownKey(): string | null {
 export function keepKey(key: string | null): void {
   if (key === null) localStorage.removeItem(ownKeyName);
   else localStorage.setItem(ownKeyName, key);
+  dispatchEvent(new Event(keyChanged));
 }
 
 /** The key that requests are made with; null: none is there. */
@@ -58,40 +62,46 @@ export async function getFile(path: string, signal?: AbortSignal): Promise<Blob>
 }
 
 async function answerTo(path: string, signal: AbortSignal | undefined): Promise<Response> {
-  let isKeyNew = false;
-  for (let retries = 0; ; ) {
-    try {
-      return await answered(path, { signal: signal ?? null }, currentKey());
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      const { status, retrySeconds = Number.POSITIVE_INFINITY } = error;
-      if (status === 401 && ownKey() === null && !isKeyNew && (await renewSettings())) isKeyNew = true;
-      else if (status === 429 && retrySeconds <= maxWaitSeconds && retries++ < maxRetries)
-        await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
-      else throw error;
-    }
+  for (let retries = 0; ; retries++) {
+    const response = await ask(path, { signal: signal ?? null });
+    if (response.ok) return response;
+    const failure = await failureOf(response);
+    const { status, retrySeconds = Number.POSITIVE_INFINITY } = failure;
+    if (status !== 429 || retrySeconds > maxWaitSeconds || retries === maxRetries) throw failure;
+    await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
   }
+}
+
+/** The answer as it came, whatever its status, for who asks with the present key. @throws Failure when there is none */
+export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+  const response = await send(path, options, currentKey());
+  const isPageKey = response.status === 401 && ownKey() === null;
+  return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
 }
 
 /** The answer to something done on the portal. @throws Failure */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  return (await answered(path, { method: "POST", body: JSON.stringify(body), headers }, key)).json();
+  const response = await send(path, { method: "POST", body: JSON.stringify(body), headers }, key);
+  if (!response.ok) throw await failureOf(response);
+  return response.json();
 }
 
-async function answered(path: string, options: RequestInit, key: string | null): Promise<Response> {
+async function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
   const headers = new Headers(options.headers);
   if (key !== null) headers.set("Authorization", `Bearer ${key}`);
-  let response: Response;
   try {
-    response = await fetch(path, { ...options, headers });
+    return await fetch(path, { ...options, headers });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Failure(0, "offline", "the server can't be reached");
   }
-  if (response.ok) return response;
+}
+
+/** What an answer says that isn't what was asked for. */
+export async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
-  throw new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
+  return new Failure(response.status, type, message, param, retry === null ? undefined : Number(retry));
 }

@@ -38,6 +38,13 @@ export function withParameters(changes: Record<string, string | null>): string {
   return url.pathname + url.search;
 }
 
+/** Goes to the part of a page that the address names, once it is there: browsers look for it too early. */
+export function useScrollToHash(isThere: boolean): void {
+  useEffect(() => {
+    if (isThere && location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [isThere]);
+}
+
 /** Links within the portal change the view without loading the page again. */
 export function followLinks(): void {
   addEventListener("click", (event) => {

@@ -1,10 +1,10 @@
 import { render } from "preact";
 import { Account } from "./account.ts";
-import { ownKey } from "./api.ts";
 import { Data } from "./data.ts";
 import { Explore } from "./explore.ts";
 import { Facility } from "./facility.ts";
 import { html } from "./html.ts";
+import { useOwnKey } from "./key.ts";
 import { followLinks, useLocation } from "./location.ts";
 import { Reference } from "./reference.ts";
 import { Signup } from "./signup.ts";
@@ -31,8 +31,9 @@ function Frame() {
   const page = found?.page ?? Missing;
   const link = (href: string, text: string, more = "") =>
     html`<a href=${href} class=${more} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;
+  const key = useOwnKey();
   const last =
-    ownKey() === null ? link("/signup", "Get a key", "accent") : link("/account", "Your account", "accent");
+    key === null ? link("/signup", "Get a key", "accent") : link("/account", "Your account", "accent");
   return html`<header class="top">
       <a class="skip" href="#main">Skip to the content</a>
       <a class="name" href="/">What hospitals charge</a>

@@ -1,0 +1,47 @@
+import { useState } from "preact/hooks";
+import type { Failure } from "./api.ts";
+import { asFailure } from "./trouble.ts";
+
+/** Something that a visitor has done by the server: one at a time, and what went wrong with the last. */
+
+export interface Action {
+  failure: Failure | null;
+  isBusy: boolean;
+  run: (work: () => Promise<void>) => Promise<void>;
+}
+
+export function useAction(): Action {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (work: () => Promise<void>) => {
+    if (isBusy) return;
+    setBusy(true);
+    setFailure(null);
+    try {
+      await work();
+    } catch (error) {
+      setFailure(asFailure(error));
+    }
+    setBusy(false);
+  };
+  return { failure, isBusy, run };
+}
+
+/** What a failure says, as a sentence. */
+export function sentenceOf({ status, message }: Failure): string {
+  if (status === 0) return "The server can't be reached. Nothing was done: try again.";
+  if (status === 401) return "Your key isn't valid any more.";
+  return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
+}
+
+/** What a failure says of a field, as it is read beside it. */
+export function errorOf(failure: Failure | null, param: string): string {
+  if (failure?.param !== param) return "";
+  if (failure.type === "missing_parameter") return "This is needed.";
+  const [, expected] = /, expected (.*)$/s.exec(failure.message) ?? [];
+  return expected === undefined ? sentenceOf(failure) : `This must be ${expected}.`;
+}
+
+/** What a failure says that isn't about one of these fields. */
+export const otherError = (failure: Failure | null, ...params: string[]) =>
+  failure === null || params.includes(failure.param ?? "") ? "" : sentenceOf(failure);

@@ -1,0 +1,141 @@
+/** The API's description, as far as the reference shows it: operations with what their references point to. */
+
+export interface Schema {
+  type?: string | string[];
+  enum?: (string | number)[];
+  anyOf?: Schema[];
+  default?: string | number;
+  minimum?: number;
+  maximum?: number;
+}
+
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+  example?: string | number;
+}
+
+interface Reference {
+  $ref: string;
+}
+
+interface Content {
+  examples?: Record<string, { value: unknown } | Reference>;
+}
+
+interface Response {
+  description: string;
+  content?: Record<string, Content>;
+}
+
+interface Described {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  parameters: (Parameter | Reference)[];
+  responses: Record<string, Response | Reference>;
+}
+
+export interface OpenApi {
+  info: { title: string; summary: string; description: string };
+  tags: { name: string; description: string }[];
+  paths: Record<string, { get: Described }>;
+  components: object;
+}
+
+export interface ErrorLine {
+  status: string;
+  type: string;
+  when: string;
+}
+
+export interface Operation {
+  id: string;
+  /** With parameters in braces. */
+  path: string;
+  /** The same below a data version, where there is that. */
+  versionPath: string | null;
+  summary: string;
+  description: string;
+  tag: string;
+  /** Those of the path first; with the version, where there is a path with one. */
+  parameters: Parameter[];
+  returns: string;
+  /** What it answers, and its type; null: the description has no example. */
+  example: { type: string; value: unknown } | null;
+  errors: ErrorLine[];
+}
+
+const versionEnd = "OfVersion";
+
+/** Operations in their order; what there is also by version is one. */
+export function operationsOf(document: OpenApi): Operation[] {
+  const found = <T extends object>(part: T | Reference): T => {
+    if (!("$ref" in part)) return part;
+    let at: unknown = document;
+    for (const name of part.$ref.slice(2).split("/")) at = (at as Record<string, unknown>)[name];
+    return at as T;
+  };
+  const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
+  return entries
+    .filter(({ operationId }) => !operationId.endsWith(versionEnd))
+    .map(({ path, operationId: id, summary, description, tags, parameters, responses }) => {
+      const ofVersion = entries.find(({ operationId }) => operationId === id + versionEnd);
+      const all = (ofVersion?.parameters ?? parameters).map((one) => found<Parameter>(one));
+      const [ok, ...rest] = Object.entries(responses).map(([status, one]) => ({
+        status,
+        ...found<Response>(one),
+      }));
+      const [type, content] = Object.entries(ok.content ?? {})[0] ?? ["", {}];
+      const [example] = Object.values(content.examples ?? {});
+      return {
+        id,
+        path,
+        versionPath: ofVersion?.path ?? null,
+        summary,
+        description,
+        tag: tags[0],
+        parameters: all.filter((one) => one.in !== "header"),
+        returns: ok.description,
+        example: example === undefined ? null : { type, value: found<{ value: unknown }>(example).value },
+        errors: rest.filter(({ status }) => status >= "400").flatMap(errorsOf),
+      };
+    });
+}
+
+/** A response's errors, each with its type: its description is made of them. */
+const errorsOf = ({ status, description }: Response & { status: string }): ErrorLine[] =>
+  [...description.matchAll(/`(\w+)`: (.*?)(?= `\w+`: |$)/gs)].map(([, type, when]) => ({
+    status,
+    type,
+    when,
+  }));
+
+/** What a parameter may be one of, if that is a list. */
+export const choicesOf = ({ schema }: Parameter): readonly (string | number)[] | undefined =>
+  schema.enum ?? schema.anyOf?.find((one) => one.enum !== undefined)?.enum;
+
+/** A parameter's type and bounds, in words. */
+export function typeOf({ schema }: Parameter): string {
+  const { type = "string", minimum, maximum } = schema;
+  const name = type === "string" ? "text" : String(type);
+  if (minimum === undefined) return name;
+  return maximum === undefined ? `${name}, at least ${minimum}` : `${name}, ${minimum}–${maximum}`;
+}
+
+/** The path of a request. The version's path is used when there is a version. */
+export function requestPath(operation: Operation, values: ReadonlyMap<string, string>): string {
+  const template =
+    operation.versionPath !== null && values.get("version") ? operation.versionPath : operation.path;
+  const query = new URLSearchParams();
+  for (const { name, in: place } of operation.parameters) {
+    const value = values.get(name) ?? "";
+    if (place === "query" && value !== "") query.set(name, value);
+  }
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values.get(name) ?? ""));
+  return query.size === 0 ? path : `${path}?${query}`;
+}

@@ -1,0 +1,364 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { plans } from "../../server/shared/plans.ts";
+import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
+import {
+  ample,
+  call,
+  createKey,
+  pricesPath,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
+import { SmtpServer } from "../support/smtp.ts";
+
+/** Getting a key, the account, the reference and the data, in Debian's Chromium, as a visitor uses them. */
+
+/** A busy machine takes its time; what never comes fails all the same. */
+const patienceMs = 120_000;
+const smallQuota = 3;
+
+const smtp = await SmtpServer.open();
+let server: TestServer;
+let mailing: TestServer;
+let browser: Browser;
+let smallKey: string;
+const opened: GuardedPage[] = [];
+
+before(async () => {
+  const stateDir = temporaryFolder();
+  createKey(stateDir, "explore", ample);
+  smallKey = createKey(stateDir, "small", { burst: 100, quota: smallQuota });
+  [server, mailing, browser] = await Promise.all([
+    startServer({ stateDir, env: { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open" } }),
+    // No key for whoever looks.
+    startServer({
+      env: { PORTAL: "on", SIGNUP: "email", SMTP_URL: smtp.url(), MAIL_FROM: "keys@example.com" },
+    }),
+    launch(),
+  ]);
+});
+after(async () => {
+  await browser.close();
+  assert.deepEqual(await Promise.all([server.stop(), mailing.stop()]), [0, 0]);
+});
+
+async function open(path: string, options: Parameters<typeof openPage>[2] = {}, of = server): Promise<Page> {
+  const guarded = await openPage(browser, of.api, options);
+  opened.push(guarded);
+  guarded.page.setDefaultTimeout(patienceMs);
+  await guarded.page.goto(path);
+  return guarded.page;
+}
+
+/** Each page is to behave well to its end. */
+afterEach(async () => {
+  for (const guarded of opened.splice(0)) {
+    await guarded.close();
+    guarded.assertWellBehaved();
+  }
+});
+
+const statusOf = async (key: string, path = `${pricesPath}?procedure=5072`, of = server) =>
+  (await call(of, `GET ${path}`, { Authorization: `Bearer ${key}` })).status;
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+const newKey = (page: Page) => page.getByRole("region", { name: "Your new key" });
+const keptKey = (page: Page) => page.evaluate(() => localStorage.getItem("hcqs-key"));
+const last4 = (key: string) => key.slice(-4);
+
+/** A key that was made, once another one than before is shown. */
+async function shownKey(page: Page, before?: string): Promise<string> {
+  const shown = before === undefined ? newKey(page) : newKey(page).filter({ hasNotText: before });
+  return (await shown.textContent()) ?? "";
+}
+
+/** Until the form may be sent: whoever is faster is taken for a program. */
+async function writeSlowly(page: Page): Promise<void> {
+  const since = await page.evaluate(() => performance.now());
+  await page.waitForFunction((start) => performance.now() - start > 2000, since);
+}
+
+async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel("Your key").fill(key);
+  await button(page, "Use this key").click();
+}
+
+test("a visitor gets a key, uses it, sees that counted, replaces it and ends it", async () => {
+  const page = await open("/", {
+    mayFail: ({ pathname }, status) => pathname === "/portal/signup" && status === 400,
+  });
+  await page.getByRole("link", { name: "Get a key" }).click();
+  const { burst, quota } = plans.free;
+  await says(page, `${burst} requests a second, ${quota.toLocaleString("en-US")} a month`);
+  // By keyboard; what is for programs isn't on the way.
+  await page.getByLabel("Your name").focus();
+  await page.keyboard.press("Enter");
+  await says(page, "This must be 1 to 100 characters.");
+  assert.equal(await page.getByLabel("Your name").getAttribute("aria-invalid"), "true");
+  await page.keyboard.type("Ann Smith");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("ann@example.org");
+  await writeSlowly(page);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  const first = await shownKey(page);
+  assert.match(first, /^hcq_\w{49}$/);
+  assert.equal(await keptKey(page), null);
+  await button(page, "Keep it in this browser").click();
+  await says(page, "This browser keeps the key");
+  assert.equal(await keptKey(page), first);
+  const curl = (await page.getByRole("region", { name: "Command" }).textContent()) ?? "";
+  const [, authorization, url] =
+    /^curl -H "Authorization: (Bearer \w+)" \\\n {2}"([^"]+)"$/.exec(curl) ?? assert.fail(curl);
+  const tried = await fetch(url, { headers: { Authorization: authorization } });
+  assert.equal(tried.status, 200);
+  const statuses = await page.evaluate(async (path) => {
+    const headers = { Authorization: `Bearer ${localStorage.getItem("hcqs-key")}` };
+    return [(await fetch(path, { headers })).status, (await fetch(path, { headers })).status];
+  }, `${pricesPath}?procedure=5072`);
+  assert.deepEqual(statuses, [200, 200]);
+
+  // One by curl, two by the page, and the account's own question.
+  await page.getByRole("link", { name: "Your account" }).first().click();
+  await says(page, "4 of 10,000 this month; 9,996 left until");
+  await button(page, "table").click();
+  const cells = await page.locator(".figures tbody td.number").allTextContents();
+  assert.equal(
+    cells.reduce((sum, cell) => sum + Number(cell), 0),
+    4,
+  );
+
+  await button(page, `rotate the key that ends in ${last4(first)}`).click();
+  await page.getByLabel("Hours that both keys work").fill("1");
+  await button(page, "Make a new key in its place").click();
+  const second = await shownKey(page);
+  assert.equal(await keptKey(page), second);
+  assert.deepEqual([await statusOf(first), await statusOf(second)], [200, 200]);
+  await page
+    .locator("li", { hasText: last4(first) })
+    .getByText("works until")
+    .waitFor();
+  await button(page, `rotate the key that ends in ${last4(second)}`).click();
+  await page.getByLabel("Hours that both keys work").fill("0");
+  await button(page, "Make a new key in its place").click();
+  const third = await shownKey(page, second);
+  assert.deepEqual([await statusOf(second), await statusOf(third)], [401, 200]);
+  await page.locator("li.revoked", { hasText: last4(second) }).waitFor();
+
+  await button(page, "new key").click();
+  await page.getByLabel("Last day (UTC), if it is to end").fill("2099-12-31");
+  await button(page, "Make the key").click();
+  const fourth = await shownKey(page, third);
+  await says(page, "A key was made; it works until 2099-12-31 23:59.");
+  await button(page, `revoke the key that ends in ${last4(fourth)}`).click();
+  await button(page, `Revoke …${last4(fourth)}`).click();
+  await says(page, `The key that ends in ${last4(fourth)} is revoked.`);
+  assert.deepEqual([await statusOf(fourth), await statusOf(third)], [401, 200]);
+
+  await button(page, `revoke the key that ends in ${last4(third)}`).click();
+  await says(page, "It is the key that this browser uses: you are signed out.");
+  assert.equal(await statusOf(third), 200);
+  await button(page, `Revoke …${last4(third)}`).click();
+  await says(page, `The key that ends in ${last4(third)} is revoked. You are signed out.`);
+  assert.deepEqual([await keptKey(page), await statusOf(third)], [null, 401]);
+  await page.getByRole("link", { name: "Get a key" }).waitFor();
+});
+
+test("warnings go where the account says, and a webhook's secret is shown once", async () => {
+  const page = await open("/account", {
+    mayFail: ({ pathname }, status) => pathname.startsWith("/portal/account/") && status === 400,
+  });
+  await signIn(page, server.key);
+  await page.getByLabel("E-mail address").fill("nobody");
+  await button(page, "Save the address").click();
+  await says(page, /^This must be an e-mail address/);
+  await page.getByLabel("E-mail address").fill("ops@example.org");
+  await button(page, "Save the address").click();
+  await says(page, "Warnings go to ops@example.org.");
+  await page.getByLabel("Webhook").fill("ftp://hooks.example.org");
+  await button(page, "Save the webhook").click();
+  await says(page, /^This must be .*https/);
+  await page.getByLabel("Webhook").fill("https://hooks.example.org/quota");
+  await button(page, "Save the webhook").click();
+  const secret = page.getByRole("region", { name: "The webhook's signing secret" });
+  assert.match((await secret.textContent()) ?? "", /^whsec_/);
+  await page.reload();
+  await page.getByLabel("Webhook").waitFor();
+  assert.equal(await page.getByLabel("Webhook").inputValue(), "https://hooks.example.org/quota");
+  assert.equal(await page.getByLabel("E-mail address").inputValue(), "ops@example.org");
+  assert.equal(await secret.count(), 0);
+  await page.getByLabel("Webhook").fill("");
+  await button(page, "Save the webhook").click();
+  await says(page, "Nothing is posted.");
+});
+
+test("what is in the way is said in words", async () => {
+  const page = await open("/account", { mayFail: () => true });
+  await signIn(page, "hcq_short");
+  await says(page, "A key has 53 characters");
+  await signIn(page, `hcq_${"0".repeat(49)}`);
+  await says(page, "The server doesn't know this key");
+  const { key: pageKey } = JSON.parse((await page.locator("#settings").textContent()) ?? "");
+  await signIn(page, pageKey);
+  await says(page, "This key is the portal's own: sign up for one of yours.");
+  assert.equal(await keptKey(page), null);
+
+  for (let i = 0; i < smallQuota; i++) await statusOf(smallKey);
+  await signIn(page, smallKey);
+  await says(page, `All ${smallQuota} requests of this month are used.`);
+  await page.goto("/data");
+  await says(page, "Your account's requests of this month are used up.");
+  await page.goto("/account");
+  await button(page, "Sign out").waitFor();
+
+  await page.context().setOffline(true);
+  await page.getByLabel("E-mail address").fill("ops@example.org");
+  await button(page, "Save the address").click();
+  await says(page, "The server can't be reached. Nothing was done: try again.");
+  await page.context().setOffline(false);
+  await button(page, "Sign out").click();
+  await says(page, "You are signed out: this browser has forgotten the key.");
+  assert.equal(await keptKey(page), null);
+});
+
+test("the reference has every operation, and its tries have the API's own answers", async () => {
+  const page = await open("/reference#trends", {
+    mayFail: ({ pathname }, status) => pathname === pricesPath && status === 400,
+  });
+  const document = JSON.parse(String((await call(server, "GET /api/v1/openapi.json")).body));
+  await page.locator("#trends").waitFor();
+  for (const path of Object.keys(document.paths)) {
+    const { operationId } = document.paths[path].get;
+    assert.equal(await page.locator(`[id="${operationId}"]`).count(), 1, operationId);
+  }
+  await page.waitForFunction("scrollY > 0");
+
+  const prices = page.locator("#prices");
+  const send = prices.getByRole("button", { name: `Send GET ${pricesPath}` });
+  const body = prices.getByRole("region", { name: "The answer's body" });
+  const asks = async (status: string, path: string) => {
+    await send.click();
+    await prices.locator(".shown", { hasText: status }).filter({ hasText: path }).waitFor();
+    const answer = await call(server, `GET ${path}`);
+    assert.deepEqual(JSON.parse((await body.textContent()) ?? ""), JSON.parse(String(answer.body)));
+    const command = (await prices.getByRole("region", { name: "Command" }).textContent()) ?? "";
+    assert.ok(command.includes(`"${server.api}${path}"`), command);
+  };
+  await prices.getByLabel("limit").fill("2");
+  await asks("200 OK", `${pricesPath}?procedure=5072&limit=2`);
+  await prices.getByLabel("state").selectOption("NY");
+  await prices.getByLabel("version").fill("2024.3");
+  await asks("200 OK", "/api/v1/versions/2024.3/healthcare/prices?procedure=5072&state=NY&limit=2");
+  await prices.getByLabel("version").fill("");
+  await prices.getByLabel("procedure").fill("");
+  await asks("400 Bad Request", `${pricesPath}?state=NY&limit=2`);
+
+  const file = page.locator("#exportCsv");
+  await file.getByRole("button", { name: "Send GET /api/v1/export.csv" }).click();
+  await file.getByText("the curl gives the whole file").waitFor();
+  const whole = String((await call(server, "GET /api/v1/export.csv")).body);
+  const start = (await file.getByRole("region", { name: "The answer's body" }).textContent()) ?? "";
+  assert.ok(start.length > 1000 && whole.startsWith(start.replaceAll(/\r?\n/g, "\r\n")), start.slice(0, 300));
+});
+
+test("downloads are the export, byte by byte", async () => {
+  const page = await open("/data");
+  for (const [name, ending] of [
+    ["CSV", "csv"],
+    ["Arrow", "arrow"],
+    ["Parquet", "parquet"],
+  ]) {
+    const downloading = page.waitForEvent("download");
+    await button(page, `Download 2024.3 as ${name}`).click();
+    const download = await downloading;
+    assert.equal(download.suggestedFilename(), `opps-2024.3.${ending}`);
+    const { body } = await call(server, `GET /api/v1/versions/2024.3/export.${ending}`);
+    assert.ok(readFileSync(await download.path()).equals(body), name);
+    await says(page, `opps-2024.3.${ending} is saved.`);
+  }
+  const { data } = JSON.parse(String((await call(server, "GET /api/v1/datasets")).body));
+  for (const text of [data[0].sha256, data[0].content_sha256, "all-payer rate setting"])
+    await says(page, text);
+  // Nothing is fetched for a version before it is looked at, and what is there says its size.
+  assert.match((await page.locator(".downloads .size").first().textContent()) ?? "", /^[\d.,]+ [KM]B$/);
+});
+
+test("by mail, a key comes after a press on the page of the link", async () => {
+  const mayFail = (_: URL, status: number) => status === 400 || status === 401;
+  const page = await open("/data", { mayFail }, mailing);
+  await says(page, "A key is needed to look.");
+  await page.goto("/signup");
+  await page.getByLabel("Your name").fill("Bo");
+  await page.getByLabel("Your e-mail address").fill("bo@example.org");
+  await writeSlowly(page);
+  await button(page, "Send me the link").click();
+  await says(page, "Look into your mail");
+  assert.equal(smtp.mails.length, 1);
+  const text = smtp.mails[0].data.replaceAll(/=\n/g, "").replaceAll("=3D", "=");
+  const [link] = /\/signup\?token=[\w-]+/.exec(text) ?? assert.fail(text);
+  await page.goto(link);
+  await button(page, "Make my key").click();
+  const key = await shownKey(page);
+  assert.equal(await statusOf(key, "/api/v1/datasets", mailing), 200);
+  await page.goto(link);
+  await button(page, "Make my key").click();
+  await says(page, "This link isn't valid");
+});
+
+test("where nobody can sign up, the page says so and takes a key", async () => {
+  const page = await open("/data");
+  await page.route("**/signup", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({
+      response,
+      body: (await response.text()).replace('"signup":"open"', '"signup":"off"'),
+    });
+  });
+  await page.goto("/signup");
+  await says(page, "Ask the operator for a key");
+  await signIn(page, server.key);
+  await says(page, "This browser has a key");
+  assert.equal(await keptKey(page), server.key);
+});
+
+test("all is usable for everybody: both sizes, dark and light, without a serious fault", async () => {
+  for (const [viewport, colorScheme] of [
+    [wide, "light"],
+    [narrow, "dark"],
+    [narrow, "light"],
+  ] as const) {
+    const page = await open("/signup", { viewport, colorScheme, bypassCSP: true });
+    const look = async (what: string) => {
+      assert.deepEqual([what, await seriousFaults(page)], [what, []]);
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+      assert.ok(width <= viewport.width, `${what} is ${width} pixels wide`);
+    };
+    await page.getByLabel("Your name").waitFor();
+    await look("signup");
+    await page.goto("/account");
+    await page.getByLabel("Your key").waitFor();
+    await look("sign in");
+    await signIn(page, server.key);
+    await button(page, "new key").click();
+    await button(page, /^rotate/)
+      .first()
+      .click();
+    await look("account");
+    await button(page, /^revoke/)
+      .first()
+      .click();
+    await look("account, revoking");
+    await page.goto("/data");
+    await says(page, "Checksums");
+    await look("data");
+    await page.goto("/reference");
+    await page.locator("#prices").getByRole("button", { name: /^Send/ }).click();
+    await page.locator("#prices .shown").waitFor();
+    for (const summary of await page.locator("#prices summary").all()) await summary.click();
+    await look("reference");
+  }
+});
