@@ -61,9 +61,13 @@ export async function getFile(path: string, signal?: AbortSignal): Promise<Blob>
   return (await answerTo(path, signal)).blob();
 }
 
-async function answerTo(path: string, signal: AbortSignal | undefined): Promise<Response> {
+const answerTo = (path: string, signal: AbortSignal | undefined) =>
+  inTime(() => ask(path, { signal: signal ?? null }));
+
+/** An answer that is there, of some later try where a request comes too soon. @throws Failure */
+async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   for (let retries = 0; ; retries++) {
-    const response = await ask(path, { signal: signal ?? null });
+    const response = await tryIt();
     if (response.ok) return response;
     const failure = await failureOf(response);
     const { status, retrySeconds = Number.POSITIVE_INFINITY } = failure;
@@ -79,12 +83,11 @@ export async function ask(path: string, options: RequestInit = {}): Promise<Resp
   return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
 }
 
-/** The answer to something done on the portal. @throws Failure */
+/** The answer to something done on the portal; what is refused does nothing. @throws Failure */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  const response = await send(path, { method: "POST", body: JSON.stringify(body), headers }, key);
-  if (!response.ok) throw await failureOf(response);
-  return response.json();
+  const options = { method: "POST", body: JSON.stringify(body), headers };
+  return (await inTime(() => send(path, options, key))).json();
 }
 
 async function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
