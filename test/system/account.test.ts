@@ -27,13 +27,17 @@ let mailing: TestServer;
 let browser: Browser;
 let smallKey: string;
 const opened: GuardedPage[] = [];
+let addresses = 0;
 
 before(async () => {
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
   smallKey = createKey(stateDir, "small", { burst: 100, quota: smallQuota });
   [server, mailing, browser] = await Promise.all([
-    startServer({ stateDir, env: { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open" } }),
+    startServer({
+      stateDir,
+      env: { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", TRUSTED_PROXIES: "1" },
+    }),
     // No key for whoever looks.
     startServer({
       env: { PORTAL: "on", SIGNUP: "email", SMTP_URL: smtp.url(), MAIL_FROM: "keys@example.com" },
@@ -47,7 +51,9 @@ after(async () => {
 });
 
 async function open(path: string, options: Parameters<typeof openPage>[2] = {}, of = server): Promise<Page> {
-  const guarded = await openPage(browser, of.api, options);
+  // As many requests as these tests make don't come from one address.
+  const extraHTTPHeaders = { "X-Forwarded-For": `192.0.2.${++addresses}` };
+  const guarded = await openPage(browser, of.api, { extraHTTPHeaders, ...options });
   opened.push(guarded);
   guarded.page.setDefaultTimeout(patienceMs);
   await guarded.page.goto(path);

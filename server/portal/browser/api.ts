@@ -47,43 +47,47 @@ export function currentKey(): string | null {
 }
 
 /**
- * The answer to a GET.
+ * The answer to a GET, asked for again while the second's requests are used up.
  *
  * @param path with `base` and query
  * @throws Failure
  */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await successful(await ask(path, { signal: signal ?? null }))).json();
+  return (await answerTo(path, signal)).json();
 }
 
 /** A file of the API, whole. @throws Failure */
 export async function getFile(path: string, signal?: AbortSignal): Promise<Blob> {
-  return (await successful(await ask(path, { signal: signal ?? null }))).blob();
+  return (await answerTo(path, signal)).blob();
 }
 
-/** The answer to something done on the portal. @throws Failure */
+const answerTo = (path: string, signal: AbortSignal | undefined) =>
+  inTime(() => ask(path, { signal: signal ?? null }));
+
+/** An answer that is there, of some later try where a request comes too soon. @throws Failure */
+async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
+  for (let retries = 0; ; retries++) {
+    const response = await tryIt();
+    if (response.ok) return response;
+    const failure = await failureOf(response);
+    const { status, retrySeconds = Number.POSITIVE_INFINITY } = failure;
+    if (status !== 429 || retrySeconds > maxWaitSeconds || retries === maxRetries) throw failure;
+    await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
+  }
+}
+
+/** The answer as it came, whatever its status, for who asks with the present key. @throws Failure when there is none */
+export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+  const response = await send(path, options, currentKey());
+  const isPageKey = response.status === 401 && ownKey() === null;
+  return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
+}
+
+/** The answer to something done on the portal; what is refused does nothing. @throws Failure */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", body: JSON.stringify(body), headers };
-  return (await successful(await send(path, options, key))).json();
-}
-
-/**
- * The answer as it came, whatever its status, by the present key: once more where the pages' key has been replaced, and
- * a little later where requests came too fast.
- *
- * @throws Failure when there is none
- */
-export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
-  let isKeyNew = false;
-  for (let retries = 0; ; ) {
-    const response = await send(path, options, currentKey());
-    const retrySeconds = Number(response.headers.get("Retry-After") ?? Number.POSITIVE_INFINITY);
-    if (response.status === 401 && ownKey() === null && !isKeyNew && (await renewSettings())) isKeyNew = true;
-    else if (response.status === 429 && retrySeconds <= maxWaitSeconds && retries++ < maxRetries)
-      await new Promise((resolve) => setTimeout(resolve, retrySeconds * 1000));
-    else return response;
-  }
+  return (await inTime(() => send(path, options, key))).json();
 }
 
 async function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
@@ -95,11 +99,6 @@ async function send(path: string, options: RequestInit, key: string | null): Pro
     if (options.signal?.aborted) throw error;
     throw new Failure(0, "offline", "the server can't be reached");
   }
-}
-
-async function successful(response: Response): Promise<Response> {
-  if (!response.ok) throw await failureOf(response);
-  return response;
 }
 
 /** What an answer says that isn't what was asked for. */
