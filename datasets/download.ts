@@ -262,9 +262,13 @@ class Part {
   }
 
   drop(): void {
-    rmSync(this.#statePath, { force: true });
-    rmSync(this.path, { force: true });
     this.bytes = 0;
+    try {
+      rmSync(this.#statePath, { force: true });
+      rmSync(this.path, { force: true });
+    } catch {
+      // What made it worthless is said, and matters more.
+    }
   }
 }
 

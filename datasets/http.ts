@@ -21,7 +21,7 @@ export interface Clock {
 export interface Network {
   clock: Clock;
   /** Takes a line for whoever waits. */
-  say(line: string): void;
+  say: (line: string) => void;
 }
 
 /** What has broken off, and may go better next time. */
