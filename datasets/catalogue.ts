@@ -38,22 +38,18 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/**
- * The newest release of each data year, newest year first, by the catalogue; and by the known addresses where it has
- * none or can't be had.
- */
-export async function offers(url: string, network: Network): Promise<Offer[]> {
-  const byYear = new Map(knownOffers.map((offer) => [offer.year, offer]));
+/** The newest release of each data year, newest year first, by the catalogue; where that can't be had, by known addresses. */
+export async function offers(url: string, network: Network): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, network, catalogueTries, async (signal, alive) =>
       readText(await openAddress(url, {}, signal), maxCatalogueBytes, alive),
     );
-    for (const offer of offersIn(text, url)) byYear.set(offer.year, offer);
+    return offersIn(text, url).sort((a, b) => b.year - a.year);
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     network.say(`${error.message}; the known addresses serve instead of the catalogue`);
+    return knownOffers;
   }
-  return [...byYear.values()].sort((a, b) => b.year - a.year);
 }
 
 /**

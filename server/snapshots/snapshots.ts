@@ -77,7 +77,7 @@ export class SnapshotFolder {
   /** What the system said last of each file that it doesn't let us read or load, or enter into the registry. */
   readonly #troubles = new Map<string, string>();
   /** Files that are being looked at or loaded. */
-  readonly #working = new Map<string, Promise<void>>();
+  readonly #working = new Map<string, { done: Promise<void>; isSample: boolean }>();
   readonly #loaded = new Map<string, Loaded>();
   /** Why files were refused, and when. */
   readonly #refusals = new Map<string, { reason: string; at: string }>();
@@ -91,6 +91,8 @@ export class SnapshotFolder {
   /** Publications come one after the other. */
   #publishing: Promise<void> = Promise.resolve();
   #isSettling = false;
+  /** Whether the last look left synthetic files for when it is known what becomes of the real ones. */
+  #isDeferring = false;
   /** Whether the registry may have versions as served that aren't. */
   #isRegistryDue = true;
   #registryTrouble: string | undefined;
@@ -138,8 +140,11 @@ export class SnapshotFolder {
    */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
-    await this.scan();
-    while (this.#working.size > 0) await Promise.all(this.#working.values());
+    do {
+      await this.scan();
+      while (this.#working.size > 0)
+        await Promise.all(Array.from(this.#working.values(), ({ done }) => done));
+    } while (this.#isDeferring);
     return this.#isSettling;
   }
 
@@ -160,6 +165,7 @@ export class SnapshotFolder {
   }
 
   async #scan(): Promise<void> {
+    this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await this.#list();
     // What is served goes on; the server's log says so.
@@ -206,9 +212,14 @@ export class SnapshotFolder {
       if (image?.signature === state.signature) return await this.#serve(name, state, image.image);
       const head = await this.#readHead(name, state);
       if (head === undefined) return this.#lookAgain();
-      if (this.#isToHide(head.metadata)) return this.#hide([name], state.signature);
-      const work = this.#load(name, state, head).finally(() => this.#working.delete(name));
-      this.#working.set(name, work);
+      const isSample = this.#isSample(head.metadata);
+      if (isSample && this.#hasReal) return this.#hide([name], state.signature);
+      if (isSample && [...this.#working.values()].some((work) => !work.isSample)) {
+        this.#isDeferring = true;
+        return;
+      }
+      const done = this.#load(name, state, head).finally(() => this.#working.delete(name));
+      this.#working.set(name, { done, isSample });
     } catch (error) {
       await this.#fail(name, state, error);
     }
@@ -307,7 +318,7 @@ export class SnapshotFolder {
     if (this.#isClosed) return;
     const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
-    if (this.#isToHide(provenance)) return this.#hide([name], signature);
+    if (this.#isSample(provenance) && this.#hasReal) return this.#hide([name], signature);
     this.#loaded.set(name, { signature, image });
     this.#checkPromise(name, version, sha256);
     if (this.#isServing) this.#register([image]);
@@ -334,14 +345,16 @@ export class SnapshotFolder {
     );
   }
 
-  #isToHide(version: { publisher: string }): boolean {
-    return !this.#with.includeSample && isSynthetic(version) && this.#hasReal;
+  /** Whether a version is one that real ones hide. */
+  #isSample(version: { publisher: string }): boolean {
+    return !this.#with.includeSample && isSynthetic(version);
   }
 
   /** Takes out the versions that are to be hidden now. @returns their files */
   #hideServed(): string[] {
+    if (!this.#hasReal) return [];
     const names = [...this.#served]
-      .filter(([, { image }]) => this.#isToHide(image.description.provenance))
+      .filter(([, { image }]) => this.#isSample(image.description.provenance))
       .map(([name]) => name);
     for (const name of names) this.#served.delete(name);
     this.#hide(names);

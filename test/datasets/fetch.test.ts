@@ -411,7 +411,7 @@ test("fields of the catalogue may move, and be written otherwise", () => {
   });
 });
 
-test("known addresses serve where the catalogue has none, and where it doesn't answer", async () => {
+test("the catalogue says what is offered, and known addresses where it doesn't answer", async () => {
   assert.deepEqual(
     knownOffers.map(({ year, released }) => [year, released]),
     [
@@ -429,10 +429,7 @@ test("known addresses serve where the catalogue has none, and where it doesn't a
     file(catalogue([{ url: newer }]), '"1"', { "content-type": "application/json" }),
   );
   const offered = await offers(url, trial);
-  assert.deepEqual(
-    offered.map((offer) => offer.url),
-    knownOffers.map((offer) => (offer.year === 2023 ? newer : offer.url)),
-  );
+  assert.deepEqual(offered, [{ year: 2023, url: newer, released: "2025-11" }]);
   assert.deepEqual(trial.said, []);
   for (const [answer, found] of [
     [status(503), /^\S+: found status 503 Service Unavailable, 2 times in a row/],
@@ -531,7 +528,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   const list = await command(["--list", "--catalogue", all], out).finished();
   const rows = list.stdout.split("\n").map((line) => line.split("\t"));
   assert.deepEqual(rows[0], ["year", "released", "versions", "downloaded", "url"]);
-  assert.deepEqual(rows[2], ["2023", "2025-08", "2023.1", "yes", url]);
+  assert.deepEqual(rows[1], ["2023", "2025-08", "2023.1", "yes", url]);
   assert.deepEqual(
     rows.find(([year]) => year === "2020"),
     ["2020", "-", "2020.1 (synthetic)", "no", "-"],
@@ -540,12 +537,19 @@ test("the command downloads and imports, and a second time it does neither; the 
   const missing = await command(["--year", "2017", "--catalogue", all], out).finished();
   assert.deepEqual(
     [missing.code, missing.stdout, missing.stderr],
-    [
-      1,
-      "",
-      "--year: found 2017, expected one that is offered (2024, 2023, 2022, 2021, 2019), or --url with an address\n",
-    ],
+    [1, "", "--year: found 2017, expected one that is offered (2023), or --url with an address\n"],
   );
+});
+
+test("--all takes what there is, says what there isn't, and then has exit code 1", async () => {
+  const out = temporaryFolder();
+  const urls = [2022, 2023].map((year) => `${publisher.origin}/all/DY${year % 100}.csv`);
+  publisher.answers("/all/DY23.csv", file(content));
+  const all = publisher.answers("/all.json", file(catalogue(urls.map((url) => ({ url })))));
+  const { code, stdout, stderr } = await command(["--all", "--catalogue", all], out).finished();
+  assert.deepEqual([code, stdout], [1, `${path.join(out, "2023.1.parquet")}\n`]);
+  assert.match(stderr, /^not offered: 2016, 2017, 2018, 2019, 2020, 2021(, 20\d\d)*\ndownloading /);
+  assert.ok(stderr.includes(`${urls[0]}: found status 404 Not Found, expected a file\n`), stderr);
 });
 
 test("a signal leaves a part that the next run goes on with, and no snapshot", async () => {

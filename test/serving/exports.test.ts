@@ -72,7 +72,8 @@ const datasetsDir = temporaryFolder();
 before(async () => {
   for (const table of tables)
     writeFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`), encodeSnapshot(table));
-  server = await startServer({ datasetsDir });
+  // The first one is synthetic.
+  server = await startServer({ datasetsDir, env: { INCLUDE_SAMPLE: "true" } });
 });
 after(() => server.stop());
 

@@ -591,7 +591,7 @@ for (const [which, time] of [
 }
 
 test("a small snapshot is published before the large one that it came with", async () => {
-  const trial = new Trial();
+  const trial = new Trial({ includeSample: true });
   const large = sealSnapshot(
     syntheticContent({ dataYear: 2023, revision: 1, rows: 251_000, seed: defaultSampleSeed }),
   );
@@ -678,6 +678,8 @@ test("a start beside real versions serves no synthetic one, and retires those th
   await trial.snapshots.settle();
   assert.deepEqual(trial.store.servedVersions(), ["2022.1"]);
   assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
+  // The real one came last, so the sample waited for it and wasn't loaded at all.
+  assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
 });
 
 test("a hidden version comes back when the last real one goes, and its number never names other content", async () => {

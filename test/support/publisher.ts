@@ -79,9 +79,11 @@ export function part(
       ...range,
       ...headers,
     });
-    if (bytes === undefined) return response.end(whole.subarray(start));
-    waiting.push(response);
-    response.write(whole.subarray(start, start + bytes));
+    if (bytes === undefined) response.end(whole.subarray(start));
+    else {
+      waiting.push(response);
+      response.write(whole.subarray(start, start + bytes));
+    }
   };
 }
 
