@@ -47,7 +47,7 @@ export class Publisher {
   }
 }
 
-/** A file as any server of static files gives it. */
+/** A file as servers of static files give it. */
 export function file(content: Buffer | string, etag = '"1"', headers: Record<string, string> = {}): Answer {
   return part(content, etag, undefined, headers);
 }
