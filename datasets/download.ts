@@ -145,7 +145,7 @@ async function receive(
     }
   });
   if (totalBytes !== undefined && part.bytes < totalBytes)
-    throw new Break(`ended after ${part.bytes} of ${totalBytes} bytes`);
+    throw new Break(`an end after ${part.bytes} of ${totalBytes} bytes`);
 }
 
 function checkType(url: string, headers: Headers): void {

@@ -79,7 +79,7 @@ async function unlessStalled<Result>(
       isAlive = false;
       await clock.wait(stallMs, over.signal);
     }
-    if (!over.signal.aborted) stalled.abort(new Break(`nothing came for ${stallMs / 1000} s`));
+    if (!over.signal.aborted) stalled.abort(new Break(`nothing for ${stallMs / 1000} s`));
   };
   const watching = watch();
   try {
@@ -107,7 +107,7 @@ function breakOf(url: string, error: unknown): Break {
   const reason = (cause instanceof Error && cause.message) || code || error.message;
   if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
     throw new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
-  return new Break(`broken off (${reason})`);
+  return new Break(`${error.message === "terminated" ? "a broken" : "no"} connection (${reason})`);
 }
 
 /**

@@ -137,7 +137,7 @@ test("a download that is cut, and cut again, goes on where it was", async () => 
   ]);
   // Each brought something, so the pauses don't grow.
   assert.deepEqual(trial.clock.pausesMs, [1000, 1000]);
-  assert.match(trial.said[0], /\.csv: broken off \(.+\); tried again in 1 s$/);
+  assert.match(trial.said[0], /\.csv: a broken connection \(.+\); tried again in 1 s$/);
 });
 
 test("a download that stalls is broken off and goes on", async () => {
@@ -150,7 +150,7 @@ test("a download that stalls is broken off and goes on", async () => {
   await trial.download(url);
   assert.equal(trial.text, content);
   assert.equal(rangesOf(url)[1][0], "bytes=100-");
-  assert.deepEqual(trial.said, [`${url}: nothing came for 30 s; tried again in 1 s`]);
+  assert.deepEqual(trial.said, [`${url}: nothing for 30 s; tried again in 1 s`]);
 });
 
 test("a file that changes between two parts is downloaded anew", async () => {
