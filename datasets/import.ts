@@ -23,7 +23,7 @@ import { hexadecimal, type Progress, type ReleaseOptions, readRelease } from "./
 const usage =
   "npm run --silent import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
   "[--allow-unterminated] [--force]";
-const defaultOut = "datasets/snapshots";
+export const defaultOut = "datasets/snapshots";
 const help = `usage: ${usage}
 
 Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
@@ -185,9 +185,9 @@ function terminalProgress(): { update: Progress; clear: () => void } {
   };
 }
 
-async function run(args: string[]): Promise<void> {
-  const options = parseOptions(args, process.env, new Date());
-  const { known, notice } = registryOf(process.env);
+/** Imports a release, and says what came of it: the path of the snapshot on stdout, all else on stderr. */
+export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
+  const { known, notice } = registryOf(environment);
   const progress = process.stderr.isTTY ? terminalProgress() : undefined;
   const imported = await importFile(options, known, progress?.update).finally(() => progress?.clear());
   const { counts, stray, severalNames, absentColumns } = imported;
@@ -216,6 +216,10 @@ async function run(args: string[]): Promise<void> {
     say(
       `nothing written: ${path.basename(imported.path, ".parquet")} has these rows already${lacks}; --force writes them`,
     );
+}
+
+function run(args: string[]): Promise<void> {
+  return importAndSay(parseOptions(args, process.env, new Date()), process.env);
 }
 
 if (import.meta.main) await runCommand(help, run);

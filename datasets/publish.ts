@@ -18,6 +18,7 @@ import {
   headBytes,
   readSnapshotHead,
   type Snapshot,
+  type SnapshotHead,
   snapshotFooterRange,
   tailBytes,
   versionName,
@@ -95,7 +96,7 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
   try {
     if (!statSync(path).isFile()) return undefined;
     const bytes = readFileSync(path);
-    const claimed = claimedChecksum(bytes, path);
+    const claimed = claimedMetadata(bytes, path).content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
     // The footer's word is not enough to leave an import out: damaged rows aren't there.
     const snapshot = decodeSnapshot(bytes, path);
@@ -107,11 +108,11 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
   }
 }
 
-/** The checksum of its rows that a snapshot file names, which takes no reading of them. */
-function claimedChecksum(bytes: Uint8Array, subject: string): string | undefined {
+/** What a snapshot file says of itself, which takes no reading of its rows. */
+export function claimedMetadata(bytes: Uint8Array, subject: string): SnapshotHead["metadata"] {
   const [head, tail] = [bytes.subarray(0, headBytes), bytes.subarray(-tailBytes)];
   const { start, length } = snapshotFooterRange(bytes.length, head, tail, subject);
-  return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata.content_sha256;
+  return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata;
 }
 
 function namesIn(outDir: string): string[] {

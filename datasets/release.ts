@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
+import { parse as parseNow } from "csv-parse/sync";
 import { DataError, type SnapshotContent } from "../engine/index.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
@@ -63,6 +64,38 @@ export async function readRelease(options: ReleaseOptions, onProgress?: Progress
     throw new DataError(file, `no readable file (${code})`, "a CSV file");
   } finally {
     await handle?.close();
+  }
+}
+
+/**
+ * Looks at the first and the last bytes of a file alone, which tell whether it can be a release, and whole.
+ *
+ * @param subject what to call it in errors
+ * @throws DataError where it can't
+ */
+export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
+  const handle = await open(file);
+  try {
+    const { value: start = Buffer.alloc(0) } = await chunksOf(handle).next();
+    const kind = foreignKind(start);
+    if (kind !== undefined) throw new DataError(subject, kind, "a CSV file, as it was published");
+    const [line] = start
+      .toString("latin1")
+      .replace(/^\xef\xbb\xbf/, "")
+      .trimStart()
+      .split(/[\r\n]/, 1);
+    const [header] = parseNow(line, { relax_quotes: true });
+    new CmsTable(subject, header ?? [], 1);
+    const { size } = await handle.stat();
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+    if (!allowUnterminated && !/[\r\n]/.test(buffer.toString("latin1")))
+      throw new DataError(
+        subject,
+        "a last line without its end, as in a file that was cut",
+        "a whole file; --allow-unterminated takes it for one",
+      );
+  } finally {
+    await handle.close();
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type SnapshotContent,
 } from "../engine/index.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
+import { syntheticPublisher } from "./synthetic-mark.ts";
 
 /** One row more than CMS's file of 2023 has. */
 export const defaultSampleRows = 116_800;
@@ -73,7 +74,7 @@ export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptio
       dataYear,
       revision,
       title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
-      publisher: "Healthcare Charge Query Service (synthetic)",
+      publisher: syntheticPublisher,
       sourceUrl: null,
       sourceSha256: null,
       released: null,

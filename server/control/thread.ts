@@ -211,7 +211,7 @@ function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
 
 /** Loads what is in the folder, or a sample. */
 async function loadData(
-  { datasetsDir, stateDir }: Settings,
+  { datasetsDir, includeSample, stateDir }: Settings,
   registry: Store,
   guard: StateGuard,
   publish: (images: Published) => Promise<void>,
@@ -223,6 +223,7 @@ async function loadData(
     registry,
     guard: { fault: () => guard.fault(), checkpoint: () => guard.checkpoint(registry) },
     loads: new Loads(),
+    includeSample,
     publish,
   });
   closers.push(() => snapshots.close());

@@ -37,6 +37,8 @@ export interface Settings {
   datasetsDir: string;
   /** Whether the snapshots' folder is the default one, into which a first start writes the sample. */
   isDefaultDatasetsDir: boolean;
+  /** Whether synthetic data versions are served beside real ones. */
+  includeSample: boolean;
   stateDir: string;
   /** Whether the state is in the default folder, where a first start makes the demo account. */
   isDefaultStateDir: boolean;
@@ -129,6 +131,10 @@ const entries = {
   DATASETS_DIR: v.pipe(
     v.optional(folder, defaultDatasetsDir),
     v.description("the snapshots that are served"),
+  ),
+  INCLUDE_SAMPLE: v.pipe(
+    v.optional(v.picklist(["true", "false"], "true or false"), "false"),
+    v.description("true serves synthetic data versions beside real ones, which hide them otherwise"),
   ),
   STATE_DIR: v.pipe(
     v.optional(folder, defaultStateDir),
@@ -333,6 +339,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     opsPort: values.OPS_PORT,
     datasetsDir: values.DATASETS_DIR,
     isDefaultDatasetsDir: given.DATASETS_DIR === undefined,
+    includeSample: values.INCLUDE_SAMPLE === "true",
     stateDir: values.STATE_DIR,
     isDefaultStateDir: given.STATE_DIR === undefined,
     threads: values.THREADS,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { isSynthetic } from "../../datasets/synthetic-mark.ts";
 import type { SnapshotHead } from "../../engine/load.ts";
 import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../../engine/query.ts";
 import type { Published } from "../shared/messages.ts";
@@ -41,6 +42,8 @@ export interface Surroundings {
   registry: Registry;
   guard: Guard;
   loads: Pick<Loads, "load">;
+  /** Whether synthetic versions are served beside real ones. */
+  includeSample: boolean;
   /** Serves these images, newest version first; done when no answer comes from others any more. */
   publish: (images: Published) => Promise<void>;
 }
@@ -74,11 +77,13 @@ export class SnapshotFolder {
   /** What the system said last of each file that it doesn't let us read or load, or enter into the registry. */
   readonly #troubles = new Map<string, string>();
   /** Files that are being looked at or loaded. */
-  readonly #working = new Map<string, Promise<void>>();
+  readonly #working = new Map<string, { done: Promise<void>; isSample: boolean }>();
   readonly #loaded = new Map<string, Loaded>();
   /** Why files were refused, and when. */
   readonly #refusals = new Map<string, { reason: string; at: string }>();
   readonly #served = new Map<string, Served>();
+  /** Files of synthetic versions that aren't served because real ones are. */
+  readonly #hidden = new Set<string>();
   /** The file of the last version, which stays when it is deleted. */
   #kept: string | undefined;
   #unreadable = false;
@@ -86,6 +91,8 @@ export class SnapshotFolder {
   /** Publications come one after the other. */
   #publishing: Promise<void> = Promise.resolve();
   #isSettling = false;
+  /** Whether the last look left synthetic files for when it is known what becomes of the real ones. */
+  #isDeferring = false;
   /** Whether the registry may have versions as served that aren't. */
   #isRegistryDue = true;
   #registryTrouble: string | undefined;
@@ -133,8 +140,11 @@ export class SnapshotFolder {
    */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
-    await this.scan();
-    while (this.#working.size > 0) await Promise.all(this.#working.values());
+    do {
+      await this.scan();
+      while (this.#working.size > 0)
+        await Promise.all(Array.from(this.#working.values(), ({ done }) => done));
+    } while (this.#isDeferring);
     return this.#isSettling;
   }
 
@@ -155,11 +165,12 @@ export class SnapshotFolder {
   }
 
   async #scan(): Promise<void> {
+    this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await this.#list();
     // What is served goes on; the server's log says so.
     if (states === undefined || (this.#isServing && this.#with.guard.fault() !== undefined)) return;
-    for (const names of [this.#seen, this.#troubles, this.#loaded, this.#refusals])
+    for (const names of [this.#seen, this.#troubles, this.#loaded, this.#refusals, this.#hidden])
       for (const name of names.keys()) if (!states.has(name)) names.delete(name);
     await this.#retire(states);
     const due = [...states].filter(([name, state]) => this.#isDue(name, state));
@@ -201,8 +212,14 @@ export class SnapshotFolder {
       if (image?.signature === state.signature) return await this.#serve(name, state, image.image);
       const head = await this.#readHead(name, state);
       if (head === undefined) return this.#lookAgain();
-      const work = this.#load(name, state, head).finally(() => this.#working.delete(name));
-      this.#working.set(name, work);
+      const isSample = this.#isSample(head.metadata);
+      if (isSample && this.#hasReal) return this.#hide([name], state.signature);
+      if (isSample && [...this.#working.values()].some((work) => !work.isSample)) {
+        this.#isDeferring = true;
+        return;
+      }
+      const done = this.#load(name, state, head).finally(() => this.#working.delete(name));
+      this.#working.set(name, { done, isSample });
     } catch (error) {
       await this.#fail(name, state, error);
     }
@@ -301,6 +318,7 @@ export class SnapshotFolder {
     if (this.#isClosed) return;
     const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
+    if (this.#isSample(provenance) && this.#hasReal) return this.#hide([name], signature);
     this.#loaded.set(name, { signature, image });
     this.#checkPromise(name, version, sha256);
     if (this.#isServing) this.#register([image]);
@@ -315,10 +333,53 @@ export class SnapshotFolder {
       served ? { ...served, file } : { image, loadedAt: new Date().toISOString(), file },
     );
     // The same content in another file is nothing new, but it is the file from now on.
-    await this.#publish("published", served === undefined ? [version] : []);
+    const hidden = this.#hideServed();
+    await this.#publish(served === undefined ? [version] : [], hidden);
+    if (hidden.length > 0) collectGarbage();
   }
 
-  #publish(change: "published" | "retired", versions: string[]): Promise<void> {
+  /** Whether a real version is served that has its file still. */
+  get #hasReal(): boolean {
+    return [...this.#served].some(
+      ([name, { image }]) => name !== this.#kept && !isSynthetic(image.description.provenance),
+    );
+  }
+
+  /** Whether a version is one that real ones hide. */
+  #isSample(version: { publisher: string }): boolean {
+    return !this.#with.includeSample && isSynthetic(version);
+  }
+
+  /** Takes out the versions that are to be hidden now. @returns their files */
+  #hideServed(): string[] {
+    if (!this.#hasReal) return [];
+    const names = [...this.#served]
+      .filter(([, { image }]) => this.#isSample(image.description.provenance))
+      .map(([name]) => name);
+    for (const name of names) this.#served.delete(name);
+    this.#hide(names);
+    return names;
+  }
+
+  /** @param signature of a file that wasn't served before */
+  #hide(names: string[], signature?: string): void {
+    if (names.length === 0) return;
+    for (const name of names) {
+      this.#hidden.add(name);
+      this.#loaded.delete(name);
+      this.#troubles.delete(name);
+      this.#refusals.delete(name);
+      if (signature !== undefined) this.#seen.set(name, signature);
+    }
+    this.#isRegistryDue = true;
+    this.#with.log.warn(
+      { versions: names.map(versionOf).sort() },
+      "synthetic data versions are hidden beside real ones; INCLUDE_SAMPLE=true serves them",
+    );
+  }
+
+  /** Hands out what is served now, and says which versions that changes; of those that are retired, by their files. */
+  #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing
       .catch(() => {})
@@ -326,10 +387,11 @@ export class SnapshotFolder {
         const images = this.images();
         await publish(this.published());
         const current = versionName(images[0].description.provenance);
-        for (const version of versions) {
-          metrics.snapshotChanges.inc({ change });
-          log.info({ version, current }, `data version ${change}`);
-        }
+        for (const [change, versions] of Object.entries({ published, retired: retired.map(versionOf) }))
+          for (const version of versions) {
+            metrics.snapshotChanges.inc({ change });
+            log.info({ version, current }, `data version ${change}`);
+          }
         metrics.snapshotRows.reset();
         for (const { description } of images)
           metrics.snapshotRows.set({ version: versionName(description.provenance) }, description.counts.rows);
@@ -346,6 +408,7 @@ export class SnapshotFolder {
     if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
       return this.#lookAgain();
     this.#loaded.delete(name);
+    this.#hidden.delete(name);
     this.#troubles.delete(name);
     this.#seen.set(name, state.signature);
     this.#refusals.set(name, { reason: error.message, at: new Date().toISOString() });
@@ -377,12 +440,17 @@ export class SnapshotFolder {
         this.#with.log.error({ file: kept }, "the last data version stays, though its file is gone");
       this.#kept = kept;
     } else this.#kept = undefined;
-    if (gone.length === 0) return;
     for (const name of gone) {
       this.#served.delete(name);
       this.#seen.delete(name);
     }
-    await this.#publish("retired", gone.map(versionOf));
+    if (!this.#hasReal) {
+      for (const name of this.#hidden) this.#seen.delete(name);
+      this.#hidden.clear();
+    }
+    const retired = [...gone, ...this.#hideServed()];
+    if (retired.length === 0) return;
+    await this.#publish([], retired);
     this.#isRegistryDue = true;
     collectGarbage();
   }

@@ -135,9 +135,10 @@ test("the command says one line and exits with 1 when it refuses", async () => {
   );
 });
 
-test("--help is help on stdout, for both commands that write snapshots", async () => {
+test("--help is help on stdout, for all commands that write snapshots", async () => {
   for (const [script, example] of [
     ["import", "npm run --silent import -- FILE.csv --year YYYY"],
+    ["fetch", "npm run --silent fetch -- --year YYYY"],
     ["sample", "npm run --silent sample -- --out DIR --year YYYY"],
   ]) {
     const help = await new Running(`datasets/${script}.ts`, ["--year", "1", "--help"], {}).finished();

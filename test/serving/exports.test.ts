@@ -69,10 +69,12 @@ const nameOf = ({ provenance }: Snapshot) => `${provenance.dataYear}.${provenanc
 
 let server: TestServer;
 const datasetsDir = temporaryFolder();
+/** The largest one is synthetic. */
+const env = { INCLUDE_SAMPLE: "true" };
 before(async () => {
   for (const table of tables)
     writeFileSync(path.join(datasetsDir, `${nameOf(table)}.parquet`), encodeSnapshot(table));
-  server = await startServer({ datasetsDir });
+  server = await startServer({ datasetsDir, env });
 });
 after(() => server.stop());
 
@@ -380,7 +382,7 @@ for (const format of formats)
   });
 
 test("a stop waits for an export that is read, and cuts one that isn't", async () => {
-  const other = await startServer({ datasetsDir });
+  const other = await startServer({ datasetsDir, env });
   const text = requestText("GET /api/v1/export.csv", { Authorization: `Bearer ${other.key}` });
   const [read, unread] = [await Connection.open(other.api), await Connection.open(other.api)];
   for (const connection of [read, unread]) {

@@ -33,6 +33,7 @@ const logLine = v.looseObject({
   msg: v.string(),
   file: v.optional(v.string()),
   reason: v.optional(v.string()),
+  versions: v.optional(v.array(v.string())),
 });
 
 function fileOf(version: string, charge = 100): Buffer {
@@ -57,7 +58,7 @@ class Trial {
   onPublish = (_versions: string[]) => {};
 
   constructor(
-    options: Partial<Pick<Surroundings, "registry" | "guard" | "loads">> & {
+    options: Partial<Pick<Surroundings, "registry" | "guard" | "loads" | "includeSample">> & {
       store?: Store;
       isServing?: boolean;
     } = {},
@@ -73,6 +74,7 @@ class Trial {
       registry: options.registry ?? this.store,
       guard: options.guard ?? { fault: () => undefined, checkpoint: () => undefined },
       loads: options.loads ?? new Loads(),
+      includeSample: options.includeSample ?? false,
       publish: async (images) => {
         const versions = images.map(({ image }) => versionName(attachImage(image).description.provenance));
         this.onPublish(versions);
@@ -589,7 +591,7 @@ for (const [which, time] of [
 }
 
 test("a small snapshot is published before the large one that it came with", async () => {
-  const trial = new Trial();
+  const trial = new Trial({ includeSample: true });
   const large = sealSnapshot(
     syntheticContent({ dataYear: 2023, revision: 1, rows: 251_000, seed: defaultSampleSeed }),
   );
@@ -625,4 +627,105 @@ test("a load that takes too long is given up, and its file refused", async () =>
       "2024.1.parquet: found no end of its load within 1 ms, expected a snapshot that can be loaded",
     ],
   ]);
+});
+
+/** A small synthetic snapshot. */
+function sampleOf(version: string, seed = defaultSampleSeed): Buffer {
+  const [dataYear, revision] = version.split(".").map(Number);
+  return Buffer.from(encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows: 300, seed }))));
+}
+
+const hiddenIn = (trial: Trial) =>
+  trial.lines.flatMap(({ msg, versions }) =>
+    msg.startsWith("synthetic data versions are hidden") ? [versions] : [],
+  );
+
+test("real versions hide synthetic ones, newer years too, at once, and say so once", async () => {
+  const trial = new Trial();
+  trial.put("2023.1.parquet", sampleOf("2023.1"));
+  trial.put("2024.1.parquet", sampleOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+  assert.deepEqual(hiddenIn(trial), []);
+  trial.put("2023.2.parquet", fileOf("2023.2"));
+  await trial.snapshots.settle();
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.published.at(-1), ["2023.2"]);
+  assert.ok(!trial.published.some((versions) => versions.includes("2023.2") && versions.length > 1));
+  assert.deepEqual(hiddenIn(trial), [["2023.1", "2024.1"]]);
+  assert.deepEqual(trial.store.servedVersions(), ["2023.2"]);
+  assert.notEqual(trial.store.version("2024.1")?.retired, null);
+
+  // One that comes later isn't loaded.
+  trial.put("2024.2.parquet", sampleOf("2024.2"));
+  await trial.snapshots.settle();
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2023.2"]);
+  assert.deepEqual(hiddenIn(trial).slice(1), [["2024.2"]]);
+  assert.equal(trial.store.version("2024.2"), undefined);
+});
+
+test("a start beside real versions serves no synthetic one, and retires those that were served before", async () => {
+  const before = new Trial();
+  before.put("2024.1.parquet", sampleOf("2024.1"));
+  await before.snapshots.settle();
+  const trial = new Trial({ store: before.store, isServing: false });
+  trial.put("2024.1.parquet", sampleOf("2024.1"));
+  trial.put("2022.1.parquet", fileOf("2022.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2022.1"]);
+  trial.snapshots.beginServing();
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.store.servedVersions(), ["2022.1"]);
+  assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
+  // The real one came last, so the sample waited for it and wasn't loaded at all.
+  assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
+});
+
+test("a hidden version comes back when the last real one goes, and its number never names other content", async () => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", sampleOf("2024.1"));
+  trial.put("2023.1.parquet", sampleOf("2023.1"));
+  await trial.snapshots.settle();
+  trial.put("2022.1.parquet", fileOf("2022.1"));
+  trial.put("2021.1.parquet", fileOf("2021.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2022.1", "2021.1"]);
+  trial.put("2023.1.parquet", sampleOf("2023.1", 7));
+  await trial.snapshots.settle();
+  assert.match(
+    trial.logged(refused)[0][1] ?? "",
+    /^2023\.1\.parquet: content of a version that was served since 20/,
+  );
+
+  unlinkSync(trial.path("2021.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2022.1"]);
+  unlinkSync(trial.path("2022.1.parquet"));
+  await trial.snapshots.settle();
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  assert.deepEqual(trial.store.servedVersions(), ["2024.1"]);
+  assert.equal(trial.logged(refused).length, 1);
+
+  // And is hidden again.
+  trial.put("2022.1.parquet", fileOf("2022.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2022.1"]);
+});
+
+test("a real version that is refused hides nothing, and neither does one where samples are wanted", async () => {
+  const trial = new Trial();
+  trial.put("2024.1.parquet", sampleOf("2024.1"));
+  trial.put("2023.1.parquet", fileOf("2023.1").subarray(0, 2000));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+
+  const both = new Trial({ includeSample: true });
+  both.put("2024.1.parquet", sampleOf("2024.1"));
+  both.put("2023.1.parquet", fileOf("2023.1"));
+  await both.snapshots.settle();
+  await both.snapshots.settle();
+  assert.deepEqual(both.served, ["2024.1", "2023.1"]);
+  assert.deepEqual(hiddenIn(both), []);
 });

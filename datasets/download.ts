@@ -1,0 +1,282 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
+import { type FileHandle, open, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, resolve } from "node:path";
+import { DataError } from "../engine/index.ts";
+import { makeFolder } from "./folder.ts";
+import { Break, type Network, openAddress, retried } from "./http.ts";
+import { systemCode } from "./publish.ts";
+
+/** No release has a tenth of that. */
+const maxFileBytes = 2 ** 30;
+/** In a row, without a byte more. */
+const maxTries = 6;
+/** Beside the file, for what it becomes. */
+const spareBytes = 2 ** 24;
+/** What a server calls a page, or another kind of file. */
+const foreignTypes =
+  /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
+
+/** Bytes that are there, and all of them where the server says how many. */
+export type ByteProgress = (bytes: number, totalBytes: number | undefined) => void;
+
+export interface Downloading extends Network {
+  onProgress: ByteProgress;
+  /** Throws where what has come isn't what it should be; it isn't kept then. */
+  check(path: string): Promise<void>;
+}
+
+/** What the server said of a file of which a part is there. */
+interface PartState {
+  /** What tells it from a changed one: a strong ETag, or else a date; empty where there is neither. */
+  validator: string;
+  totalBytes: number | null;
+}
+
+/**
+ * Downloads a file, or the rest of one whose download was broken off, at whatever moment: it has its name when it is
+ * whole, checked and on the disk, and until then is called `<path>.part`.
+ *
+ * @throws DataError when it can't be had, isn't what it should be, or can't be written; what was broken off is kept
+ */
+export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
+  const part = new Part(path);
+  writing(path, () => makeFolder(dirname(path)));
+  const alone = await claim(path);
+  try {
+    await retried(
+      url,
+      downloading,
+      maxTries,
+      (signal, alive) => receive(url, part, downloading.onProgress, signal, alive),
+      () => part.hasGained(),
+    );
+    await dropping(part, () => downloading.check(part.path));
+    await dropping(part, () => part.finish(path));
+  } finally {
+    alone.close();
+  }
+}
+
+/** Does something with a part, which is worth nothing where that fails: the disk is left as it was found. */
+async function dropping(part: Part, work: () => void | Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    part.drop();
+    throw writeError(part.path, error);
+  }
+}
+
+function writing(path: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw writeError(path, error);
+  }
+}
+
+/** What the system says of a file that can't be written, in our words. */
+function writeError(path: string, error: unknown): unknown {
+  const code = systemCode(error);
+  if (code === undefined) return error;
+  const found = /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) ? `no room for more (${code})` : `a refusal (${code})`;
+  return new DataError(path, found, "a disk that can be written to, with room for the file");
+}
+
+/** Keeps two downloads of one file from writing to the same part. The system ends a claim with its process. */
+async function claim(path: string) {
+  const server = createServer().unref();
+  const name = createHash("sha256").update(resolve(path)).digest("hex");
+  // Of the abstract kind (unix(7)): no file, and one owner at a time.
+  server.listen({ path: `\0healthcare-charge-query-service ${name}` });
+  try {
+    await once(server, "listening");
+  } catch {
+    throw new DataError(path, "another process that downloads it", "one at a time");
+  }
+  return server;
+}
+
+/** One try: asks for what is missing, and writes what comes. */
+async function receive(
+  url: string,
+  part: Part,
+  onProgress: ByteProgress,
+  signal: AbortSignal,
+  alive: () => void,
+): Promise<void> {
+  const had = part.resume();
+  if (had !== undefined && part.bytes === had.totalBytes) return;
+  const headers: Record<string, string> =
+    had === undefined ? {} : { range: `bytes=${part.bytes}-`, "if-range": had.validator };
+  const response = await openAddress(url, headers, signal);
+  alive();
+  checkType(url, response.headers);
+  if (response.status === 200) {
+    const state = stateOf(url, response.headers);
+    await dropping(part, () => part.begin(state));
+  } else {
+    checkRest(part, had, response);
+  }
+  const { totalBytes } = part;
+  if (totalBytes !== undefined) checkSpace(part, totalBytes);
+  onProgress(part.bytes, totalBytes);
+  const maxBytes = totalBytes ?? maxFileBytes;
+  await part.append(async (write) => {
+    for await (const chunk of response.body ?? []) {
+      alive();
+      await dropping(part, () => {
+        if (part.bytes + chunk.length <= maxBytes) return write(chunk);
+        throw new DataError(url, `more than ${maxBytes} bytes`, "a file of that size at most");
+      });
+      onProgress(part.bytes, totalBytes);
+    }
+  });
+  if (totalBytes !== undefined && part.bytes < totalBytes)
+    throw new Break(`an end after ${part.bytes} of ${totalBytes} bytes`);
+}
+
+function checkType(url: string, headers: Headers): void {
+  const type = (headers.get("content-type") ?? "").trim().toLowerCase();
+  if (foreignTypes.test(type)) throw new DataError(url, `a file of type ${type}`, "text/csv");
+  const coding = headers.get("content-encoding") ?? "identity";
+  if (coding !== "identity") throw new DataError(url, `content coding ${coding}`, "the file as it is");
+}
+
+function stateOf(url: string, headers: Headers): PartState {
+  const etag = headers.get("etag") ?? "";
+  const validator = etag.startsWith('"') ? etag : (headers.get("last-modified") ?? "");
+  const length = headers.get("content-length") ?? "";
+  const totalBytes = /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
+  if (totalBytes === 0) throw new DataError(url, "an empty file", "a CSV file");
+  if (totalBytes !== null && totalBytes > maxFileBytes)
+    throw new DataError(url, `${totalBytes} bytes`, `at most ${maxFileBytes}`);
+  return { validator, totalBytes };
+}
+
+/** @throws Break when what comes isn't the rest of what is there, which is dropped then */
+function checkRest(part: Part, had: PartState | undefined, { status, headers }: Response): void {
+  const range = headers.get("content-range") ?? "";
+  const [, start, total] = /^bytes ([0-9]+)-[0-9]+\/([0-9]+)$/.exec(range) ?? [];
+  const isSame =
+    headers.get("etag") === null || !had?.validator.startsWith('"') || headers.get("etag") === had.validator;
+  if (
+    status === 206 &&
+    Number(start) === part.bytes &&
+    Number(total) === (had?.totalBytes ?? Number(total)) &&
+    isSame
+  )
+    return;
+  part.drop();
+  throw new Break(status === 416 ? "no rest of what is there" : "another part than was asked for");
+}
+
+function checkSpace(part: Part, totalBytes: number): void {
+  const { bavail, bsize } = statfsSync(dirname(part.path));
+  const needed = totalBytes - part.bytes + spareBytes;
+  if (bavail * bsize >= needed) return;
+  throw new DataError(dirname(part.path), `${bavail * bsize} bytes free`, `at least ${needed}`);
+}
+
+/** A file that isn't whole yet, and beside it what the server said of it. */
+class Part {
+  readonly path: string;
+  readonly #statePath: string;
+  bytes = 0;
+  totalBytes: number | undefined;
+  /** The most that was ever there. */
+  #most = 0;
+  #mostBefore = 0;
+
+  constructor(path: string) {
+    this.path = `${path}.part`;
+    this.#statePath = `${path}.part.json`;
+  }
+
+  /** Whether there is more than ever before since this was asked last. */
+  hasGained(): boolean {
+    const hasGained = this.#most > this.#mostBefore;
+    this.#mostBefore = this.#most;
+    return hasGained;
+  }
+
+  /** What was said of the part that is there; undefined where there is none to go on with. */
+  resume(): PartState | undefined {
+    try {
+      const { validator, totalBytes }: PartState = JSON.parse(readFileSync(this.#statePath, "utf8"));
+      const { size } = statSync(this.path);
+      if (typeof validator === "string" && validator !== "" && size > 0 && size <= (totalBytes ?? size)) {
+        this.bytes = size;
+        this.totalBytes = totalBytes ?? undefined;
+        return { validator, totalBytes };
+      }
+    } catch {
+      // Nothing there, or nothing that can be read.
+    }
+    this.bytes = 0;
+    return undefined;
+  }
+
+  /** Begins anew. */
+  async begin(state: PartState): Promise<void> {
+    // In this order: no part is ever taken for one of another state.
+    await (await open(this.path, "w")).close();
+    await writeFile(this.#statePath, JSON.stringify(state));
+    this.bytes = 0;
+    this.totalBytes = state.totalBytes ?? undefined;
+  }
+
+  async append(work: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>): Promise<void> {
+    let handle: FileHandle | undefined;
+    try {
+      handle = await open(this.path, "a");
+      const file = handle;
+      await work(async (chunk) => {
+        await file.appendFile(chunk);
+        this.bytes += chunk.length;
+        this.#most = Math.max(this.#most, this.bytes);
+      });
+    } finally {
+      await handle?.close();
+    }
+  }
+
+  /** Gives the file its name, for good. */
+  finish(path: string): void {
+    sync(this.path);
+    renameSync(this.path, path);
+    sync(dirname(path));
+    rmSync(this.#statePath, { force: true });
+  }
+
+  drop(): void {
+    this.bytes = 0;
+    try {
+      rmSync(this.#statePath, { force: true });
+      rmSync(this.path, { force: true });
+    } catch {
+      // What made it worthless is said, and matters more.
+    }
+  }
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,605 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import path from "node:path";
+import { after, test } from "node:test";
+import { knownOffers, offers, offersIn } from "../../datasets/catalogue.ts";
+import { download } from "../../datasets/download.ts";
+import { byteProgress, downloadPath, parseOptions } from "../../datasets/fetch.ts";
+import { type Clock, type Network, stallMs } from "../../datasets/http.ts";
+import { checkEnds } from "../../datasets/release.ts";
+import { syntheticPublisher } from "../../datasets/synthetic-mark.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
+import { csv, otherRow, row } from "../support/cms-files.ts";
+import { snapshotOf, testProvenance } from "../support/fixtures.ts";
+import {
+  type Answer,
+  catalogue,
+  cutConnections,
+  file,
+  Publisher,
+  part,
+  redirect,
+  status,
+} from "../support/publisher.ts";
+import { Running, temporaryFolder, until } from "../support/server.ts";
+
+/** Downloads of releases, from a publisher whom little works for. */
+
+const content = csv(
+  row,
+  otherRow,
+  ...Array.from({ length: 40 }, (_, i) => row.replace("5072", `60${10 + i}`)),
+);
+const publisher = await Publisher.start();
+const elsewhere = await Publisher.start("127.0.0.2");
+
+/** A clock on which pauses take no time, and are noted; a stall is when the test says so. */
+class TestClock implements Clock {
+  readonly pausesMs: number[] = [];
+  ms = 0;
+  #isNextOver = false;
+  #end = () => {};
+
+  now(): number {
+    return this.ms;
+  }
+
+  wait(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms !== stallMs) this.pausesMs.push(ms);
+    if (ms !== stallMs || this.#isNextOver) {
+      this.#isNextOver = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.#end = resolve;
+      signal?.addEventListener("abort", () => resolve());
+    });
+  }
+
+  /** Ends the time in which a byte came last, and one in which none did. */
+  stall(): void {
+    this.#isNextOver = true;
+    this.#end();
+  }
+}
+
+/** One download, and what is said of it. */
+class Trial implements Network {
+  readonly clock = new TestClock();
+  readonly folder = temporaryFolder();
+  readonly path = path.join(this.folder, "release.csv");
+  readonly said: string[] = [];
+  readonly progress: [number, number | undefined][] = [];
+  #bytes = 0;
+  /** Called when bytes have come. */
+  onBytes = cutConnections;
+
+  readonly say = (line: string) => void this.said.push(line);
+
+  download(url: string): Promise<void> {
+    const { clock } = this;
+    return download(url, this.path, {
+      clock,
+      say: this.say,
+      onProgress: (bytes, totalBytes) => {
+        this.progress.push([bytes, totalBytes]);
+        if (bytes > this.#bytes) this.onBytes();
+        this.#bytes = bytes;
+      },
+      check: (file) => checkEnds(file, url, false),
+    });
+  }
+
+  get files(): string[] {
+    return readdirSync(this.folder).sort();
+  }
+
+  get text(): string {
+    return readFileSync(this.path, "utf8");
+  }
+}
+
+let paths = 0;
+/** Has the next requests for an address answered so. */
+function serve(...answers: Answer[]): string {
+  return publisher.answers(`/files/${++paths}.csv`, ...answers);
+}
+
+/** The ranges that were asked for at an address, and whether they were bound to a state of the file. */
+function rangesOf(url: string): (string | undefined)[][] {
+  return publisher.asked
+    .filter((asked) => publisher.origin + asked.path === url)
+    .map(({ range, ifRange }) => [range, ifRange]);
+}
+
+test("a file comes whole, under its name alone, and progress ends at its size", async () => {
+  const trial = new Trial();
+  await trial.download(serve(file(content)));
+  assert.equal(trial.text, content);
+  assert.deepEqual(trial.files, ["release.csv"]);
+  assert.deepEqual(trial.progress.at(-1), [content.length, content.length]);
+  assert.deepEqual(trial.said, []);
+});
+
+test("a download that is cut, and cut again, goes on where it was", async () => {
+  const trial = new Trial();
+  const url = serve(part(content, '"a"', 100), part(content, '"a"', 200), file(content, '"a"'));
+  await trial.download(url);
+  assert.equal(trial.text, content);
+  assert.deepEqual(rangesOf(url), [
+    [undefined, undefined],
+    ["bytes=100-", '"a"'],
+    ["bytes=300-", '"a"'],
+  ]);
+  // Each brought something, so the pauses don't grow.
+  assert.deepEqual(trial.clock.pausesMs, [1000, 1000]);
+  assert.match(trial.said[0], /\.csv: a broken connection \(.+\); tried again in 1 s$/);
+});
+
+test("a download that stalls is broken off and goes on", async () => {
+  const trial = new Trial();
+  const url = serve(part(content, '"a"', 100), file(content, '"a"'));
+  trial.onBytes = () => {
+    trial.onBytes = () => {};
+    trial.clock.stall();
+  };
+  await trial.download(url);
+  assert.equal(trial.text, content);
+  assert.equal(rangesOf(url)[1][0], "bytes=100-");
+  assert.deepEqual(trial.said, [`${url}: nothing for 30 s; tried again in 1 s`]);
+});
+
+test("a file that changes between two parts is downloaded anew", async () => {
+  const changed = csv(otherRow, row);
+  const lying: Answer = (_, response) =>
+    void response
+      .writeHead(206, { etag: '"b"', "content-range": `bytes 100-${content.length - 1}/${content.length}` })
+      .end(content.slice(100));
+  for (const second of [file(changed, '"b"'), lying, status(416, { "content-range": "bytes */5" })]) {
+    const trial = new Trial();
+    const url = serve(part(content, '"a"', 100), second, file(changed, '"b"'));
+    await trial.download(url);
+    assert.equal(trial.text, changed);
+    assert.deepEqual(trial.files, ["release.csv"]);
+  }
+});
+
+test("without an ETag the date tells a changed file, and without either nothing is gone on with", async () => {
+  const date = "Mon, 01 Jun 2026 00:00:00 GMT";
+  for (const [headers, second] of [
+    [{ etag: 'W/"a"', "last-modified": date }, ["bytes=100-", date]],
+    [{ etag: 'W/"a"' }, [undefined, undefined]],
+  ] as const) {
+    const trial = new Trial();
+    const url = serve(part(content, "none", 100, headers), file(content));
+    await trial.download(url);
+    assert.equal(trial.text, content);
+    assert.deepEqual(rangesOf(url)[1], second);
+  }
+});
+
+test("a download that is given up is kept, and the next one goes on with it", async () => {
+  const trial = new Trial();
+  const url = serve(part(content, '"a"', 100), status(500));
+  await assert.rejects(trial.download(url), {
+    message: `${url}: found status 500 Internal Server Error, 6 times in a row, expected an answer to its end`,
+  });
+  assert.deepEqual(trial.clock.pausesMs, [1000, 2000, 4000, 8000, 16_000]);
+  assert.deepEqual(trial.files, ["release.csv.part", "release.csv.part.json"]);
+  publisher.answers(new URL(url).pathname, file(content, '"a"'));
+  await trial.download(url);
+  assert.equal(trial.text, content);
+  assert.deepEqual(rangesOf(url).at(-1), ["bytes=100-", '"a"']);
+  assert.deepEqual(trial.files, ["release.csv"]);
+});
+
+test("a part that isn't of the same download, or is damaged, is not gone on with", async () => {
+  for (const state of ["", "{", "[]", '{"validator":5}', '{"validator":"\\"a\\"","totalBytes":3}']) {
+    const trial = new Trial();
+    writeFileSync(`${trial.path}.part`, "something");
+    writeFileSync(`${trial.path}.part.json`, state);
+    const url = serve(file(content, '"a"'));
+    await trial.download(url);
+    assert.equal(trial.text, content);
+    assert.deepEqual(rangesOf(url), [[undefined, undefined]]);
+  }
+});
+
+test("a length that isn't true is refused, and nothing of it kept that isn't sound", async () => {
+  const short = new Trial();
+  // What comes after the announced length isn't read: the last line is cut.
+  const shortUrl = serve(file(content, '"a"', { "content-length": "300" }));
+  await assert.rejects(short.download(shortUrl), {
+    message:
+      `${shortUrl}: found a last line without its end, as in a file that was cut, ` +
+      "expected a whole file; --allow-unterminated takes it for one",
+  });
+  assert.deepEqual(short.files, []);
+
+  const long = new Trial();
+  const longUrl = serve((_, response) => {
+    response.writeHead(200, { "content-length": String(content.length + 9) });
+    response.write(content, () => response.destroy());
+  });
+  await assert.rejects(long.download(longUrl), {
+    message: /6 times in a row, expected an answer to its end$/,
+  });
+  assert.equal(rangesOf(longUrl).length, 6);
+
+  for (const [length, found] of [
+    ["99999999999", "99999999999 bytes, expected at most 1073741824"],
+    ["0", "an empty file, expected a CSV file"],
+  ]) {
+    const trial = new Trial();
+    const url = serve((_, response) => void response.writeHead(200, { "content-length": length }).end());
+    await assert.rejects(trial.download(url), { message: `${url}: found ${found}` });
+    assert.deepEqual(trial.files, []);
+  }
+});
+
+test("what isn't a release is refused by its type, its first bytes or its header, and not kept", async () => {
+  const html = "<!doctype html><title>Moved</title>\n";
+  for (const [body, type, found] of [
+    [html, "text/html; charset=utf-8", "a file of type text/html; charset=utf-8, expected text/csv"],
+    [html, "text/csv", "an HTML page, expected a CSV file, as it was published"],
+    [
+      Buffer.from("504b03040000", "hex"),
+      "text/csv",
+      "a zip archive, expected a CSV file, as it was published",
+    ],
+    [content, "application/zip", "a file of type application/zip, expected text/csv"],
+    ["a,b\n1,2\n", "application/octet-stream", /line 1: found .*, expected /],
+    ["Provider Id,Average Total Payments\n1,2\n", "text/csv", /line 1: .*2011/],
+  ] as const) {
+    const trial = new Trial();
+    const url = serve(file(body, '"a"', { "content-type": type }));
+    await assert.rejects(trial.download(url), (error: Error) => {
+      if (typeof found === "string") assert.equal(error.message, `${url}: found ${found}`);
+      else assert.match(error.message, found);
+      return true;
+    });
+    assert.deepEqual(trial.files, []);
+    assert.equal(rangesOf(url).length, 1);
+  }
+});
+
+test("a busy server is waited for as long as it asks, within bounds", async () => {
+  const trial = new Trial();
+  const date = "Mon, 01 Jun 2026 00:00:00 GMT";
+  await trial.download(
+    serve(
+      status(429, { "retry-after": "7" }),
+      status(503, { date, "retry-after": "Mon, 01 Jun 2026 00:00:09 GMT" }),
+      status(500),
+      status(502, { "retry-after": "soon" }),
+      file(content),
+    ),
+  );
+  assert.deepEqual(trial.clock.pausesMs, [7000, 9000, 4000, 8000]);
+  const url = serve(status(429, { "retry-after": "3600" }));
+  await assert.rejects(new Trial().download(url), {
+    message: `${url}: found status 429 Too Many Requests, to be tried again after 3600 s, expected an answer within 300 s`,
+  });
+});
+
+test("what no further try would mend isn't tried again", async () => {
+  for (const [code, text] of [
+    [404, "Not Found"],
+    [403, "Forbidden"],
+    [206, "Partial Content"],
+  ] as const) {
+    const url = serve(status(code));
+    await assert.rejects(new Trial().download(url), {
+      message: `${url}: found status ${code} ${text}, expected a file`,
+    });
+    assert.equal(rangesOf(url).length, 1);
+  }
+});
+
+test("redirects are followed to other hosts, but not in a circle, without end, or to anywhere", async () => {
+  const trial = new Trial();
+  const there = elsewhere.answers("/moved.csv", part(content, '"a"', 50), file(content, '"a"'));
+  await trial.download(serve(redirect(there)));
+  assert.equal(trial.text, content);
+  assert.equal(elsewhere.asked.at(-1)?.range, "bytes=50-");
+
+  const circle = publisher.answers("/circle", redirect("/back"));
+  publisher.answers("/back", redirect("/circle"));
+  await assert.rejects(new Trial().download(circle), {
+    message: `${circle}: found redirects in a circle, expected a file`,
+  });
+  for (let i = 0; i < 9; i++) publisher.answers(`/endless/${i}`, redirect(`/endless/${i + 1}`));
+  const endless = `${publisher.origin}/endless/0`;
+  await assert.rejects(new Trial().download(endless), {
+    message: `${endless}: found more than 5 redirects, expected a file`,
+  });
+  for (const location of ["ftp://example.org/a.csv", "file:///etc/passwd", "http://"]) {
+    const url = serve(redirect(location));
+    await assert.rejects(new Trial().download(url), {
+      message: `${url}: found a redirect (302) to no web address, expected a file`,
+    });
+  }
+});
+
+test("a disk that is full, and a folder that can't be written, are one error and leave nothing", async () => {
+  const trial = new Trial();
+  symlinkSync("/dev/full", `${trial.path}.part`);
+  await assert.rejects(trial.download(serve(file(content))), {
+    message: `${trial.path}.part: found no room for more (ENOSPC), expected a disk that can be written to, with room for the file`,
+  });
+  assert.deepEqual(trial.files, []);
+
+  const taken = new Trial();
+  mkdirSync(`${taken.path}.part`);
+  await assert.rejects(taken.download(serve(file(content))), { message: /found a refusal \(EISDIR\)/ });
+});
+
+test("one file is downloaded by one process at a time", async () => {
+  const trial = new Trial();
+  const url = serve(part(content, '"a"', 100), file(content, '"a"'));
+  let second: Promise<void> | undefined;
+  trial.onBytes = () => {
+    trial.onBytes = () => {};
+    second = assert.rejects(
+      download(url, trial.path, { ...trial, onProgress: () => {}, say: () => {}, check: async () => {} }),
+      { message: `${trial.path}: found another process that downloads it, expected one at a time` },
+    );
+    void second.finally(cutConnections);
+  };
+  await trial.download(url);
+  await second;
+  assert.equal(trial.text, content);
+});
+
+test("the catalogue's newest file of each year is found, by title and year", () => {
+  const base = "https://data.example/files";
+  const text = catalogue([
+    { url: `${base}/2026-06/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv`, temporal: "2024-01-01/2024-12-31" },
+    {
+      url: `${base}/2025-08/a/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv`,
+      temporal: "2023-01-01/2023-12-31",
+      modified: "2025-08-01",
+    },
+    {
+      url: `${base}/2025-11/b/MUP_OUT_RY25_P04_V11_DY23_Prov_Svc.CSV`,
+      temporal: "2023-01-01/2023-12-31",
+      modified: "2025-11-01",
+    },
+    { url: `${base}/plain.csv`, temporal: "2022-01-01/2022-12-31" },
+    { url: `${base}/MUP_OUT_RY17_P04_V10_DY15_Prov_Svc.csv`, temporal: "2015-01-01/2015-12-31" },
+    { url: `${base}/MUP_OUT_DY21_Prov_Svc.zip`, temporal: "2021-01-01/2021-12-31" },
+    { url: "ftp://data.example/DY20.csv", temporal: "2020-01-01/2020-12-31" },
+  ]);
+  assert.deepEqual(offersIn(text, "catalogue"), [
+    { year: 2024, url: `${base}/2026-06/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv`, released: "2026-06" },
+    { year: 2023, url: `${base}/2025-11/b/MUP_OUT_RY25_P04_V11_DY23_Prov_Svc.CSV`, released: "2025-11" },
+    { year: 2022, url: `${base}/plain.csv`, released: null },
+  ]);
+});
+
+test("fields of the catalogue may move, and be written otherwise", () => {
+  const url = "https://data.example/DY19.csv";
+  const title = "Medicare outpatient hospitals, by provider & service".replace("&", "and");
+  for (const moved of [
+    [{ title, downloadURL: url }],
+    {
+      "dcat:dataset": [
+        { "dct:title": { "@value": title }, "dcat:distribution": { "dcat:downloadURL": { "@id": url } } },
+      ],
+    },
+    { results: { datasets: [{ Title: title, resources: [{ download_url: url, name: "2019" }] }] } },
+    { dataset: [{ title, distribution: [{ accessURL: url }] }] },
+  ])
+    assert.deepEqual(offersIn(JSON.stringify(moved), "catalogue"), [{ year: 2019, url, released: null }]);
+  for (const none of [
+    "{}",
+    "[]",
+    "null",
+    '"x"',
+    '{"dataset":[null,1,{"title":7}]}',
+    "[".repeat(900) + "]".repeat(900),
+  ])
+    assert.throws(() => offersIn(none, "catalogue"), {
+      message: /^catalogue: found no file of the data set, /,
+    });
+  assert.throws(() => offersIn("<html>", "catalogue"), {
+    message: "catalogue: found no JSON, expected a catalogue in JSON",
+  });
+});
+
+test("the catalogue says what is offered, and known addresses where it doesn't answer", async () => {
+  assert.deepEqual(
+    knownOffers.map(({ year, released }) => [year, released]),
+    [
+      [2024, "2026-06"],
+      [2023, "2025-08"],
+      [2022, "2024-06"],
+      [2021, "2024-06"],
+      [2019, "2021-08"],
+    ],
+  );
+  const trial = new Trial();
+  const newer = "https://data.example/2025-11/DY23.csv";
+  const url = publisher.answers(
+    "/data.json",
+    file(catalogue([{ url: newer }]), '"1"', { "content-type": "application/json" }),
+  );
+  const offered = await offers(url, trial);
+  assert.deepEqual(offered, [{ year: 2023, url: newer, released: "2025-11" }]);
+  assert.deepEqual(trial.said, []);
+  for (const [answer, found] of [
+    [status(503), /^\S+: found status 503 Service Unavailable, 2 times in a row/],
+    [status(404), /^\S+: found status 404/],
+    [file("{}"), /^\S+: found no file of the data set/],
+    [file("<html>"), /^\S+: found no JSON/],
+  ] as const) {
+    const silent = new Trial();
+    assert.deepEqual(await offers(publisher.answers("/data.json", answer), silent), knownOffers);
+    assert.match(silent.said.at(-1) ?? "", found);
+    assert.match(silent.said.at(-1) ?? "", /; the known addresses serve instead of the catalogue$/);
+  }
+});
+
+test("progress has rate and time left: on a terminal one line, on a pipe one for each tenth", () => {
+  const tell = (isTerminal: boolean) => {
+    const clock = new TestClock();
+    let text = "";
+    const progress = byteProgress(clock, isTerminal, (more) => {
+      text += more;
+    });
+    for (const megabytes of [0, 1, 2, 5]) {
+      clock.ms = megabytes * 500;
+      progress.update(megabytes * 1e6, 20e6);
+    }
+    progress.clear();
+    return text;
+  };
+  assert.equal(
+    tell(true),
+    "\r1.0 of 20.0 MB, 5 %, 2.0 MB/s, 10 s left\x1b[K\r2.0 of 20.0 MB, 10 %, 2.0 MB/s, 9 s left\x1b[K" +
+      "\r5.0 of 20.0 MB, 25 %, 2.0 MB/s, 8 s left\x1b[K\r\x1b[K",
+  );
+  assert.equal(
+    tell(false),
+    "2.0 of 20.0 MB, 10 %, 2.0 MB/s, 9 s left\n5.0 of 20.0 MB, 25 %, 2.0 MB/s, 8 s left\n",
+  );
+});
+
+test("a command line is refused with what is wrong with it", () => {
+  for (const [args, message] of [
+    [[], "command line: found none of them, expected one of --year, --all and --list"],
+    [
+      ["--year", "2024", "--all"],
+      "command line: found --year and --all, expected one of --year, --all and --list",
+    ],
+    [["--year", "24"], '--year: found "24", expected a year as YYYY'],
+    [["--all", "--url", "http://a/"], "--url: found it with --all, expected it with --year"],
+    [["--all", "--json"], "--json: found it with --all, expected it with --list"],
+    [["--year", "2024", "--url", "file:///a"], '--url: found "file:///a", expected an http or https URL'],
+    [["--list", "--catalogue", "x"], '--catalogue: found "x", expected an http or https URL'],
+    [["--list", "--out", ""], "--out: found nothing, expected a folder"],
+  ] as const)
+    assert.throws(() => parseOptions([...args], {}), { message });
+  assert.equal(parseOptions(["--list"], { DATASETS_DIR: "there" }).out, "there");
+});
+
+/** The command in a process of its own, as it is typed. */
+function command(args: string[], out: string): Running {
+  return new Running("datasets/fetch.ts", [...args, "--out", out], { STATE_DIR: out });
+}
+
+test("the command downloads and imports, and a second time it does neither; the list says so", async () => {
+  const out = temporaryFolder();
+  const name = "MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv";
+  const url = publisher.answers(`/2025-08/${name}`, file(content));
+  const all = publisher.answers("/all.json", file(catalogue([{ url }])));
+  const args = ["--year", "2023", "--catalogue", all];
+  const first = await command(args, out).finished();
+  const snapshot = path.join(out, "2023.1.parquet");
+  const kept = downloadPath(out, url);
+  assert.deepEqual([first.code, first.stdout], [0, `${snapshot}\n`], first.stderr);
+  const lines = first.stderr.split("\n");
+  assert.deepEqual(
+    [lines[0], lines.at(-3)?.split(":")[0]],
+    [`downloading ${url}`, "not in the file, so not known of any row"],
+  );
+  assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);
+  assert.equal(readFileSync(kept, "utf8"), content);
+
+  const second = await command(args, out).finished();
+  assert.deepEqual([second.code, second.stdout], [0, `${snapshot}\n`]);
+  assert.match(
+    second.stderr,
+    /^downloaded before: .*\n[\s\S]*nothing written: 2023\.1 has these rows already/,
+  );
+  assert.equal(rangesOf(url).length, 1);
+
+  const sample = snapshotOf([["010001", "AL", "5072", 2, 1]], {
+    ...testProvenance,
+    dataYear: 2020,
+    revision: 1,
+    publisher: syntheticPublisher,
+  });
+  writeFileSync(path.join(out, "2020.1.parquet"), encodeSnapshot(sample));
+  const list = await command(["--list", "--catalogue", all], out).finished();
+  const rows = list.stdout.split("\n").map((line) => line.split("\t"));
+  assert.deepEqual(rows[0], ["year", "released", "versions", "downloaded", "url"]);
+  assert.deepEqual(rows[1], ["2023", "2025-08", "2023.1", "yes", url]);
+  assert.deepEqual(
+    rows.find(([year]) => year === "2020"),
+    ["2020", "-", "2020.1 (synthetic)", "no", "-"],
+  );
+
+  const missing = await command(["--year", "2017", "--catalogue", all], out).finished();
+  assert.deepEqual(
+    [missing.code, missing.stdout, missing.stderr],
+    [1, "", "--year: found 2017, expected one that is offered (2023), or --url with an address\n"],
+  );
+});
+
+test("--all takes what there is, says what there isn't, and then has exit code 1", async () => {
+  const out = temporaryFolder();
+  const urls = [2022, 2023].map((year) => `${publisher.origin}/all/DY${year % 100}.csv`);
+  publisher.answers("/all/DY23.csv", file(content));
+  const all = publisher.answers("/all.json", file(catalogue(urls.map((url) => ({ url })))));
+  const { code, stdout, stderr } = await command(["--all", "--catalogue", all], out).finished();
+  assert.deepEqual([code, stdout], [1, `${path.join(out, "2023.1.parquet")}\n`]);
+  assert.match(stderr, /^not offered: 2016, 2017, 2018, 2019, 2020, 2021(, 20\d\d)*\ndownloading /);
+  assert.ok(stderr.includes(`${urls[0]}: found status 404 Not Found, expected a file\n`), stderr);
+});
+
+test("a signal leaves a part that the next run goes on with, and no snapshot", async () => {
+  const out = temporaryFolder();
+  const url = serve(part(content, '"a"', 100), file(content, '"a"'));
+  const args = ["--year", "2023", "--url", url];
+  const running = command(args, out);
+  const partPath = `${downloadPath(out, url)}.part`;
+  await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
+  running.signal("SIGTERM");
+  assert.deepEqual([(await running.finished()).code, readdirSync(out)], [143, ["downloads"]]);
+  assert.deepEqual(readdirSync(path.dirname(partPath)).length, 2);
+  const { code, stdout } = await command(args, out).finished();
+  assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
+  assert.equal(rangesOf(url)[1][0], "bytes=100-");
+});
+
+test("npm run fetch goes through a proxy, and says no warnings", async () => {
+  const asked: string[] = [];
+  const proxy = createServer().on("connect", (request, socket) => {
+    asked.push(request.url ?? "");
+    const to = connect(Number(new URL(publisher.origin).port), "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      to.pipe(socket).pipe(to);
+    });
+    for (const one of [to, socket]) one.on("error", () => to.destroy());
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  after(() => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+  const address = proxy.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  const out = temporaryFolder();
+  publisher.answers("/proxied.csv", file(content));
+  const url = `http://publisher.test:${new URL(publisher.origin).port}/proxied.csv`;
+  const npm = spawn("npm", ["run", "--silent", "fetch", "--", "--year", "2023", "--url", url, "--out", out], {
+    cwd: path.resolve(import.meta.dirname, "../.."),
+    env: { PATH: process.env.PATH, HTTP_PROXY: `http://127.0.0.1:${port}`, STATE_DIR: out },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  npm.stderr.on("data", (chunk) => {
+    said += chunk;
+  });
+  const [code]: unknown[] = await once(npm, "close");
+  assert.equal(code, 0, said);
+  assert.deepEqual(asked, [new URL(url).host]);
+  assert.doesNotMatch(said, /warning/i);
+  assert.deepEqual(readdirSync(out).sort(), ["2023.1.parquet", "downloads"]);
+});

@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { after } from "node:test";
+
+/** A publisher's server that does what it is told: it breaks off, redirects, lies, is busy, or changes its file. */
+
+/** Answers one request. */
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface Asked {
+  path: string;
+  range: string | undefined;
+  ifRange: string | undefined;
+}
+
+export class Publisher {
+  readonly #server = createServer((request, response) => {
+    const [range, ifRange] = [request.headers.range, request.headers["if-range"]];
+    this.asked.push({ path: request.url ?? "", range, ifRange: ifRange?.toString() });
+    const answers = this.#answers.get(request.url ?? "") ?? [status(404)];
+    // The last one stays.
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    answer?.(request, response);
+  });
+  readonly #answers = new Map<string, Answer[]>();
+  /** Every request, in order. */
+  readonly asked: Asked[] = [];
+  origin = "";
+
+  static async start(host = "127.0.0.1"): Promise<Publisher> {
+    const publisher = new Publisher();
+    const server = publisher.#server.listen(0, host);
+    await once(server, "listening");
+    const address = server.address();
+    publisher.origin = `http://${host}:${typeof address === "object" ? address?.port : ""}`;
+    after(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    return publisher;
+  }
+
+  /** What requests for a path get, one after the other. @returns the address */
+  answers(path: string, ...answers: Answer[]): string {
+    this.#answers.set(path, answers);
+    return this.origin + path;
+  }
+}
+
+/** A file as servers of static files give it. */
+export function file(content: Buffer | string, etag = '"1"', headers: Record<string, string> = {}): Answer {
+  return part(content, etag, undefined, headers);
+}
+
+const waiting: ServerResponse[] = [];
+/** Cuts the connections of answers that come to a part only. Done sooner, a client might never see that part. */
+export function cutConnections(): void {
+  for (const response of waiting.splice(0)) response.destroy();
+}
+
+/** The same, up to so many bytes; then nothing comes any more, until connections are cut. */
+export function part(
+  content: Buffer | string,
+  etag: string,
+  bytes?: number,
+  headers: Record<string, string> = {},
+): Answer {
+  const whole = Buffer.from(content);
+  return (request, response) => {
+    const [, from] = /^bytes=([0-9]+)-$/.exec(request.headers.range ?? "") ?? [];
+    const isPart = from !== undefined && request.headers["if-range"] === etag;
+    const start = isPart ? Number(from) : 0;
+    const range = isPart ? { "content-range": `bytes ${start}-${whole.length - 1}/${whole.length}` } : {};
+    const length = String(whole.length - start);
+    response.writeHead(isPart ? 206 : 200, {
+      "content-type": "text/csv",
+      "content-length": length,
+      etag,
+      ...range,
+      ...headers,
+    });
+    if (bytes === undefined) response.end(whole.subarray(start));
+    else {
+      waiting.push(response);
+      response.write(whole.subarray(start, start + bytes));
+    }
+  };
+}
+
+export function status(code: number, headers: Record<string, string> = {}): Answer {
+  return (_, response) => void response.writeHead(code, headers).end("x");
+}
+
+export function redirect(location: string): Answer {
+  return status(302, { location });
+}
+
+/** A catalogue as CMS has it, cut down to two data sets of many. */
+export function catalogue(files: { url: string; temporal?: string; modified?: string }[]): string {
+  const distribution = files.map(({ url, temporal, modified }) => ({
+    "@type": "dcat:Distribution",
+    downloadURL: url,
+    mediaType: "text/csv",
+    modified,
+    resourcesAPI: "https://data.example/data-api/v1/dataset-resources/1",
+    temporal,
+    title: `Medicare Outpatient Hospitals - by Provider and Service : ${temporal?.slice(0, 10)}`,
+  }));
+  return JSON.stringify({
+    "@context": "https://project-open-data.cio.gov/v1.1/schema/catalog.jsonld",
+    "@type": "dcat:Catalog",
+    conformsTo: "https://project-open-data.cio.gov/v1.1/schema",
+    dataset: [
+      {
+        "@type": "dcat:Dataset",
+        title: "Medicare Outpatient Hospitals - by Geography and Service",
+        distribution: [
+          {
+            "@type": "dcat:Distribution",
+            downloadURL: "https://data.example/files/MUP_OUT_RY25_P04_V10_DY23_Geo.csv",
+            mediaType: "text/csv",
+            temporal: "2023-01-01/2023-12-31",
+            title: "Medicare Outpatient Hospitals - by Geography and Service : 2023-01-01",
+          },
+        ],
+      },
+      {
+        "@type": "dcat:Dataset",
+        accrualPeriodicity: "R/P1Y",
+        distribution: [
+          {
+            "@type": "dcat:Distribution",
+            accessURL: "https://data.example/data-api/v1/dataset/1/data",
+            format: "API",
+            title: "Medicare Outpatient Hospitals - by Provider and Service : 2024-01-01",
+          },
+          ...distribution,
+        ],
+        modified: "2026-06-01",
+        publisher: { "@type": "org:Organization", name: "Centers for Medicare & Medicaid Services" },
+        temporal: "2015-01-01/2024-12-31",
+        title: "Medicare Outpatient Hospitals - by Provider and Service",
+      },
+    ],
+  });
+}
