@@ -59,7 +59,11 @@ export class OperatorConsole {
   /** Sends all that is kept, and from then on what comes: server-sent events. */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
-      response.writeHead(503, { "Content-Type": "text/plain; charset=utf-8", "Retry-After": "10" });
+      response.writeHead(503, {
+        "Content-Type": "text/plain; charset=utf-8",
+        "Retry-After": "10",
+        Connection: "close",
+      });
       response.end(`${maxViewers} consoles are open already\n`);
       return;
     }

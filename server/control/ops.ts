@@ -7,7 +7,10 @@ import type { Metrics } from "../shared/metrics.ts";
 
 /** Answers the operator: whether the process lives, whether it serves, its metrics, and the console. */
 
-const maxConnections = 64;
+const maxConnections = 128;
+/** A connection on which no request comes whole in this time is closed: so many of them could take all places. */
+const maxRequestMs = 2000;
+const restsMs = 5000;
 
 /**
  * The operator's listener: `/livez` while the process runs, `/readyz` while it serves, `/metrics` for Prometheus, and
@@ -22,7 +25,13 @@ export function opsServer(
   operatorConsole: () => OperatorConsole | undefined,
   allowedHosts: readonly string[],
 ): Server {
-  const server = createServer(async (request, response) => {
+  const times = {
+    headersTimeout: maxRequestMs,
+    requestTimeout: maxRequestMs,
+    keepAliveTimeout: restsMs,
+    connectionsCheckingInterval: maxRequestMs / 4,
+  };
+  const server = createServer(times, async (request, response) => {
     const reply = (status: number, text: string, type = "text/plain; charset=utf-8") => {
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
       response.end(text);

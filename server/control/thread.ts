@@ -19,7 +19,7 @@ import { emailSender } from "../notices/emails.ts";
 import { Mailer } from "../notices/mail.ts";
 import { Outbox } from "../notices/outbox.ts";
 import { webhookSender } from "../notices/webhooks.ts";
-import { PortalHost } from "../portal/host.ts";
+import { noPortalAccount, PortalHost } from "../portal/host.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
 import { Metrics } from "../shared/metrics.ts";
@@ -209,6 +209,12 @@ function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
   );
 }
 
+/** The same for a state that can't have the account. */
+function checkPortalAccount({ portal, portalAccount, isDefaultStateDir, stateDir }: Settings): void {
+  if (portal && portalAccount !== undefined && !isDefaultStateDir && !existsSync(databaseFile(stateDir)))
+    throw noPortalAccount(portalAccount);
+}
+
 /** Loads what is in the folder, or a sample. */
 async function loadData(
   { datasetsDir, includeSample, stateDir }: Settings,
@@ -316,8 +322,26 @@ async function start(settings: Settings): Promise<void> {
   const isFit = () => isReady && isSaved && fault === undefined && !stopping.signal.aborted;
   const opsPort = await unlessStopping(listenOps(settings, isFit, () => operatorConsole));
   checkSnapshots(settings);
+  checkPortalAccount(settings);
   const { store, guard } = openState(settings);
   let threads: ServingThreads | undefined;
+  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
+  const portal = settings.portal
+    ? new PortalHost({
+        store,
+        log,
+        settings,
+        mailer,
+        portalAccount: settings.portalAccount,
+        mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
+        fault: () => fault,
+        takeOver() {
+          accounts.refresh();
+          guard.checkpoint(store);
+        },
+        now: () => new Date(),
+      })
+    : undefined;
   const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
   const keys = new KeyTable();
@@ -339,7 +363,6 @@ async function start(settings: Settings): Promise<void> {
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
     }
   });
-  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
   const outboxes = [
     webhookSender(store, metrics, { allowLoopback: settings.webhookAllowLoopback }),
     emailSender(mailer, metrics),
@@ -372,22 +395,6 @@ async function start(settings: Settings): Promise<void> {
       if (fault === undefined) await outbox.deliverDue(new Date(), performance.now());
     });
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
-  const portal = settings.portal
-    ? new PortalHost({
-        store,
-        log,
-        settings,
-        mailer,
-        portalAccount: settings.portalAccount,
-        mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
-        fault: () => fault,
-        takeOver() {
-          accounts.refresh();
-          guard.checkpoint(store);
-        },
-        now: () => new Date(),
-      })
-    : undefined;
   const connections = new Connections(maxConnections(settings.threads));
   const traffic = new Traffic(routes, settings.threads);
   metrics.watch({

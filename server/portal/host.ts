@@ -20,6 +20,14 @@ export interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
   now: () => Date;
 }
 
+export function noPortalAccount(name: string): DataError {
+  return new DataError(
+    "PORTAL_ACCOUNT",
+    `${name}, which isn't there`,
+    "an account: make it with npm run keys",
+  );
+}
+
 export class PortalHost {
   readonly #options: HostOptions;
   readonly #pages = new Pages();
@@ -31,11 +39,7 @@ export class PortalHost {
   constructor(options: HostOptions) {
     const { store, portalAccount: account, mayMakeAccount } = options;
     if (account !== undefined && !mayMakeAccount && store.account(account) === undefined)
-      throw new DataError(
-        "PORTAL_ACCOUNT",
-        `${account}, which isn't there`,
-        "an account: make it with npm run keys",
-      );
+      throw noPortalAccount(account);
     this.#options = options;
     if (account !== undefined) this.#newKey();
   }

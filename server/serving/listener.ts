@@ -243,6 +243,11 @@ export function serveHttp(
       if (!isLast) return;
       clearTimeout(deadline);
       const body = bytes <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
+      // Not before the library has looked behind the body: where it finds another request it closes the connection,
+      // and what nobody would be told of isn't done.
+      setImmediate(() => wait.isOver || answerPost(body));
+    });
+    const answerPost = (body: Uint8Array | undefined) =>
       void replyTo({ ...post, body }).then(({ status, head, body }) => {
         if (wait.isOver) return;
         traffic.answered(route, status, body?.length ?? 0, untimed);
@@ -252,7 +257,6 @@ export function serveHttp(
           res.end(body, true);
         });
       });
-    });
   }
 
   /**

@@ -44,6 +44,9 @@ export function* piecesOf(file: SnapshotFile, start: number, end: number): Gener
     for (let at = start; at < end; ) {
       const count = readSync(shared.fd, buffer, 0, Math.min(buffer.length, end - at), at);
       if (count === 0) throw new Error(`${file.path} ends at ${at}, expected ${end} bytes`);
+      // Overwritten in place: what was read may be of either. Its name may be gone, which changes other times.
+      if (signatureOf(fstatSync(shared.fd)) !== file.signature)
+        throw new Error(`${file.path} has changed, expected what was loaded`);
       at += count;
       yield buffer.subarray(0, count);
     }

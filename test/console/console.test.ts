@@ -6,7 +6,16 @@ import path from "node:path";
 import { after, test } from "node:test";
 import type { Sample } from "../../server/console/history.ts";
 import type { State } from "../../server/console/state.ts";
-import { call, datasetsFolder, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
+import {
+  Connection,
+  call,
+  datasetsFolder,
+  pricesPath,
+  rawRequest,
+  requestText,
+  startServer,
+  until,
+} from "../support/server.ts";
 
 /** The operator's console, as a browser asks for it. */
 
@@ -71,6 +80,15 @@ test("pages of other hosts can't look, and a name that is allowed may be used", 
   // Probes and Prometheus ask by whatever name.
   for (const target of ["/livez", "/readyz", "/metrics"])
     assert.equal((await ask(target, { Host: "evil.example" })).status, 200);
+});
+
+test("connections that send nothing don't keep probes out", async () => {
+  const idle = await Promise.all(Array.from({ length: 200 }, () => Connection.open(server.ops)));
+  await until("a place", async () => {
+    const answer = await ask("/livez").catch(() => undefined);
+    return answer?.status === 200;
+  });
+  for (const connection of idle) connection.close();
 });
 
 test("the stream has what is kept, what is served, and then each second", async () => {

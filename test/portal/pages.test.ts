@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { Store } from "../../server/store/store.ts";
@@ -207,4 +209,26 @@ test("without PORTAL_ACCOUNT the page has no key; with one that is missing nothi
   }).finished();
   assert.equal(failed.code, 1);
   assert.match(failed.stderr, /PORTAL_ACCOUNT: found nobody, which isn't there, expected an account/);
+  const stateDir = path.join(temporaryFolder(), "state");
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "nobody" };
+  assert.equal((await spawnServer({ stateDir, datasetsDir: bare.datasetsDir, env }).finished()).code, 1);
+  assert.equal(existsSync(stateDir), false, "it leaves no state");
+});
+
+test("a post with another request behind it isn't done, as its answer couldn't be sent", async () => {
+  const body = JSON.stringify({});
+  const headers = {
+    Authorization: `Bearer ${server.key}`,
+    "Content-Type": "application/json",
+    "Content-Length": String(body.length),
+  };
+  const keysOf = async () => {
+    const text = requestText("POST /portal/keys", headers) + body;
+    return JSON.parse(String((await rawRequest(server.api, text)).body)).keys.length;
+  };
+  const before = await keysOf();
+  const connection = await Connection.open(server.api);
+  await connection.send(requestText("POST /portal/keys/create", headers) + body + requestText("GET /", {}));
+  assert.equal((await connection.rest()).length, 0);
+  assert.equal(await keysOf(), before);
 });

@@ -298,7 +298,12 @@ test("readers of a file share a descriptor, which outlives the file's name and e
       Buffer.concat([first, ...Array.from(pieces, (piece) => piece.slice())]).equals(content.subarray(start)),
     );
   assert.equal(descriptors(), 0);
+  writeFileSync(file, content);
+  const now = { path: file, signature: signatureOf(statSync(file)) };
+  const reading = piecesOf(now, 0, content.length);
+  reading.next();
   writeFileSync(file, content.subarray(1));
+  assert.throws(() => reading.next(), /has changed/, "what is overwritten in place isn't sent as what was");
   assert.equal(sizeOf(loaded), undefined);
   assert.throws(() => piecesOf(loaded, 0, 1).next(), /isn't the file that was loaded/);
   assert.equal(descriptors(), 0);
