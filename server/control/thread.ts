@@ -459,7 +459,8 @@ async function main(words: string[]): Promise<void> {
     stdout.write(serverHelp());
     return end(0, () => {});
   }
-  if (words.length > 0) throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
+  if (words.length > 0)
+    throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const settings = await unlessStopping(readServerSettings(process.env));
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   log.level = settings.logLevel;
