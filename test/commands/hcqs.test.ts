@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { repository, tracked } from "../support/image.ts";
@@ -44,6 +44,16 @@ test("hcqs says what it found in place of a command", () => {
   assert.deepEqual(hcqs([]), { status: 1, stdout: "", stderr: `hcqs: found no command, ${expected}` });
   for (const word of ["", "serve", "--port", "-n", "*"])
     assert.deepEqual(hcqs([word]), { status: 1, stdout: "", stderr: `hcqs: found "${word}", ${expected}` });
+});
+
+test("hcqs says when npm installed no Node for it", () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "server"));
+  const copy = join(folder, description.bin.hcqs);
+  copyFileSync(program, copy);
+  const { status, stdout, stderr } = hcqs(["start"], copy);
+  assert.deepEqual([status, stdout], [1, ""]);
+  assert.match(stderr, /^hcqs: found no Node, expected [^\n]*\n$/);
 });
 
 test("the package has the programs, what goes with them, and nothing of their tests", () => {
