@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { repository, tracked } from "../support/image.ts";
+import { repository, tracked } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /** The package, and the one command that it has. */
@@ -44,6 +44,17 @@ test("hcqs says what it found in place of a command", () => {
   assert.deepEqual(hcqs([]), { status: 1, stdout: "", stderr: `hcqs: found no command, ${expected}` });
   for (const word of ["", "serve", "--port", "-n", "*"])
     assert.deepEqual(hcqs([word]), { status: 1, stdout: "", stderr: `hcqs: found "${word}", ${expected}` });
+});
+
+test("hcqs runs in a folder of any name", () => {
+  const folder = join(temporaryFolder(), "c#, 100%41 sure?");
+  mkdirSync(join(folder, "server"), { recursive: true });
+  for (const file of [description.bin.hcqs, "server/strip-cache.js"])
+    copyFileSync(join(repository, file), join(folder, file));
+  for (const linked of ["datasets", "node_modules", "package.json"])
+    symlinkSync(join(repository, linked), join(folder, linked));
+  const { status, stderr } = hcqs(["sample", "--help"], join(folder, description.bin.hcqs));
+  assert.deepEqual([status, stderr], [0, ""]);
 });
 
 test("hcqs says when npm installed no Node for it", () => {

@@ -15,7 +15,7 @@ import {
   repository,
   tracked,
   wordsOf,
-} from "../support/image.ts";
+} from "../support/deployment.ts";
 import { readmeBlock } from "../support/readme.ts";
 
 /** The files that put the server into a container, against what the server takes. */

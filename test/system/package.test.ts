@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { repository } from "../support/image.ts";
+import { repository } from "../support/deployment.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
 /** The package as somebody has it who installs it: below `node_modules`, where Node itself runs no TypeScript. */

@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdirSync, readFileSync, readFileSync, writeFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readSettings, serverHelp } from "../../server/shared/settings.ts";
-import { deployFile, repository } from "../support/image.ts";
+import { deployFile, repository, unitEnvironment, unitValues } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /** The unit for systemd, as systemd itself judges it. */
 
 const unit = deployFile("hcqs.service");
-const valuesOf = (name: string) =>
-  [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value]) => value);
 
 /** Tenths: systemd rates services from 0.0, nothing to fear, to 10.0. */
 const maxExposure = 15;
@@ -23,12 +21,12 @@ test("the unit exposes the system no more than it must", (t) => {
   assert.equal(status, 0, stdout + stderr);
   t.diagnostic(stdout.trim().split("\n").at(-1) ?? "");
   // V8 compiles at run time.
-  assert.deepEqual(valuesOf("MemoryDenyWriteExecute"), []);
+  assert.deepEqual(unitValues("MemoryDenyWriteExecute"), []);
 });
 
 test("systemd understands every line of the unit", () => {
   const folder = temporaryFolder();
-  const [start] = valuesOf("ExecStart");
+  const [start] = unitValues("ExecStart");
   // The program lies elsewhere here.
   const program = join(folder, "hcqs");
   writeFileSync(program, "", { mode: 0o755 });
@@ -41,19 +39,16 @@ test("systemd understands every line of the unit", () => {
 
 test("the unit starts the package's command with settings that the server takes, in folders of the unit's", () => {
   const { bin } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
-  assert.deepEqual(valuesOf("ExecStart"), [`/opt/hcqs/${bin.hcqs} start`]);
-  assert.deepEqual(valuesOf("Restart"), ["always"]);
-  const given = Object.fromEntries(
-    valuesOf("Environment").flatMap((words) => words.split(" ").map((pair) => pair.split("="))),
-  );
-  const { NODE_COMPILE_CACHE: cache, ...settings } = given;
+  assert.deepEqual(unitValues("ExecStart"), [`/opt/hcqs/${bin.hcqs} start`]);
+  assert.deepEqual(unitValues("Restart"), ["always"]);
+  const { NODE_COMPILE_CACHE: cache, ...settings } = unitEnvironment;
   for (const name of Object.keys(settings)) assert.match(serverHelp(), new RegExp(`^ {2}${name} `, "m"));
   const read = readSettings(settings);
   assert.ok(!Array.isArray(read), String(read));
-  const folders = valuesOf("StateDirectory")[0]
+  const folders = unitValues("StateDirectory")[0]
     .split(" ")
     .map((name) => `/var/lib/${name}`);
   assert.deepEqual([read.datasetsDir, read.stateDir].sort(), folders.slice(1));
-  assert.equal(cache, `/var/cache/${valuesOf("CacheDirectory")[0]}`);
-  assert.deepEqual(valuesOf("WorkingDirectory"), [folders[0]]);
+  assert.equal(cache, `/var/cache/${unitValues("CacheDirectory")[0]}`);
+  assert.deepEqual(unitValues("WorkingDirectory"), [folders[0]]);
 });

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** What the image's files say, read as an engine for containers would. */
+/** What the files for deployment say, read as an engine for containers and systemd would. */
 
 export const repository = resolve(import.meta.dirname, "../..");
 export const deployFile = (name: string) => readFileSync(join(repository, "server/deploy", name), "utf8");
@@ -66,6 +66,17 @@ export const image: {
   command: JSON.parse(only("CMD")),
   healthcheck: JSON.parse(healthcheck[1]),
 };
+
+/** The unit's values of a name. */
+export function unitValues(name: string): string[] {
+  const lines = deployFile("hcqs.service").matchAll(new RegExp(`^${name}=(.*)$`, "gm"));
+  return Array.from(lines, ([, value]) => value);
+}
+
+/** The environment that the unit makes. */
+export const unitEnvironment: Record<string, string> = Object.fromEntries(
+  unitValues("Environment").flatMap((words) => words.split(" ").map((pair) => pair.split("="))),
+);
 
 /** The repository's files. */
 export function tracked(): string[] {
