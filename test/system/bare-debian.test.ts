@@ -181,7 +181,7 @@ test("the README's commands make a service of it", async () => {
   const block = readmeBlocks("sh").find((text) => text.includes("hcqs.service")) ?? assert.fail("no block");
   // The image has what npm does; systemd doesn't run here.
   const [install, ...commands] = block.trim().split("\n");
-  assert.equal(install, "cd /opt/hcqs && npm ci --omit=dev");
+  assert.equal(install, `cd ${wordsOf(buildStage, "WORKDIR")[0]} && ${wordsOf(buildStage, "RUN")[1]}`);
   assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
   assert.equal(commands.pop(), "cp server/deploy/hcqs.service /etc/systemd/system/");
   for (const path of ["usr/local/bin/hcqs", "var/lib/hcqs"]) rmSync(join(root, path), { recursive: true });
