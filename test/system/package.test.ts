@@ -5,6 +5,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { repository } from "../support/deployment.ts";
+import { readmeBlocks } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
 /** The package as somebody has it who installs it: below `node_modules`, where Node itself runs no TypeScript. */
@@ -18,15 +19,23 @@ const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", fo
   cwd: repository,
   encoding: "utf8",
 }).trim();
-execFileSync("npm", ["install", "--prefer-offline", `./${packed}`], { ...options, env });
+const install =
+  readmeBlocks("sh").find((text) => text.includes(packed)) ?? assert.fail(`no block of ${packed}`);
+const inFolder = { ...env, npm_config_prefix: folder, npm_config_prefer_offline: "true" };
+execFileSync("sh", ["-euc", install], { ...options, env: inFolder });
 
-test("npx has the command", () => {
-  assert.match(execFileSync("npx", ["hcqs", "--version"], { ...options, env }), /^\d+\.\d+\.\d+\n$/);
+test("a project has the command by npx", () => {
+  const project = temporaryFolder();
+  const inProject = { ...options, cwd: project, env };
+  execFileSync("npm", ["install", "--prefer-offline", join(folder, packed)], inProject);
+  assert.match(execFileSync("npx", ["hcqs", "--version"], inProject), /^\d+\.\d+\.\d+\n$/);
+  // By the Node beside it.
+  execFileSync("npx", ["hcqs", "sample", "--help"], inProject);
 });
 
 test("a trial starts in the folder where it is asked for, answers the curl command that it prints, and stops", async (t) => {
   const compiled = join(folder, "compiled");
-  const server = spawn(join(folder, "node_modules/.bin/hcqs"), ["start"], {
+  const server = spawn(join(folder, "bin/hcqs"), ["start"], {
     cwd: folder,
     env: { ...home, PORT: "0", OPS_PORT: "0", THREADS: "2", NODE_COMPILE_CACHE: compiled },
     stdio: ["ignore", "pipe", "pipe"],
