@@ -1,6 +1,12 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { DataError, reasonOf, shown } from "../engine/query.ts";
 
+/** What one types to run a command, for its help: by npm in a clone of the repository, or by the package's own command. */
+export function calledAs(name: string): string {
+  if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
+  return name === "start" ? "npm start" : `npm run --silent ${name} --`;
+}
+
 /**
  * Takes a command line apart.
  *

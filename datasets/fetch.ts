@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DataError, minDataYear, reasonOf, shown } from "../engine/index.ts";
-import { parsedArguments } from "./arguments.ts";
+import { calledAs, parsedArguments } from "./arguments.ts";
 import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
 import { runCommand, say } from "./command.ts";
 import { type ByteProgress, download } from "./download.ts";
@@ -13,7 +13,7 @@ import { checkEnds } from "./release.ts";
 import { isSynthetic } from "./synthetic-mark.ts";
 
 const usage =
-  "npm run --silent fetch -- --year YYYY | --all | --list [--json] [--url URL] [--out DIR] [--catalogue URL] " +
+  `${calledAs("fetch")} --year YYYY | --all | --list [--json] [--url URL] [--out DIR] [--catalogue URL] ` +
   "[--allow-unterminated] [--force]";
 const help = `usage: ${usage}
 

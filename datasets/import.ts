@@ -13,7 +13,7 @@ import {
   sealSnapshot,
   shown,
 } from "../engine/index.ts";
-import { parsedArguments } from "./arguments.ts";
+import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
 import type { StrayByte } from "./encoding.ts";
 import { findContent, publishSnapshot } from "./publish.ts";
@@ -21,7 +21,7 @@ import { type KnownVersion, registryOf } from "./registry.ts";
 import { hexadecimal, type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 
 const usage =
-  "npm run --silent import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+  `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] ` +
   "[--allow-unterminated] [--force]";
 export const defaultOut = "datasets/snapshots";
 const help = `usage: ${usage}

@@ -8,13 +8,13 @@ import {
   shown,
   versionName,
 } from "../engine/index.ts";
-import { parsedArguments } from "./arguments.ts";
+import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
 import { publishSnapshot } from "./publish.ts";
 import { registryOf } from "./registry.ts";
 import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticContent } from "./synthetic.ts";
 
-const usage = "npm run --silent sample -- --out DIR --year YYYY [--rows N] [--seed N]";
+const usage = `${calledAs("sample")} --out DIR --year YYYY [--rows N] [--seed N]`;
 const help = `usage: ${usage}
 
 Writes a synthetic snapshot, whose facilities and amounts are invented, as the next data version of its year, and

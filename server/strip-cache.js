@@ -6,8 +6,9 @@ import { threadId } from "node:worker_threads";
 
 /**
  * Keeps what Node makes of TypeScript beside its compile cache, which holds compiled code only: each thread would load
- * and warm up a compiler of its own to strip the same types, half of what a start costs. To be preloaded by `--import`;
- * without a compile cache it does nothing. Plain JavaScript, so that it itself needs no compiler.
+ * and warm up a compiler of its own to strip the same types, half of what a start costs. To be preloaded by `--import`,
+ * in an installed package without a compile cache too: Node strips nothing itself below a `node_modules`. Plain
+ * JavaScript, so that it itself needs no compiler.
  */
 
 const folder = process.env.NODE_COMPILE_CACHE;
@@ -53,11 +54,10 @@ function kept(source, folder) {
   return made;
 }
 
-if (folder)
-  registerHooks({
-    load(url, context, next) {
-      if (context.format !== "module-typescript") return next(url, context);
-      const loaded = next(url, context);
-      return { ...loaded, format: "module", source: stripTypes(String(loaded.source)) };
-    },
-  });
+registerHooks({
+  load(url, context, next) {
+    if (context.format !== "module-typescript") return next(url, context);
+    const loaded = next(url, context);
+    return { ...loaded, format: "module", source: stripTypes(String(loaded.source)) };
+  },
+});

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import * as v from "valibot";
-import { parsedArguments } from "../../datasets/arguments.ts";
+import { calledAs, parsedArguments } from "../../datasets/arguments.ts";
 import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
@@ -56,7 +56,7 @@ function helpOf(name: string, subcommands: [word: string, Subcommand][]): string
   const parts = subcommands.map(
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
-  return `usage: npm run --silent ${name} -- COMMAND
+  return `usage: ${calledAs(name)} COMMAND
 
 ${parts.join("")}
 STATE_DIR names the folder of the state (default: var), whether a server runs on it or not.

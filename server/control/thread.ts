@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { calledAs } from "../../datasets/arguments.ts";
 import { knownVersions } from "../../datasets/registry.ts";
 import { databaseFile, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
@@ -466,7 +467,8 @@ async function main(words: string[]): Promise<void> {
     stdout.write(serverHelp());
     return end(0, () => {});
   }
-  if (words.length > 0) throw new DataError("npm start", shown(words.join(" ")), "--help or nothing more");
+  if (words.length > 0)
+    throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const settings = await unlessStopping(readServerSettings(process.env));
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   log.level = settings.logLevel;

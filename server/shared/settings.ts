@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
+import { calledAs } from "../../datasets/arguments.ts";
 import { shown } from "../../engine/query.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
@@ -324,7 +325,7 @@ export function serverHelp(): string {
     const about = v.getDescription(entry);
     return about === undefined ? [] : [`  ${name} (${v.getDefault(entry) ?? noDefault})\n      ${about}\n`];
   });
-  return `usage: npm start
+  return `usage: ${calledAs("start")}
 
 Settings are environment variables, with these defaults:
 

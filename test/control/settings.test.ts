@@ -227,7 +227,7 @@ test("npm start -- --help lists every setting with its default, as the README do
 test("npm start takes settings from the environment alone", async () => {
   const { code, stdout, stderr } = await runServer(["--port", "8081"], {});
   assert.deepEqual([code, stdout], [1, ""]);
-  assert.equal(stderr, 'npm start: found "--port 8081", expected --help or nothing more\n');
+  assert.equal(stderr, 'hcqs start: found "--port 8081", expected --help or nothing more\n');
 });
 
 const words = {

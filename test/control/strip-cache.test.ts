@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "../support/server.ts";
@@ -57,6 +57,15 @@ test("threads take what is kept", () => {
     if (isMainThread) new Worker(new URL(import.meta.url));`;
   assert.equal(run(source, cache), "main\nthread\n");
   assert.equal(kept(cache).length, 1);
+});
+
+test("a package's source is stripped below node_modules, where Node itself refuses to, with a cache and without", () => {
+  const packaged = path.join(folder, "node_modules/packaged");
+  mkdirSync(packaged, { recursive: true });
+  writeFileSync(path.join(packaged, "package.json"), '{"type":"module"}');
+  writeFileSync(path.join(packaged, "index.ts"), saying("packaged"));
+  for (const cache of [undefined, path.join(folder, "packages")])
+    assert.equal(run('import "./node_modules/packaged/index.ts";', cache), "packaged\n");
 });
 
 test("without a compile cache, or with one that can't be written, a source runs all the same", () => {

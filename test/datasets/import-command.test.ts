@@ -137,9 +137,9 @@ test("the command says one line and exits with 1 when it refuses", async () => {
 
 test("--help is help on stdout, for all commands that write snapshots", async () => {
   for (const [script, example] of [
-    ["import", "npm run --silent import -- FILE.csv --year YYYY"],
-    ["fetch", "npm run --silent fetch -- --year YYYY"],
-    ["sample", "npm run --silent sample -- --out DIR --year YYYY"],
+    ["import", "hcqs import FILE.csv --year YYYY"],
+    ["fetch", "hcqs fetch --year YYYY"],
+    ["sample", "hcqs sample --out DIR --year YYYY"],
   ]) {
     const help = await new Running(`datasets/${script}.ts`, ["--year", "1", "--help"], {}).finished();
     assert.deepEqual([help.code, help.stderr], [0, ""]);
@@ -222,7 +222,7 @@ test("a data year in the name of the file has to be the one given", () => {
 
 test("a wrong command line gets one error that says what is expected", () => {
   const usage =
-    "expected npm run --silent import -- FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+    "expected hcqs import FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
     "[--allow-unterminated] [--force]";
   const year = "expected a year from 2016 to 2099";
   const url = "expected an http or https URL";

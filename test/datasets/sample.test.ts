@@ -423,7 +423,7 @@ test("the command makes the full sample unless told otherwise", () => {
   assert.equal(decodeSnapshot(readFileSync(path), path).sha256, full.sha256);
 });
 
-const usage = "expected npm run --silent sample -- --out DIR --year YYYY [--rows N] [--seed N]";
+const usage = "expected hcqs sample --out DIR --year YYYY [--rows N] [--seed N]";
 const wrong: [args: string[], message: string][] = [
   [["--year", "2023"], `command line: found no --out, ${usage}`],
   [["--out", "OUT"], `command line: found no --year, ${usage}`],

@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { freePort } from "../support/connection.ts";
-import { documentedAddress, maxIdleSeconds, readmeBlock, startProxied, testProxy } from "./proxy.ts";
+import { documentedAddress, readmeBlock } from "../support/readme.ts";
+import { maxIdleSeconds, startProxied, testProxy } from "./proxy.ts";
 
 /** The README's nginx block, in front of the service. */
 

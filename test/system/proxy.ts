@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { resolve } from "node:path";
 import { test } from "node:test";
 import { allEndpoints } from "../../server/api/openapi.ts";
 import {
@@ -23,22 +22,6 @@ import {
 
 /** Seconds after which a proxy has to have closed its idle connections at the latest. */
 export const maxIdleSeconds = 8;
-/** What the README's blocks have in place of the service's address. */
-export const documentedAddress = "127.0.0.1:8080";
-
-/** The README's block of a language, with each of some texts, which have to be there once, replaced. */
-export function readmeBlock(language: string, replacements: Record<string, string> = {}): string {
-  const readme = readFileSync(resolve(import.meta.dirname, "../../README.md"), "utf8");
-  const blocks = [...readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))];
-  assert.equal(blocks.length, 1, `the README has ${blocks.length} blocks of ${language}, expected one`);
-  let [[, block]] = blocks;
-  for (const [documented, actual] of Object.entries(replacements)) {
-    assert.equal(block.split(documented).length, 2, `${documented} once in the block of ${language}`);
-    block = block.replace(documented, actual);
-  }
-  return block;
-}
-
 /** The service, a proxy in front of it, and keys. */
 export interface Proxied {
   service: TestServer;

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { repository, tracked } from "../support/deployment.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** The package, and the one command that it has. */
+
+const description = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
+const program = join(repository, description.bin.hcqs);
+
+function hcqs(words: string[], path = program) {
+  const cwd = temporaryFolder();
+  const env = { PATH: "/usr/bin:/bin", NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
+  const { status, stdout, stderr } = spawnSync(path, words, { cwd, env, encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+const listed = [...hcqs(["--help"]).stdout.matchAll(/^ {2}([a-z]+) {2,}[a-z]/gm)].map(([, word]) => word);
+
+test("hcqs --help lists the commands, and each of them explains itself; npm has the same", () => {
+  assert.deepEqual(listed.slice(0, 2), ["start", "import"]);
+  for (const name of listed) {
+    const { status, stdout, stderr } = hcqs([name, "--help"]);
+    assert.deepEqual([status, stderr], [0, ""]);
+    assert.ok(stdout.startsWith(`usage: hcqs ${name}`), stdout);
+    assert.equal(description.scripts[name], `exec server/hcqs ${name}`);
+  }
+  assert.deepEqual(hcqs(["-h"]), hcqs(["--help"]));
+});
+
+test("hcqs has the package's version, through a link too", () => {
+  const version = { status: 0, stdout: `${description.version}\n`, stderr: "" };
+  assert.deepEqual(hcqs(["--version"]), version);
+  const link = join(temporaryFolder(), "hcqs");
+  symlinkSync(program, link);
+  assert.deepEqual(hcqs(["--version"], link), version);
+});
+
+test("hcqs says what it found in place of a command", () => {
+  const expected = "expected one of hcqs --help\n";
+  assert.deepEqual(hcqs([]), { status: 1, stdout: "", stderr: `hcqs: found no command, ${expected}` });
+  for (const word of ["", "serve", "--port", "-n", "*"])
+    assert.deepEqual(hcqs([word]), { status: 1, stdout: "", stderr: `hcqs: found "${word}", ${expected}` });
+});
+
+test("hcqs runs in a folder of any name", () => {
+  const folder = join(temporaryFolder(), "c#, 100%41 sure?");
+  mkdirSync(join(folder, "server"), { recursive: true });
+  for (const file of [description.bin.hcqs, "server/strip-cache.js"])
+    copyFileSync(join(repository, file), join(folder, file));
+  for (const linked of ["datasets", "node_modules", "package.json"])
+    symlinkSync(join(repository, linked), join(folder, linked));
+  const { status, stderr } = hcqs(["sample", "--help"], join(folder, description.bin.hcqs));
+  assert.deepEqual([status, stderr], [0, ""]);
+});
+
+test("hcqs says when npm installed no Node for it", () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "server"));
+  const copy = join(folder, description.bin.hcqs);
+  copyFileSync(program, copy);
+  const { status, stdout, stderr } = hcqs(["start"], copy);
+  assert.deepEqual([status, stdout], [1, ""]);
+  assert.match(stderr, /^hcqs: found no Node, expected [^\n]*\n$/);
+});
+
+test("the package has the programs, what goes with them, and nothing of their tests", () => {
+  const packed = execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: repository, encoding: "utf8" });
+  const [{ files }]: { files: { path: string }[] }[] = Object.values(JSON.parse(packed));
+  const wanted = tracked().filter(
+    (path) =>
+      ["CHANGELOG.md", "LICENSE", "README.md", "package.json"].includes(path) ||
+      (/^(?:datasets|engine|server)\//.test(path) && !/tsconfig\.json$|\.test\./.test(path)),
+  );
+  assert.deepEqual(files.map(({ path }) => path).sort(), wanted.sort());
+});
+
+test("the newest changes are those of the package's version, and it can't be published by mistake", () => {
+  const [, version] = /^## ([\d.]+)/m.exec(readFileSync(join(repository, "CHANGELOG.md"), "utf8")) ?? [];
+  assert.equal(version, description.version);
+  assert.equal(description.private, true);
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { readSettings, serverHelp } from "../../server/shared/settings.ts";
+import {
+  buildContext,
+  buildStage,
+  deployFile,
+  finalStage,
+  head,
+  image,
+  repository,
+  tracked,
+  wordsOf,
+} from "../support/deployment.ts";
+import { readmeBlock } from "../support/readme.ts";
+
+/** The files that put the server into a container, against what the server takes. */
+
+const settingsNames = [...serverHelp().matchAll(/^ {2}([A-Z_]+) /gm)].map(([, name]) => name);
+const compose = parse(deployFile("compose.yaml"));
+const { api, proxy } = compose.services;
+const inRepository = (path: string) => existsSync(join(repository, path));
+const program = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")).bin.hcqs;
+
+test("both stages are of one base, which is pinned by its digest", () => {
+  assert.equal(head.length, 1);
+  assert.match(head[0].words, /^DEBIAN=debian:12-slim@sha256:[0-9a-f]{64}$/);
+  assert.deepEqual(
+    [buildStage, finalStage].map(([{ words }]) => words),
+    ["$DEBIAN AS build", "$DEBIAN"],
+  );
+});
+
+test("the image's variables are settings, which the server takes", () => {
+  assert.deepEqual(
+    Object.keys(image.env).filter((name) => !settingsNames.includes(name)),
+    [],
+  );
+  const settings = readSettings(image.env);
+  assert.ok(!Array.isArray(settings), String(settings));
+  assert.equal(settings.host, "0.0.0.0");
+  // No demo account, no sample and no signing up in a container that somebody runs for others.
+  assert.deepEqual(
+    [settings.isDefaultStateDir, settings.isDefaultDatasetsDir, settings.signup],
+    [false, false, "off"],
+  );
+  assert.deepEqual(wordsOf(finalStage, "EXPOSE"), [String(settings.port)]);
+  assert.deepEqual(image.volumes, [settings.datasetsDir, settings.stateDir]);
+});
+
+test("the image runs the package's command, as nobody that the system knows, in folders that are the user's", () => {
+  const [, to] = /^\/opt\/hcqs (.*)$/.exec(wordsOf(finalStage, "COPY")[0].replace("--from=build ", "")) ?? [];
+  assert.equal(wordsOf(buildStage, "WORKDIR")[0], to);
+  const [install, link] = wordsOf(finalStage, "RUN");
+  assert.equal(link, `ln -s ${to}/${program} /usr/local/bin/hcqs`);
+  assert.deepEqual([...image.entrypoint, ...image.command], ["hcqs", "start"]);
+  assert.match(image.user, /^[1-9]\d{4,}:[1-9]\d{4,}$/);
+  const [owner, group] = image.user.split(":");
+  assert.equal(install, `install --directory --owner=${owner} --group=${group} ${image.volumes.join(" ")}`);
+  assert.ok(image.healthcheck[0].startsWith(`${to}/node_modules/`));
+});
+
+test("the build sees the programs and what npm needs, without documents and tests", () => {
+  const programs = tracked().filter(
+    (path) =>
+      /^(?:datasets|engine|server)\//.test(path) &&
+      !/^server\/(?:deploy|monitoring)\/|\.md$|tsconfig\.json$/.test(path),
+  );
+  const others = [".npmrc", "LICENSE", "package-lock.json", "package.json"];
+  assert.deepEqual(buildContext().sort(), [...programs, ...others].sort());
+});
+
+test("the compose file fits the image and the server", () => {
+  assert.ok(inRepository(join("server/deploy", api.build.context, api.build.dockerfile)));
+  assert.deepEqual(
+    Object.keys(api.environment).filter((name) => !settingsNames.includes(name)),
+    [],
+  );
+  const settings = readSettings({ ...image.env, ...api.environment });
+  assert.ok(!Array.isArray(settings), String(settings));
+  assert.deepEqual(api.ports, [`127.0.0.1:${settings.opsPort}:${settings.opsPort}`]);
+  assert.equal(settings.opsHost, "0.0.0.0");
+  assert.equal(settings.trustedProxies, 1);
+  assert.deepEqual(
+    api.volumes.map((volume: string) => volume.split(":")),
+    image.volumes.map((path, i) => [Object.keys(compose.volumes)[i], path]),
+  );
+  assert.deepEqual([api.read_only, proxy.read_only, api.cap_drop], [true, true, ["ALL"]]);
+});
+
+test("the compose file's proxy has the README's block", () => {
+  const [[file, to]] = proxy.volumes.map((volume: string) => volume.split(":"));
+  assert.equal(to, "/etc/nginx/conf.d/default.conf");
+  assert.equal(deployFile(file), readmeBlock("nginx", { "127.0.0.1:8080": `api:${image.env.PORT}` }));
+  assert.deepEqual(proxy.ports, ["80:80"]);
+});
+
+test("what the compose file's head says to type are commands of the package", () => {
+  const typed = [...deployFile("compose.yaml").matchAll(/ api (?:hcqs )?([a-z]+) /g)].map(([, word]) => word);
+  assert.deepEqual(typed, ["import", "keys"]);
+  const help = execFileSync(join(repository, program), ["--help"], { encoding: "utf8" });
+  for (const word of typed) assert.match(help, new RegExp(`^ {2}${word} `, "m"));
+  assert.ok((statSync(join(repository, program)).mode & 0o111) === 0o111);
+});

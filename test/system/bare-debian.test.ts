@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { csv, otherRow, row } from "../support/cms-files.ts";
+import { freePort } from "../support/connection.ts";
+import {
+  buildContext,
+  buildStage,
+  finalStage,
+  image,
+  repository,
+  unitEnvironment,
+  unitValues,
+  wordsOf,
+} from "../support/deployment.ts";
+import { readmeBlocks } from "../support/readme.ts";
+import { call, temporaryFolder, until } from "../support/server.ts";
+
+/**
+ * What the image and the unit run, in a bare Debian 12 and without an engine for containers or systemd: the image's
+ * instructions are carried out. As in a container the root is read-only, the user isn't root, and the server is
+ * process 1.
+ */
+
+const folder = temporaryFolder();
+const root = join(folder, "root");
+const volumes = join(folder, "volumes");
+const bytesOf = (path: string) =>
+  Number(execFileSync("du", ["-sb", path], { encoding: "utf8" }).split("\t")[0]);
+
+/** The first stage: its packages of Debian are this machine's npm. @returns the folder that it fills */
+function build(): string {
+  const work = join(folder, "build");
+  const [installPackages, ...commands] = wordsOf(buildStage, "RUN");
+  assert.match(installPackages, /^apt-get update && apt-get install .* npm$/);
+  for (const path of buildContext()) {
+    mkdirSync(dirname(join(work, path)), { recursive: true });
+    cpSync(join(repository, path), join(work, path));
+  }
+  for (const command of commands) execFileSync("sh", ["-euc", command], { cwd: work, stdio: "inherit" });
+  return work;
+}
+
+/** The second stage. @returns the bytes that it adds to Debian */
+function assemble(built: string): number {
+  execFileSync("mmdebstrap", ["--quiet", "--variant=apt", "bookworm", root]);
+  const bare = bytesOf(root);
+  const [[source, to]] = wordsOf(finalStage, "COPY").map((words) =>
+    words.replace("--from=build ", "").split(" "),
+  );
+  assert.deepEqual([source], wordsOf(buildStage, "WORKDIR"));
+  mkdirSync(dirname(join(root, to)), { recursive: true });
+  cpSync(built, join(root, to), { recursive: true, verbatimSymlinks: true });
+  for (const command of wordsOf(finalStage, "RUN")) execFileSync("chroot", [root, "sh", "-euc", command]);
+  return bytesOf(root) - bare;
+}
+
+const path = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
+const mounts = `
+mount --rbind /dev "$ROOT/dev"
+mount -t proc -o subset=pid proc "$ROOT/proc"`;
+/** Mounts as a container has them, and then the command in place of the shell. */
+const asContainer = `
+mount --bind "$ROOT" "$ROOT"
+mount -o remount,bind,ro "$ROOT"
+for volume in $VOLUMES_OF; do mount --bind "$VOLUMES$volume" "$ROOT$volume"; done
+${mounts}
+exec chroot --userspec="$IMAGE_USER" --groups= "$ROOT" "$@"`;
+const asMachine = `
+${mounts}
+exec chroot "$ROOT" "$@"`;
+
+/** Starts a command in namespaces of its own. */
+function startIn(script: string, command: string[], env: Record<string, string>, folder = "/") {
+  const inside = [
+    "env",
+    "-i",
+    `--chdir=${folder}`,
+    ...Object.entries(env).map((pair) => pair.join("=")),
+    ...command,
+  ];
+  const child = spawn(
+    "unshare",
+    ["--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", script, "sh", ...inside],
+    {
+      env: {
+        PATH: process.env.PATH,
+        ROOT: root,
+        VOLUMES: volumes,
+        VOLUMES_OF: image.volumes.join(" "),
+        IMAGE_USER: image.user,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  after(() => child.kill("SIGKILL"));
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      said[name] += text;
+    });
+  const ended = once(child, "close").then(([code]: unknown[]) => code);
+  return { child, said, ended };
+}
+type Started = ReturnType<typeof startIn>;
+
+/** Starts a command in the image. */
+function start(command: string[], env: Record<string, string> = {}): Started {
+  return startIn(asContainer, command, { ...path, ...image.env, ...env }, image.folder);
+}
+
+/** Waits for a server's ready line, asks it, and ends it. @returns its `/proc/PID/status` */
+async function useServer({ child, said, ended }: Started, port: number, key: string): Promise<string> {
+  await until("the ready line", () => {
+    if (child.exitCode !== null) throw new Error(said.stderr);
+    return /^ready http:/m.test(said.stdout);
+  });
+  const answer = await call(
+    { api: `http://127.0.0.1:${port}`, key: key.trim() },
+    "GET /api/v1/healthcare/procedures",
+  );
+  assert.equal(answer.status, 200);
+  const [served] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim().split(" ");
+  const status = readFileSync(`/proc/${served}/status`, "utf8");
+  process.kill(Number(served), "SIGTERM");
+  assert.equal(await ended, 0);
+  assert.match(said.stderr, /"msg":"stopped"/);
+  return status;
+}
+
+async function succeed(command: string[], env?: Record<string, string>): Promise<string> {
+  const { said, ended } = start(command, env);
+  assert.equal(await ended, 0, said.stderr);
+  return said.stdout;
+}
+
+const added = assemble(build());
+for (const path of image.volumes)
+  cpSync(join(root, path), join(volumes, path), { recursive: true, preserveTimestamps: true });
+execFileSync("chown", ["-R", image.user, ...image.volumes.map((path) => join(volumes, path))]);
+
+test("the image holds no more than it has to", (t) => {
+  t.diagnostic(`${Math.round(added / 1e6)} MB beside Debian's`);
+  assert.ok(added < 260e6, `${added} bytes`);
+});
+
+test("its root can't be written to", async () => {
+  const { said, ended } = start(["touch", "/tmp/file"]);
+  assert.notEqual(await ended, 0);
+  assert.match(said.stderr, /Read-only file system/);
+});
+
+test("it makes snapshots and keys, serves as process 1, says that it is healthy, and stops by SIGTERM", async () => {
+  const [port, opsPort] = [await freePort(), await freePort()];
+  const rows = ["--rows", "2000", "--seed", "1"];
+  await succeed([...image.entrypoint, "sample", "--out", image.volumes[0], "--year", "2024", ...rows]);
+  const key = await succeed([
+    ...image.entrypoint,
+    "keys",
+    "create",
+    "--account",
+    "acme",
+    "--plan",
+    "developer",
+  ]);
+
+  const ports = { PORT: String(port), OPS_PORT: String(opsPort) };
+  assert.notEqual(await start(image.healthcheck, ports).ended, 0);
+  const server = start([...image.entrypoint, ...image.command], ports);
+  await until("health", async () => (await start(image.healthcheck, ports).ended) === 0);
+  const status = await useServer(server, port, key);
+  assert.match(status, /^NSpid:.*\t1$/m);
+  const ids = ["Uid", "Gid"].map((name) => new RegExp(`^${name}:\t(\\d+)`, "m").exec(status)?.[1]);
+  assert.equal(ids.join(":"), image.user);
+});
+
+test("the README's commands make a service of it", async () => {
+  const block = readmeBlocks("sh").find((text) => text.includes("hcqs.service")) ?? assert.fail("no block");
+  // The image has what npm does; systemd doesn't run here.
+  const [install, ...commands] = block.trim().split("\n");
+  assert.equal(install, `cd ${wordsOf(buildStage, "WORKDIR")[0]} && ${wordsOf(buildStage, "RUN")[1]}`);
+  assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
+  assert.equal(commands.pop(), "cp server/deploy/hcqs.service /etc/systemd/system/");
+  for (const path of ["usr/local/bin/hcqs", "var/lib/hcqs"]) rmSync(join(root, path), { recursive: true });
+  writeFileSync(join(root, "opt/hcqs/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv"), csv(row, otherRow));
+  const typed = startIn(asMachine, ["sh", "-euxc", commands.join("\n")], path, "/opt/hcqs");
+  assert.equal(await typed.ended, 0, typed.said.stderr);
+  const [snapshot, key] = typed.said.stdout.trim().split("\n");
+  assert.equal(snapshot, `${unitEnvironment.DATASETS_DIR}/2023.1.parquet`);
+
+  const port = await freePort();
+  const user = unitValues("User")[0];
+  const env = { ...path, ...unitEnvironment, PORT: String(port), OPS_PORT: "0" };
+  // systemd makes it.
+  const cache = `/var/cache/${unitValues("CacheDirectory")[0]}`;
+  const start = `install --directory --owner=${user} ${cache} && exec setpriv --reuid=${user} --regid=${user} --clear-groups ${unitValues("ExecStart")[0]}`;
+  await useServer(
+    startIn(asMachine, ["sh", "-euc", start], env, unitValues("WorkingDirectory")[0]),
+    port,
+    key,
+  );
+  assert.ok(readdirSync(join(root, cache)).length > 0);
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { repository } from "../support/deployment.ts";
+import { readmeBlocks } from "../support/readme.ts";
+import { temporaryFolder, until } from "../support/server.ts";
+
+/** The package as somebody has it who installs it: below `node_modules`, where Node itself runs no TypeScript. */
+
+const folder = temporaryFolder();
+const options = { cwd: folder, encoding: "utf8" } as const;
+const home = { PATH: process.env.PATH?.replace(join(repository, "node_modules/.bin"), "/bin"), HOME: folder };
+const cache = execFileSync("npm", ["config", "get", "cache"], options).trim();
+const env = { ...home, npm_config_cache: cache, npm_config_loglevel: "error" };
+const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
+  cwd: repository,
+  encoding: "utf8",
+}).trim();
+const install =
+  readmeBlocks("sh").find((text) => text.includes(packed)) ?? assert.fail(`no block of ${packed}`);
+const inFolder = { ...env, npm_config_prefix: folder, npm_config_prefer_offline: "true" };
+execFileSync("sh", ["-euc", install], { ...options, env: inFolder });
+
+test("a project has the command by npx", () => {
+  const project = temporaryFolder();
+  const inProject = { ...options, cwd: project, env };
+  execFileSync("npm", ["install", "--prefer-offline", join(folder, packed)], inProject);
+  assert.match(execFileSync("npx", ["hcqs", "--version"], inProject), /^\d+\.\d+\.\d+\n$/);
+  // By the Node beside it.
+  execFileSync("npx", ["hcqs", "sample", "--help"], inProject);
+});
+
+test("a trial starts in the folder where it is asked for, answers the curl command that it prints, and stops", async (t) => {
+  const compiled = join(folder, "compiled");
+  const server = spawn(join(folder, "bin/hcqs"), ["start"], {
+    cwd: folder,
+    env: { ...home, PORT: "0", OPS_PORT: "0", THREADS: "2", NODE_COMPILE_CACHE: compiled },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  after(() => server.kill("SIGKILL"));
+  const ended = once(server, "close");
+  let output = "";
+  let log = "";
+  server.stdout.on("data", (chunk: Buffer) => {
+    output += chunk;
+  });
+  server.stderr.on("data", (chunk: Buffer) => {
+    log += chunk;
+  });
+  await until("the ready line", () => {
+    if (server.exitCode !== null) throw new Error(log);
+    return /^ready http:/m.test(output);
+  });
+  const [, command] = /^try: (curl .*)$/m.exec(output) ?? assert.fail(output);
+  const answer: { data: unknown[] } = JSON.parse(
+    execFileSync("sh", ["-c", `${command} --silent --show-error`], { encoding: "utf8" }),
+  );
+  assert.equal(answer.data.length, 3);
+  assert.deepEqual(
+    ["datasets/snapshots", "var"].map((name) => existsSync(join(folder, name))),
+    [true, true],
+  );
+  // All threads took what one of them kept.
+  assert.ok(readdirSync(compiled).some((name) => name.endsWith(".js")));
+  server.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+  assert.match(log, /"msg":"stopped"/);
+  t.diagnostic(`the package is of ${Math.ceil(statSync(join(folder, packed)).size / 1024)} KiB`);
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readSettings, serverHelp } from "../../server/shared/settings.ts";
+import { deployFile, repository, unitEnvironment, unitValues } from "../support/deployment.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** The unit for systemd, as systemd itself judges it. */
+
+const unit = deployFile("hcqs.service");
+
+/** Tenths: systemd rates services from 0.0, nothing to fear, to 10.0. */
+const maxExposure = 15;
+
+test("the unit exposes the system no more than it must", (t) => {
+  const file = join(repository, "server/deploy/hcqs.service");
+  const options = ["security", "--offline=true", "--no-pager", `--threshold=${maxExposure}`, file];
+  const { status, stdout, stderr } = spawnSync("systemd-analyze", options, { encoding: "utf8" });
+  assert.equal(status, 0, stdout + stderr);
+  t.diagnostic(stdout.trim().split("\n").at(-1) ?? "");
+  // V8 compiles at run time.
+  assert.deepEqual(unitValues("MemoryDenyWriteExecute"), []);
+});
+
+test("systemd understands every line of the unit", () => {
+  const folder = temporaryFolder();
+  const [start] = unitValues("ExecStart");
+  // The program lies elsewhere here.
+  const program = join(folder, "hcqs");
+  writeFileSync(program, "", { mode: 0o755 });
+  mkdirSync(join(folder, "units"));
+  const file = join(folder, "units/hcqs.service");
+  writeFileSync(file, unit.replace(start.split(" ")[0], program));
+  const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+  assert.deepEqual([status, stdout, stderr], [0, "", ""]);
+});
+
+test("the unit starts the package's command with settings that the server takes, in folders of the unit's", () => {
+  const { bin } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
+  assert.deepEqual(unitValues("ExecStart"), [`/opt/hcqs/${bin.hcqs} start`]);
+  assert.deepEqual(unitValues("Restart"), ["always"]);
+  const { NODE_COMPILE_CACHE: cache, ...settings } = unitEnvironment;
+  for (const name of Object.keys(settings)) assert.match(serverHelp(), new RegExp(`^ {2}${name} `, "m"));
+  const read = readSettings(settings);
+  assert.ok(!Array.isArray(read), String(read));
+  const folders = unitValues("StateDirectory")[0]
+    .split(" ")
+    .map((name) => `/var/lib/${name}`);
+  assert.deepEqual([read.datasetsDir, read.stateDir].sort(), folders.slice(1));
+  assert.equal(cache, `/var/cache/${unitValues("CacheDirectory")[0]}`);
+  assert.deepEqual(unitValues("WorkingDirectory"), [folders[0]]);
+});
