@@ -54,7 +54,8 @@ export function opsServer(
       return reply(403, `the host ${stranger} isn't allowed here: name it in OPS_ALLOWED_HOSTS\n`);
     const shown = operatorConsole();
     if (shown === undefined) return reply(503, "starting\n");
-    if (path === streamPath) return shown.stream(response);
+    if (path === streamPath)
+      return request.method === "HEAD" ? reply(200, "", "text/event-stream") : shown.stream(response);
     const file = shown.file(path);
     return file === undefined ? reply(404, "not found\n") : send(request, response, file);
   });
@@ -64,22 +65,20 @@ export function opsServer(
 }
 
 /**
- * The host that a request is for or a page's that sent it, if it isn't allowed: a page elsewhere may have a name of its
- * own that leads here. An IP address can't be such a name.
+ * The host that a request is for, or that of a page elsewhere that sent it, if it isn't allowed: a page may have a name
+ * of its own that leads here. An IP address can't be such a name.
  */
 function strangerOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
-  const hosts = [
-    headers.host ?? "",
-    ...(headers.origin === undefined ? [] : [headers.origin.replace(/^https?:\/\//, "")]),
-  ];
-  return hosts
-    .map((host) =>
-      host
-        .replace(/:\d+$/, "")
-        .replace(/^\[(.*)\]$/, "$1")
-        .toLowerCase(),
-    )
-    .find((name) => name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name));
+  const { host = "", origin } = headers;
+  const name = host
+    .replace(/:\d+$/, "")
+    .replace(/^\[(.*)\]$/, "$1")
+    .toLowerCase();
+  if (name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name)) return name;
+  if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase()) return origin;
+  // A link that somebody follows is none of another page's requests.
+  const isForeign = headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-mode"] !== "navigate";
+  return isForeign ? "of another page" : undefined;
 }
 
 function send({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {

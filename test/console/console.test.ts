@@ -74,7 +74,14 @@ test("pages of other hosts can't look, and a name that is allowed may be used", 
     assert.equal((await ask(target, { Host: "evil.example" })).status, 403);
     assert.equal((await ask(target, { Host: "127.0.0.1", Origin: "http://evil.example" })).status, 403);
     assert.equal((await ask(target, { Host: "127.0.0.1", Origin: "null" })).status, 403);
+    assert.equal((await ask(target, { Host: "127.0.0.1", Origin: "http://6.6.6.6" })).status, 403);
+    const foreign = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors" };
+    assert.equal((await ask(target, { Host: "127.0.0.1", ...foreign })).status, 403);
   }
+  const followed = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
+  assert.equal((await ask("/", { Host: "127.0.0.1", ...followed })).status, 200, "a link");
+  const itself = { Host: "127.0.0.1:9090", Origin: "http://127.0.0.1:9090", "Sec-Fetch-Site": "same-origin" };
+  assert.equal((await ask("/", itself)).status, 200);
   for (const host of ["localhost:9090", "127.0.0.1", "10.1.2.3:80", "[::1]:9090", "OPS.example.org:9090"])
     assert.deepEqual([host, (await ask("/", { Host: host })).status], [host, 200]);
   // Probes and Prometheus ask by whatever name.

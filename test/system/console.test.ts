@@ -83,7 +83,8 @@ test("a file that is refused is named with its reason, until it is gone", async 
   await section("Refused files").getByText("2025.1.parquet", { exact: true }).waitFor();
   await page.getByText("1 file is refused").waitFor();
   rmSync(later);
-  await page.getByText("All is well").waitFor();
+  await page.getByText("1 file is refused").waitFor({ state: "detached" });
+  await page.getByText("1 account has used up").waitFor();
 });
 
 test("a version that is retired goes from the table", async () => {
@@ -98,7 +99,7 @@ for (const viewport of [wide, narrow])
       const { page } = guarded;
       page.setDefaultTimeout(patienceMs);
       await page.goto("/");
-      await page.getByText("All is well").waitFor();
+      await page.getByText(/All is well|Serving;/).waitFor();
       assert.deepEqual(await seriousFaults(page), []);
       const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       assert.ok(content <= width, `${content} > ${width}`);

@@ -69,12 +69,17 @@ function Health({ state, isConnected }: Pick<Seen, "state" | "isConnected">) {
   const { server } = state;
   if (server.fault !== null) return html`<p class="health bad" role="status">${server.fault}</p>`;
   if (!server.ready) return html`<p class="health bad" role="status">Not ready</p>`;
-  const refused = state.refused.length;
-  const since = new Date(server.started_at).toLocaleString();
+  const { refused, accounts } = state;
+  const exhausted = accounts.filter(({ used, quota }) => used >= quota).length;
+  const since = `${new Date(server.started_at).toLocaleString()} (your time)`;
   const facts = `${counted(server.threads, "serving thread", "serving threads")}, Node ${server.node}, since ${since}`;
-  return refused === 0
+  const troubles = [
+    refused.length > 0 && `${counted(refused.length, "file is", "files are")} refused`,
+    exhausted > 0 && `${counted(exhausted, "account has", "accounts have")} used up the month's quota`,
+  ].filter((trouble) => trouble !== false);
+  return troubles.length === 0
     ? html`<p class="health good" role="status">All is well. <span class="quiet">${facts}</span></p>`
-    : html`<p class="health warn" role="status">Serving; ${refused} ${refused === 1 ? "file is" : "files are"} refused. <span class="quiet">${facts}</span></p>`;
+    : html`<p class="health warn" role="status">Serving; ${troubles.join(", and ")}. <span class="quiet">${facts}</span></p>`;
 }
 
 function Page() {
@@ -90,7 +95,7 @@ function Page() {
       <${Health} state=${state} isConnected=${isConnected} />
       <div class="four">
         <${Figure} name="requests per second" value=${last ? whole(Math.round(rateOf(last, /./))) : "–"} />
-        <${Figure} name="of the server's time for a request, 99 % take less" value=${micros(last?.p99 ?? null)} />
+        <${Figure} name=${last?.p99 == null ? "no request in the last second" : "99 % of requests take the server less"} value=${micros(last?.p99 ?? null)} />
         <${Figure} name="refused per second, by a ceiling" value=${last ? whole(Math.round(last.refused)) : "–"} />
         <${Figure} name=${`memory${last ? `, ${whole(last.connections)} connections` : ""}`} value=${last ? mebibytes(last.memory) : "–"} />
       </div>
@@ -99,13 +104,13 @@ function Page() {
         <${Lines} title="Requests per second" samples=${samples} isLogarithmic=${false} series=${[
           { name: "2xx and 3xx", colour: "--charge", value: (sample: Sample) => rateOf(sample, /^[23]/) },
           { name: "4xx", colour: "--warn", value: (sample: Sample) => rateOf(sample, /^4(?!29)/) },
-          { name: "429", colour: "--allowed", value: (sample: Sample) => rateOf(sample, /^429/) },
+          { name: "429", colour: "--ink", value: (sample: Sample) => rateOf(sample, /^429/) },
           { name: "5xx", colour: "--bad", value: (sample: Sample) => rateOf(sample, /^5/) },
         ]} text=${(value: number) => whole(Math.round(value))} />
         <${Lines} title="Time for a request" samples=${samples} isLogarithmic=${true} series=${[
           { name: "median", colour: "--charge", value: (sample: Sample) => sample.p50 },
           { name: "90 %", colour: "--warn", value: (sample: Sample) => sample.p90 },
-          { name: "99 %", colour: "--allowed", value: (sample: Sample) => sample.p99 },
+          { name: "99 %", colour: "--bad", value: (sample: Sample) => sample.p99 },
         ]} text=${micros} />
       </div>
       <${Traffic} samples=${samples} />
