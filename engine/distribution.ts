@@ -1,6 +1,6 @@
 import { type Image, stateGroup, summaryOf } from "./image.ts";
 import { stateCodes } from "./schema.ts";
-import { percentile, ratioInHundredths } from "./statistics.ts";
+import { percentile, ratioPercentiles } from "./statistics.ts";
 
 /** How the charges of a procedure group are distributed. */
 
@@ -40,37 +40,30 @@ export function histogramOf(image: Image, group: number, bins: number): Histogra
 
 /** Of each facility's allowed amount, in cents. */
 export function allowedOf(image: Image, group: number) {
-  const { at, count } = ascending(image, group, (row) => image.allowed[row]);
+  const values = Float64Array.from(rowsOf(image, group), (row) => image.allowed[row]).sort();
+  const at = (rank: number) => values[rank];
   return {
     min: at(0),
-    p10: percentile(at, count, 10),
-    p25: percentile(at, count, 25),
-    median: percentile(at, count, 50),
-    p75: percentile(at, count, 75),
-    p90: percentile(at, count, 90),
-    max: at(count - 1),
+    p10: percentile(at, values.length, 10),
+    p25: percentile(at, values.length, 25),
+    median: percentile(at, values.length, 50),
+    p75: percentile(at, values.length, 75),
+    p90: percentile(at, values.length, 90),
+    max: at(values.length - 1),
   };
 }
 
-/** Of each facility's charge ÷ allowed amount, which is rounded to hundredths first, in hundredths. */
+/** Of each facility's charge ÷ allowed amount, in hundredths. */
 export function markupOf(image: Image, group: number) {
-  const { at, count } = ascending(image, group, (row) =>
-    ratioInHundredths(image.charge[row], image.allowed[row]),
-  );
-  return {
-    p25: percentile(at, count, 25),
-    median: percentile(at, count, 50),
-    p75: percentile(at, count, 75),
-  };
+  const rows = rowsOf(image, group);
+  const charges = rows.map((row) => image.charge[row]);
+  const allowed = rows.map((row) => image.allowed[row]);
+  const at = ratioPercentiles(charges, allowed, 100);
+  return { p25: at(25), median: at(50), p75: at(75) };
 }
 
-/** A number of each row of a group, sorted. */
-function ascending({ order, groupStart }: Image, group: number, of: (row: number) => number) {
-  const values = new Float64Array(groupStart[group + 1] - groupStart[group]);
-  for (let i = 0; i < values.length; i++) values[i] = of(order[groupStart[group] + i]);
-  values.sort();
-  return { at: (rank: number) => values[rank], count: values.length };
-}
+const rowsOf = ({ order, groupStart }: Image, group: number) =>
+  order.subarray(groupStart[group], groupStart[group + 1]);
 
 /** The summaries of a procedure in every state that has prices of it, by code. */
 export function stateSummaries(image: Image, procedure: number) {

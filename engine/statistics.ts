@@ -15,6 +15,30 @@ export function percentile(at: (rank: number) => number, count: number, percent:
   return Math.floor((100 * low + (at(rank + 1) - low) * remainder + 50) / 100);
 }
 
+/**
+ * Percentiles of exact quotients, interpolated as by `percentile` and rounded once, half up. O(n log n).
+ *
+ * @param dividends whole numbers of 0 or more
+ * @param divisors one for each dividend, above 0
+ * @param scale what the quotients are multiplied by before they are rounded: 100 gives hundredths
+ */
+export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLike<number>, scale: number) {
+  const ratios = Float64Array.from(dividends, (dividend, i) => dividend / divisors[i]);
+  const ascending = ratios.toSorted();
+  const at = (rank: number) => {
+    const i = ratios.indexOf(ascending[rank]);
+    return [BigInt(dividends[i]), BigInt(divisors[i])];
+  };
+  return (percent: number): number => {
+    const position = (ratios.length - 1) * percent;
+    const [a, b] = at(Math.floor(position / 100));
+    const [c, d] = at(Math.ceil(position / 100));
+    const weight = BigInt(position % 100);
+    const sum = BigInt(scale) * ((100n - weight) * a * d + weight * c * b);
+    return Number((sum + 50n * b * d) / (100n * b * d));
+  };
+}
+
 /** `max / min` in hundredths, rounded half up; `min` is above zero. */
 export function ratioInHundredths(max: number, min: number): number {
   return Math.floor((200 * max + min) / (2 * min));

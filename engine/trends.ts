@@ -1,4 +1,5 @@
 import type { Image } from "./image.ts";
+import { ratioPercentiles } from "./statistics.ts";
 
 /** How a procedure group went from one data year to another. Changes are in tenths of a percent. */
 
@@ -61,19 +62,9 @@ function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Ar
   return numbers;
 }
 
-/** The median of fractions, of which the middle two are put on one denominator: rounded once, half up. */
+/** Rounded once, half up. */
 function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
-  const count = pairs.now.length;
-  const ratios = new Float64Array(count);
-  for (let i = 0; i < count; i++) ratios[i] = now[pairs.now[i]] / before[pairs.before[i]];
-  const ascending = ratios.toSorted();
-  const [low, high] = [(count - 1) >> 1, count >> 1].map((rank) => ratios.indexOf(ascending[rank]));
-  const [a, c] = [low, high].map((i) => BigInt(now[pairs.now[i]]));
-  const [b, d] = [low, high].map((i) => BigInt(before[pairs.before[i]]));
-  return Number(floorDivided(1000n * (a * d + c * b - 2n * b * d) + b * d, 2n * b * d));
-}
-
-function floorDivided(dividend: bigint, divisor: bigint): bigint {
-  const quotient = dividend / divisor;
-  return dividend < quotient * divisor ? quotient - 1n : quotient;
+  const dividends = pairs.now.map((row) => now[row]);
+  const divisors = pairs.before.map((row) => before[row]);
+  return ratioPercentiles(dividends, divisors, 1000)(50) - 1000;
 }

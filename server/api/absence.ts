@@ -34,19 +34,30 @@ export function gapsOf(image: Image): Coverage {
 export function noPrices(image: Image, code: string, state: string | undefined): ApiError {
   const procedure = image.procedureOf.get(code);
   if (procedure === undefined) return notFound(image, `there is no procedure ${echo(code)}`);
-  const counts = rowsOfProcedure(image, procedure, state ?? null);
-  const reason = unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
+  const reason = whyNoPrices(image, procedure, state);
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
+}
+
+function whyNoPrices(image: Image, procedure: number, state: string | undefined): string {
+  const counts = rowsOfProcedure(image, procedure, state ?? null);
+  return unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
 }
 
 /** Why there is no trend: no loaded data year has prices. @param images of these years */
 export function noTrend(images: readonly Image[], code: string, state: string | undefined): ApiError {
-  const isKnown = images.some(({ procedureOf }) => procedureOf.has(code));
-  const what = isKnown
-    ? `no prices for procedure ${echo(code)}${inState(state)}`
-    : `there is no procedure ${echo(code)}`;
-  const versions = images.map(({ description }) => versionName(description.provenance));
-  return new ApiError("not_found", `${what} in any loaded data year (${versions.join(", ")})`);
+  const nameOf = ({ description }: Image) => versionName(description.provenance);
+  const years = `in any loaded data year (${images.map(nameOf).join(", ")})`;
+  if (!images.some(({ procedureOf }) => procedureOf.has(code)))
+    return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
+  const reasons = Map.groupBy(images, (image) => {
+    const procedure = image.procedureOf.get(code);
+    return procedure === undefined ? "there is no such procedure" : whyNoPrices(image, procedure, state);
+  });
+  const told = Array.from(reasons, ([reason, of]) =>
+    reasons.size === 1 ? reason : `${reason} (${of.map(nameOf).join(", ")})`,
+  );
+  const what = `no prices for procedure ${echo(code)}${inState(state)}`;
+  return new ApiError("not_found", `${what} ${years}: ${told.join("; ")}`);
 }
 
 /** Why there is no row of any kind, of a procedure or in a state. */
@@ -101,9 +112,14 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
   const fault = isUnknown
     ? `nothing matches ${echo(word)}`
     : `nothing that matches the other words matches ${echo(word)}`;
+  const isWhole = text.trim().toLowerCase() === word;
+  const { message, type } = notFound(image, what, isWhole ? undefined : fault);
   const isProcedure = kind === "facility" && search(image, "procedure", text, 0, 1).total > 0;
-  const hint = isProcedure ? "; procedures match with type=procedure" : "";
-  return notFound(image, what, `${fault}${near.length === 0 ? "" : `; near: ${near.join(", ")}`}${hint}`);
+  const hints = [
+    ...(near.length === 0 ? [] : [`near: ${near.join(", ")}`]),
+    ...(isProcedure ? ["procedures match with type=procedure"] : []),
+  ];
+  return new ApiError(type, [message, ...hints].join("; "));
 }
 
 /** @param what there isn't, in which data version is added */

@@ -57,7 +57,7 @@ ${errorRows.join("\n")}
 Where there are more rows, \`next\` is the path of the next page, else null. All pages are of the data version of the first.
 
 ## Data versions
-Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` the same version gives the same bytes for ever; \`GET ${basePath}/datasets\` lists the versions.
+Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` a version such as 2024.1 gives the same numbers for ever, and the same bytes from the same release of the software; a year alone means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
 An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it; files are not.`;
@@ -186,10 +186,10 @@ const headers = {
   ),
   Vary: header("What else the answer depends on.", text, headerExamples.Vary),
   ContentDisposition: header(
-    "The file's name.",
+    "The file's name: the data version, and the procedure and state that its rows are of.",
     {
       type: "string",
-      pattern: '^attachment; filename="opps-[0-9.]+[.](csv|arrow|parquet)"$',
+      pattern: '^attachment; filename="opps-[0-9.]+(-[0-9]{4})?(-[A-Z]{2})?[.](csv|arrow|parquet)"$',
     },
     headerExamples["Content-Disposition"],
   ),
@@ -321,7 +321,7 @@ function pathItem(entry: Endpoint, ofVersion: boolean) {
       operationId: ofVersion ? `${entry.name}OfVersion` : entry.name,
       summary: ofVersion ? `${entry.summary}; from one data version` : entry.summary,
       description: ofVersion
-        ? `${entry.description}\n\nFrom the data version in the path, whichever is the newest by now: a version's number always gives the same numbers.`
+        ? `${entry.description}\n\nFrom the data version in the path, whichever is the newest by now: a version such as 2024.1 always gives the same numbers, a year those of its newest revision at the time.`
         : entry.description,
       tags: [entry.kind === "service" ? "service" : "data"],
       parameters: parametersOf(entry, ofVersion),
@@ -360,7 +360,8 @@ function describe(entries: readonly Endpoint[]) {
           name: "version",
           in: "path",
           required: true,
-          description: "A data version such as 2024.1, or a year, which means its newest revision.",
+          description:
+            "A data version such as 2024.1, or a year, which means its newest revision at the time.",
           schema: { type: "string", pattern: "^\\d{4}(\\.\\d+)?$" },
           example: "2024.1",
         },

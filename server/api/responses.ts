@@ -139,7 +139,9 @@ export const procedureResponse = v.object({
   ),
   markup: v.pipe(
     v.object({ p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") }),
-    v.description("Each facility's charge divided by its allowed amount, counted once"),
+    v.description(
+      "Percentiles of the facilities' exact quotients of charge and allowed amount, each rounded once, half up, to two decimals",
+    ),
   ),
   histogram: v.pipe(
     v.object({

@@ -22,6 +22,8 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
   allEndpoints.map((endpoint) => [endpoint.path.replace(/\{\w+\}$/, ""), endpoint]),
 );
 
+const versionedPaths = allEndpoints.filter(({ kind }) => kind === "versioned").map(({ path }) => path);
+
 /**
  * The endpoint of a path. What stands in the path for a parameter isn't decoded yet: an escaped slash parts nothing,
  * and the method is checked before parameters are.
@@ -30,8 +32,11 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
  */
 export function resolve(path: string): Target {
   const target = targetOf(path);
-  if (target === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
-  return target;
+  if (target !== undefined) return target;
+  const hint = path.startsWith(basePath + versionsBase)
+    ? `; below ${basePath}${versionsBase}{version} there are ${versionedPaths.join(", ")}`
+    : "";
+  throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}${hint}`);
 }
 
 /**
@@ -105,9 +110,7 @@ export const routes: readonly string[] = [
   // All that isn't the API's.
   "/*",
   ...allEndpoints.map(({ path }) => basePath + path),
-  ...allEndpoints
-    .filter(({ kind }) => kind === "versioned")
-    .map(({ path }) => `${basePath}${versionsBase}{version}${path}`),
+  ...versionedPaths.map((path) => `${basePath}${versionsBase}{version}${path}`),
 ];
 const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
 

@@ -29,7 +29,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Said 
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
   const account = store.account(name);
   if (account === undefined)
-    throw new DataError(`account ${shown(name)}`, "none of that name", "one of accounts list");
+    throw new DataError(`account ${shown(name)}`, "none of that name", "a name from accounts list");
   if (account.webhook === null || account.webhook_secret === null)
     throw new DataError(`account ${name}`, "no webhook", "one whose posts are signed");
   const secret = newWebhookSecret();

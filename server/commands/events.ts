@@ -43,7 +43,8 @@ function retry([id, ...more]: string[], { store, now }: Context): Said {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
   checkEnd("events retry", more);
   const event = store.event(id);
-  if (event === undefined) throw new DataError(`event ${shown(id)}`, "none of that id", "one of events list");
+  if (event === undefined)
+    throw new DataError(`event ${shown(id)}`, "none of that id", "an id from events list");
   const account = store.accountOf(event.account);
   const known = store.deliveries(id);
   const channels = (account === undefined ? [] : channelsOf(account)).map((channel) => ({

@@ -126,7 +126,7 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
   const key = store.key(Number(id));
   const name = key === undefined ? undefined : store.accountOf(key.account)?.name;
   if (key === undefined || name === undefined)
-    throw new DataError(`key ${id}`, "none of that id", "one of keys list");
+    throw new DataError(`key ${id}`, "none of that id", "an id from keys list");
   return { ...key, name };
 }
 

@@ -49,6 +49,7 @@ class Month {
   readonly startMs: number;
   readonly endMs: number;
   readonly resetLines: string;
+  readonly usedUp: string;
   readonly missingKey: Reply;
   readonly invalidKey: Reply;
 
@@ -57,6 +58,8 @@ class Month {
     this.startMs = startOfMonth(this.number);
     this.endMs = startOfMonth(this.number + 1);
     this.resetLines = resetLines(this.endMs);
+    const end = new Date(this.endMs).toISOString().replace(".000", "");
+    this.usedUp = `the account's requests per month are used up until ${end}`;
     this.missingKey = this.#refusal(missingKey);
     this.invalidKey = this.#refusal(invalidKey);
   }
@@ -183,7 +186,7 @@ export class Service {
     }
     if (why === quotaExceeded) {
       traffic.refused("quota");
-      return refusal(monthUsedUp, nowMs, this.#month.endMs);
+      return refusal(this.#month.usedUp, nowMs, this.#month.endMs);
     }
     traffic.refused("clock");
     return refusal(clockWasSet, nowMs, nowMs + 1000);
@@ -285,7 +288,6 @@ function unreadable(path: string, method: string): ApiError {
 }
 
 const secondUsedUp = "the account's requests per second are used up";
-const monthUsedUp = "the account's requests per month are used up";
 /** For the moments until the control thread has read what was used in another month. */
 const clockWasSet =
   "this server's clock was set, and the account's requests of the month are being looked up";

@@ -82,9 +82,11 @@ function askControl(request: PortalRequest): Promise<PortalReply> {
 function teller(perSecond: number): ((access: Access) => void) | undefined {
   if (perSecond === 0) return undefined;
   const lines = new PerSecond(perSecond);
-  return ({ request, ...answer }) => {
-    if (lines.pass(performance.now()))
-      send({ type: "access", access: { request: withoutKeys(request), ...answer } });
+  return ({ request, ms, ...answer }) => {
+    if (lines.pass(performance.now())) {
+      const rounded = Math.round(1000 * ms) / 1000;
+      send({ type: "access", access: { request: withoutKeys(request), ...answer, ms: rounded } });
+    }
   };
 }
 

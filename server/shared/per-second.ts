@@ -1,22 +1,21 @@
 /** Lets so many through in a second and no more. */
 
-/** Lets the first ones of each second pass. */
+/** Lets one pass if fewer than so many have in the second before it. */
 export class PerSecond {
-  readonly #max: number;
-  #second = Number.NaN;
-  #passed = 0;
+  /** When the last ones passed, in turn. */
+  readonly #passedMs: Float64Array;
+  #oldest = 0;
 
   constructor(max: number) {
-    this.#max = max;
+    this.#passedMs = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
   }
 
   /** @param nowMs of a clock that never steps */
   pass(nowMs: number): boolean {
-    const second = Math.floor(nowMs / 1000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#passed = 0;
-    }
-    return ++this.#passed <= this.#max;
+    // Of none there is no oldest.
+    if (!(nowMs - this.#passedMs[this.#oldest] >= 1000)) return false;
+    this.#passedMs[this.#oldest] = nowMs;
+    this.#oldest = (this.#oldest + 1) % this.#passedMs.length;
+    return true;
   }
 }

@@ -126,7 +126,7 @@ const entries = {
   PORT: v.pipe(v.optional(wholeNumber(0, 65535), "8080"), v.description("its port; 0 picks a free one")),
   OPS_HOST: v.pipe(
     v.optional(host, "127.0.0.1"),
-    v.description("where the operator's listener is: /livez, /readyz, /metrics, without keys"),
+    v.description("where the operator's listener is: the console, /livez, /readyz, /metrics, without keys"),
   ),
   OPS_PORT: v.pipe(v.optional(wholeNumber(0, 65535), "9090"), v.description("its port; 0 picks a free one")),
   DATASETS_DIR: v.pipe(
@@ -183,7 +183,7 @@ const entries = {
   ),
   ACCESS_LOG: v.pipe(
     v.optional(wholeNumber(0, maxAccessLines), "0"),
-    v.description("requests to log, as info, in a second at most; of more, a sample"),
+    v.description("requests to log, as info, in any second at most; of more, a sample"),
   ),
   SIGNUP: v.pipe(
     v.optional(v.picklist(signupModes, "open, email or off")),

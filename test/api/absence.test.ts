@@ -165,7 +165,12 @@ describe("a search", () => {
       told("q=grace+xqxq"),
       /: nothing matches "xqxq"; near: Grace Clinic \(Boise ID\), Grace Memorial \(/,
     );
-    assert.match(told("q=xqxq"), /: nothing matches "xqxq"$/);
+  });
+
+  test("of one word names it once", () => {
+    const nowhere = 'no facility matches "Gorgetwn" in data version 2024.3';
+    assert.equal(told("q=Gorgetwn"), `${nowhere}; near: georgetown`);
+    assert.equal(told("q=xqxq"), 'no facility matches "xqxq" in data version 2024.3');
   });
 
   test("names the word that doesn't go with the others, and what these find", () => {
@@ -181,8 +186,9 @@ describe("a search", () => {
   });
 
   test("says where procedures match", () => {
-    for (const q of ["5072", "APC+5072", "apc5072"])
+    for (const q of ["APC+5072", "apc5072"])
       assert.match(told(`q=${q}`), /: nothing matches "5072"; procedures match with type=procedure$/);
+    assert.match(told("q=5072"), /"5072" in data version 2024.3; procedures match with type=procedure$/);
   });
 
   test("says what the data set does not hold", () => {

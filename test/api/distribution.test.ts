@@ -32,6 +32,10 @@ const histogram = v.object({
   histogram: v.object({ edges: v.array(v.number()), counts: v.array(v.number()) }),
 });
 
+const markup = v.object({
+  markup: v.object({ p25: v.number(), median: v.number(), p75: v.number() }),
+});
+
 describe("a histogram", () => {
   const of = (charges: number[], query = "") => {
     const rows = charges.map((charge, i): ShortRow => [`0000${10 + i}`, "CA", "5072", charge, 1]);
@@ -60,6 +64,17 @@ describe("a histogram", () => {
     assert.equal(of([1, 1000], "?bins=1").counts.length, 1);
     assert.equal(of([1, 1000], "?bins=100").counts.length, 100);
   });
+});
+
+test("markup is rounded once, from exact quotients", () => {
+  const markupOf = (...pairs: [charge: number, allowed: number][]) => {
+    const rows = pairs.map(([charge, allowed], i): ShortRow => [`00000${i}`, "CA", "5072", charge, allowed]);
+    const versions = versionsOf(imageOf(snapshotOf(rows)));
+    return v.parse(markup, ask(versions, "/healthcare/procedures/5072")).markup;
+  };
+  assert.deepEqual(markupOf([11, 9]), { p25: 1.22, median: 1.22, p75: 1.22 });
+  // 1.004 and 1.005: rounded first, they are 1 and 1.01, and the median would be 1.01.
+  assert.deepEqual(markupOf([10.04, 10], [10.05, 10]), { p25: 1, median: 1, p75: 1 });
 });
 
 test("a procedure without prices is refused as in the price list", () => {

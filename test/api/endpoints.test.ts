@@ -298,7 +298,18 @@ describe("a data version", () => {
     ])
       assertRefused(versions, `/versions/2024${target}`, "unknown_endpoint");
     assertRefused(versions, "/versions//search?q=hospital", "unknown_endpoint");
-    assertRefused(versions, "/versions/2024", "unknown_endpoint");
+    for (const target of [
+      "/versions/2024",
+      "/versions/2024.1/",
+      "/versions/2024/usage",
+      "/versions/1999/x",
+    ]) {
+      assertRefused(versions, target, "unknown_endpoint");
+      assert.match(
+        refusal(versions, target).message,
+        /"; below \/api\/v1\/versions\/\{version\} there are \/healthcare\/prices, .*\/export.parquet$/,
+      );
+    }
   });
 
   test("without data for the arguments is 404", () => {

@@ -65,9 +65,45 @@ describe("a trend", () => {
     const told = (query: string) => refusal(versions, `/healthcare/trends?${query}`).message;
     const years = "in any loaded data year (2021.1, 2022.1, 2023.1, 2024.2)";
     assert.equal(told("procedure=5073"), `there is no procedure "5073" ${years}`);
-    assert.equal(told("procedure=5072&state=md"), `no prices for procedure "5072" in MD ${years}`);
+    const maryland = "Maryland's all-payer rate setting is outside the OPPS";
+    assert.equal(
+      told("procedure=5072&state=md"),
+      `no prices for procedure "5072" in MD ${years}: ${maryland}`,
+    );
     assertRefused(versions, "/healthcare/trends", "missing_parameter");
     assertRefused(versions, "/healthcare/trends?procedure=5072&limit=1", "invalid_parameter");
     assertRefused(versions, "/versions/2024/healthcare/trends?procedure=5072", "unknown_endpoint");
+  });
+
+  test("that no year has names each year's reason where these differ", () => {
+    const unpriced = versionsOf(
+      charges(2024, 1, hospital("000001", null), hospital("000002", null)),
+      charges(2023, 1, hospital("000001", null), hospital("000002", null)),
+      charges(2022, 1, hospital("000001", null)),
+      charges(2021, 1, ["000001", "CA", "5073", 1, 1]),
+    );
+    assert.equal(
+      refusal(unpriced, "/healthcare/trends?procedure=5072").message,
+      'no prices for procedure "5072" in any loaded data year (2021.1, 2022.1, 2023.1, 2024.1): there is no such ' +
+        "procedure (2021.1); the only row is suppressed (2022.1); all 2 rows are suppressed (2023.1, 2024.1)",
+    );
+  });
+
+  test("says a caveat once, with its years where they alone differ", () => {
+    const caveatOf = (...years: [dataYear: number, caveat: string][]) => {
+      const images = years.map(([dataYear, caveat]) => {
+        const provenance = { ...testProvenance, dataYear, revision: 1, caveat };
+        return imageOf(sealSnapshot({ ...snapshotOf([hospital("000001", 7)]), provenance }));
+      });
+      const answer = ask(versionsOf(...images.reverse()), "/healthcare/trends?procedure=5072");
+      return v.parse(v.object({ source: v.object({ caveat: v.string() }) }), answer).source.caveat;
+    };
+    const of = (year: number): [number, string] => [year, `Averages of ${year}; list prices.`];
+    assert.equal(caveatOf(of(2021)), "Averages of 2021; list prices.");
+    assert.equal(caveatOf(of(2021), of(2022), of(2024)), "Averages of 2021, 2022, 2024; list prices.");
+    assert.equal(
+      caveatOf(of(2021), [2022, "Invented after 2023."], [2023, "Invented after 2023."], of(2024)),
+      "Averages of 2021, 2024; list prices. Invented after 2023.",
+    );
   });
 });

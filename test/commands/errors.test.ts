@@ -76,13 +76,13 @@ const refused: [command: string, message: string | RegExp][] = [
   ["list all", 'keys list: found "all", expected --json or nothing more'],
   ["show", `keys show: found nothing, expected ${expectedId}`],
   ["show x", `keys show: found "x", expected ${expectedId}`],
-  ["show 999", "key 999: found none of that id, expected one of keys list"],
+  ["show 999", "key 999: found none of that id, expected an id from keys list"],
   ["revoke", `keys revoke: found nothing, expected ${expectedId}`],
   ["revoke 0", `keys revoke: found "0", expected ${expectedId}`],
   ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
   ["revoke 1 2", 'keys revoke: found "2" after the id, expected nothing more'],
   ["show 1 --json", 'keys show: found "--json" after the id, expected nothing more'],
-  ["revoke 999", "key 999: found none of that id, expected one of keys list"],
+  ["revoke 999", "key 999: found none of that id, expected an id from keys list"],
   ["rotate", `keys rotate: found nothing, expected ${expectedId}`],
   ["rotate --overlap 1", `keys rotate: found "--overlap", expected ${expectedId}`],
   ["rotate 1", "--overlap: found nothing, expected a value"],
@@ -91,12 +91,12 @@ const refused: [command: string, message: string | RegExp][] = [
   ["create --account --plan free", "--account: found nothing, expected a value, as --account=VALUE"],
   ["rotate 1 --overlap x", '--overlap: found "x", expected a whole number from 0 to 8760'],
   ["rotate 1 --overlap 8761", '--overlap: found "8761", expected a whole number from 0 to 8760'],
-  ["rotate 999 --overlap 1", "key 999: found none of that id, expected one of keys list"],
+  ["rotate 999 --overlap 1", "key 999: found none of that id, expected an id from keys list"],
   ["expire", `keys expire: found nothing, expected ${expectedId}`],
   ["expire 3", "--at: found nothing, expected a value"],
   ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, or never`],
   ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time to come"],
-  ["expire 999 --at never", "key 999: found none of that id, expected one of keys list"],
+  ["expire 999 --at never", "key 999: found none of that id, expected an id from keys list"],
   ["update", "--account: found nothing, expected a value"],
   ["update --account none --plan free", "account none: found none of that name, expected one that exists"],
   [
@@ -170,7 +170,7 @@ for (const [given, message] of [
   ],
   [
     "accounts rotate-secret none --overlap 1",
-    'account "none": found none of that name, expected one of accounts list',
+    'account "none": found none of that name, expected a name from accounts list',
   ],
   [
     "accounts rotate-secret A~&~B~hospitals --overlap 1",
@@ -180,7 +180,7 @@ for (const [given, message] of [
   ["events list all", 'events list: found "all", expected --json or nothing more'],
   ["events retry", `events retry: found nothing, expected ${expectedEvent}`],
   ["events retry 1 2", 'events retry: found "2" after the id, expected nothing more'],
-  ["events retry x", 'event "x": found none of that id, expected one of events list'],
+  ["events retry x", 'event "x": found none of that id, expected an id from events list'],
 ])
   test(`${given} is refused`, async () => {
     const [{ code, stdout, stderr }] = await run(stateDir, [given]);

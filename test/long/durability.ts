@@ -225,7 +225,7 @@ test("events are made once however many threads reach a threshold, and posted af
   const stdout90 = `event ${ids[1]}, 90 % of 1000 in ${month}: the delivery was delivered after 1 try, and is due now\n`;
   assert.deepEqual(await command("retry", ids[1]), { code: 0, stdout: stdout90, stderr: "" });
   await until("the event to be posted again", () => receiver.ids[6] === ids[1]);
-  const stderr = 'event "x": found none of that id, expected one of events list\n';
+  const stderr = 'event "x": found none of that id, expected an id from events list\n';
   assert.deepEqual(await command("retry", "x"), { code: 1, stdout: "", stderr });
 });
 

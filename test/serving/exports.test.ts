@@ -128,6 +128,21 @@ test("an export without rows, of an unknown version or with a bad parameter is r
   assert.equal((await call(server, "GET /api/v1/export.csv", { Authorization: undefined })).status, 401);
 });
 
+test("a part of a data version is named by its procedure and state", async () => {
+  for (const [query, part] of [
+    ["procedure=5072", "-5072"],
+    ["state=ca", "-CA"],
+    ["procedure=5072&state=CA", "-5072-CA"],
+  ])
+    for (const ending of ["csv", "arrow"]) {
+      const filtered = await call(server, `HEAD /api/v1/export.${ending}?${query}`);
+      assert.equal(
+        filtered.header("Content-Disposition"),
+        `attachment; filename="opps-${nameOf(largest)}${part}.${ending}"`,
+      );
+    }
+});
+
 test("an export has a name, a length and an ETag, counts once, and isn't compressed", async () => {
   const first = await call(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
   assert.equal(first.header("Content-Disposition"), `attachment; filename="opps-${nameOf(largest)}.csv"`);

@@ -177,6 +177,7 @@ for (const [last, first, next] of [
       [429, 0, seconds(first)],
     ]);
     assert.equal(replies[2].retryAfter, "1");
+    assert.match(replies[2].body, new RegExp(`per month are used up until ${first}; retry in 1 s"`));
     thread.pass(1);
     assert.deepEqual(facts(thread.ask(key)), [200, 1, seconds(next)]);
   });

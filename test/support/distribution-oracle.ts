@@ -53,16 +53,26 @@ const prepare = `
 const percentile = (percent: number, value: string, rank: string) =>
   `half_up(sum(${value} * weight(${percent}, ${rank}, n)), 100)::BIGINT`;
 
+/** The two quotients between which it lies are put on one denominator. */
+function markupPercentile(percent: number) {
+  const position = `(${percent} * (n - 1))`;
+  const of = (amount: string, rank: string) => `max(${amount}) FILTER (markup_rank = ${rank})`;
+  const [low, high] = [`${position} // 100`, `(${position} + 99) // 100`];
+  const [a, b, c, d] = [of("charge", low), of("allowed", low), of("charge", high), of("allowed", high)];
+  const weight = `(max(${position}) % 100)`;
+  return `half_up(100 * ((100 - ${weight}) * ${a} * ${d} + ${weight} * ${c} * ${b}), 100 * ${b} * ${d})::BIGINT`;
+}
+
 const amounts = `
   SELECT scope, code, min(allowed)::BIGINT,
     ${[10, 25, 50, 75, 90].map((percent) => percentile(percent, "allowed", "allowed_rank")).join()},
     max(allowed)::BIGINT,
-    ${[25, 50, 75].map((percent) => percentile(percent, "markup", "markup_rank")).join()}
+    ${[25, 50, 75].map(markupPercentile).join()}
   FROM (
     SELECT *, count(*) OVER (PARTITION BY scope, code) AS n,
       row_number() OVER (PARTITION BY scope, code ORDER BY allowed) - 1 AS allowed_rank,
-      row_number() OVER (PARTITION BY scope, code ORDER BY markup) - 1 AS markup_rank
-    FROM (SELECT *, half_up(charge * 100, allowed) AS markup FROM scoped)
+      row_number() OVER (PARTITION BY scope, code ORDER BY charge / allowed::DOUBLE) - 1 AS markup_rank
+    FROM scoped
   ) GROUP BY scope, code`;
 
 /** The last one is of rows that are neither priced nor suppressed. */

@@ -35,8 +35,11 @@ function scopeOf(image: Image, procedure: string | undefined, state: string | un
   return scope;
 }
 
-const fileName = (image: Image, extension: string) =>
-  `opps-${versionName(image.description.provenance)}.${extension}`;
+/** @param parts what the rows are of, where they aren't all */
+function fileName(image: Image, extension: string, ...parts: (string | undefined)[]): string {
+  const known = parts.filter((part) => part !== undefined);
+  return `${["opps", versionName(image.description.provenance), ...known].join("-")}.${extension}`;
+}
 
 export const csv: Endpoint = endpoint({
   path: "/export.csv",
@@ -54,7 +57,8 @@ export const csv: Endpoint = endpoint({
   errors: ["not_found"],
   answer({ image }, { procedure, state }) {
     const scope = scopeOf(image, procedure, state);
-    return new FileBody(fileName(image, "csv"), csvBytes(image, scope), () => csvPieces(image, scope));
+    const name = fileName(image, "csv", procedure, state);
+    return new FileBody(name, csvBytes(image, scope), () => csvPieces(image, scope));
   },
 });
 
@@ -73,7 +77,8 @@ export const arrow: Endpoint = endpoint({
   errors: ["not_found"],
   answer({ image }, { procedure, state }) {
     const scope = scopeOf(image, procedure, state);
-    return new FileBody(fileName(image, "arrow"), arrowBytes(image, scope), () => arrowPieces(image, scope));
+    const name = fileName(image, "arrow", procedure, state);
+    return new FileBody(name, arrowBytes(image, scope), () => arrowPieces(image, scope));
   },
 });
 

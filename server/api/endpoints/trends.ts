@@ -4,6 +4,7 @@ import {
   findGroup,
   type Image,
   matchGroups,
+  type Provenance,
   statusOf,
   summaryOf,
   textAt,
@@ -58,6 +59,15 @@ function comparison({ image, group }: Year, before: Year | undefined) {
   };
 }
 
+/** Each text once; those that differ in their data year alone are one, with all of these years. */
+function caveatOf(said: readonly Provenance[]): string {
+  const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
+  const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));
+  return Array.from(alike.values(), ([{ caveat, dataYear }, ...others]) =>
+    caveat.replaceAll(String(dataYear), [dataYear, ...others.map((other) => other.dataYear)].join(", ")),
+  ).join(" ");
+}
+
 export const trends = endpoint({
   path: "/healthcare/trends",
   name: "trends",
@@ -86,7 +96,7 @@ export const trends = endpoint({
       data: years.map((year, i) => rowOf(values.procedure, year, years[i - 1])),
       source: {
         data_years: said.map(({ dataYear }) => dataYear),
-        caveat: [...new Set(said.map(({ caveat }) => caveat))].join(" "),
+        caveat: caveatOf(said),
       },
     };
   },

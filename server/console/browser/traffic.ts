@@ -7,8 +7,11 @@ const perSecond = (samples: Sample[], name: string) =>
   samples.length === 0
     ? 0
     : samples.reduce((sum, { requests }) => sum + (requests[name] ?? 0), 0) / samples.length;
-const rate = (value: number) =>
-  value === 0 ? "0" : value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en-US");
+const rate = (value: number) => {
+  if (value === 0) return "0";
+  if (value < 0.05) return "< 0.1";
+  return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en-US");
+};
 
 export function Traffic({ samples }: { samples: Sample[] }) {
   const names = [...new Set(samples.flatMap(({ requests }) => Object.keys(requests)))];
@@ -19,6 +22,7 @@ export function Traffic({ samples }: { samples: Sample[] }) {
       minute: perSecond(samples.slice(-60), name),
       all: perSecond(samples, name),
     }))
+    .filter(({ all }) => all > 0)
     .sort((a, b) => b.all - a.all);
   return html`<section class="card"><header><h2>Requests per second by route and status</h2></header>
     <div class="scroll" tabindex="0" role="region" aria-label="Requests by route and status">
