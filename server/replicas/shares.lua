@@ -239,12 +239,17 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
       local grant = min(wanted - granted, max(1, floor(free / members / 2)))
       granted, free = granted + grant, free - grant
     end
+    if since and wanted > granted and free < 1 and grantedInAll - ownGranted > inAll - used then
+      -- The last requests are leased elsewhere, perhaps to who doesn't need them: they are called back, one call at a time.
+      local last = tonumber(call('ZSCORE', tight, account .. '!') or 0)
+      if leastRead >= last then call('ZADD', tight, bump(), account .. '!') end
+    end
     local reserve = members * (allowance + 1)
     if not since and free < reserve then
       call('ZADD', tight, bump(), account)
       call('ZREM', calmed, account .. '@' .. ARGV[7 + month])
     elseif since and isSettled and credits == 0 and free >= 4 * reserve then
-      call('ZREM', tight, account)
+      call('ZREM', tight, account, account .. '!')
       call('ZADD', calmed, bump(), account .. '@' .. ARGV[7 + month])
     end
   end

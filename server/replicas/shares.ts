@@ -78,6 +78,8 @@ interface MonthShare {
   saved: number;
   /** Its count when the process started. */
   base: number;
+  /** Whether requests that it has leased are called back, if it doesn't need them. */
+  isCalledBack: boolean;
   /** Whether what Redis knew of its count before is in it. */
   isKnown: boolean;
   /** By the last answer: its count, and all replicas' together. */
@@ -385,8 +387,11 @@ export class Shares {
       const isTight = isTightIn(shard, share, each);
       const { quota } = this.#counts.ceilings(share.account);
       const demand = Math.max(1, Math.ceil(share.rate * (isTight ? tightLeaseSeconds : leaseSeconds)));
+      // At the quota's end one stays, or the next request after a while would be refused.
+      const idleLease = isTight && !each.isCalledBack && !this.#hasLeft ? 1 : 0;
       if (isIdle || isTight)
-        each.granted = Math.min(each.granted, this.#used(share, each) + (isIdle ? 0 : 2 * demand));
+        each.granted = Math.min(each.granted, this.#used(share, each) + (isIdle ? idleLease : 2 * demand));
+      each.isCalledBack = false;
       this.#bind(shard, share);
       // Only now: until the bound was lowered, requests were admitted by the one before.
       const used = this.#used(share, each);
@@ -470,7 +475,7 @@ export class Shares {
     const kind = !month.isKnown ? "read" : isTight ? "tight" : "hold";
     return [
       ...[account, share.months.indexOf(month) + 1, burst, quota, kind],
-      ...[used, month.told?.inAll ?? 0, month.told?.used ?? 0, granted, wanted],
+      ...[used, month.told?.inAll ?? 0, month.told?.used ?? month.base, granted, wanted],
       ...(tokens && month.isKnown ? [tokens.held, tokens.given, tokens.wanted] : ["", "", ""]),
       tokens?.isShort ? 1 : 0,
     ];
@@ -499,9 +504,14 @@ export class Shares {
     const changed: Share[] = [];
     for (let i = 0; i < changes.length; i += 2) {
       const name = changes[i];
-      for (const list of [shard.taut, shard.tautAnew]) changes[i + 1] ? list?.add(name) : list?.delete(name);
       const share = shard.shares.get(Number.parseInt(name, 10));
       if (share) changed.push(share);
+      if (name.includes("!")) {
+        const month = share?.months.find((each) => name.endsWith(each.name));
+        if (month) month.isCalledBack = true;
+        continue;
+      }
+      for (const list of [shard.taut, shard.tautAnew]) changes[i + 1] ? list?.add(name) : list?.delete(name);
     }
     shard.changed = new Set(changed);
     shard.read = read;
@@ -649,6 +659,7 @@ export class Shares {
       granted: Math.max(base, saved),
       saved,
       base,
+      isCalledBack: false,
       isKnown: false,
       told: undefined,
     };

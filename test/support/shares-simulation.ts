@@ -155,13 +155,14 @@ export class Simulation {
     this.nowMs = untilMs;
   }
 
-  add(): Replica {
+  /** @param offMs how far its wall clock is off */
+  add(offMs = 0): Replica {
     const replica: Replica = {
       id: `r${this.replicas.length}`,
       isUp: false,
       isCut: false,
       starts: 0,
-      offMs: 0,
+      offMs,
       plannedMs: Number.POSITIVE_INFINITY,
       saved: new Map(),
       members: 1,
@@ -177,7 +178,7 @@ export class Simulation {
     Object.assign(
       replica,
       this.#process(replica, () => this.#plan(replica)),
-      { isUp: true },
+      { isUp: true, plannedMs: Number.POSITIVE_INFINITY },
     );
     this.mostMembers = Math.max(this.mostMembers, this.replicas.filter(({ isUp }) => isUp).length);
     this.#plan(replica);
@@ -368,7 +369,7 @@ export class Simulation {
     this.#boot++;
     if (state === "same") return;
     this.#hasLostWrites = true;
-    await client.flushall();
+    await client.flushdb();
     if (state === "empty") return;
     for (const [key, value] of this.#backup) await client.restore(key, 0, value);
   }
