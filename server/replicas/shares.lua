@@ -16,8 +16,8 @@ KEYS  1 meta hash, 2 version read by member, 3 time seen by member, 4 scarce acc
       10 11 tight accounts by version
 ARGV  1 milliseconds, "" for Redis' own; 2 run id, "" for Redis' own; 3 replica; 4 sequence; 5 run id that it has
       asserted all it holds to; 6 version that it has read; 7 start, tick or leave; 8 9 the months' names; then rows of
-      account, month (1 or 2), burst, quota, kind (read, hold or tight: that it knows the month to be), used, used in all when last told, used then by this
-      replica, granted, wanted, tokens held, given back, wanted, short (0 or 1)
+      account, month (1 or 2), burst, quota, kind (read, hold or tight: that it knows the month to be), used, used in all when last told, used by this
+      replica when last sent, granted, wanted, tokens held, given back, wanted, short (0 or 1)
 ]]
 local meta, read, seen, scarce, calmed, tokens, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local call = redis.call

@@ -78,6 +78,8 @@ interface MonthShare {
   saved: number;
   /** Its count when the process started. */
   base: number;
+  /** Its count as it was sent last, and Redis may know it. */
+  sent: number;
   /** Whether requests that it has leased are called back, if it doesn't need them. */
   isCalledBack: boolean;
   /** Whether what Redis knew of its count before is in it. */
@@ -233,8 +235,13 @@ export class Shares {
 
   /** Says that this is on the disk of what `granted` returned. */
   save(account: number, month: number, granted: number): void {
-    const share = this.#monthShareOf(account, month);
-    if (share) share.saved = granted;
+    const shard = this.#shardOf(account);
+    const share = shard.shares.get(account);
+    const saved = share?.months.find((each) => each.month === month);
+    if (share === undefined || saved === undefined || saved.saved === granted) return;
+    saved.saved = granted;
+    // What was given up meanwhile can be given back.
+    shard.active.add(share);
   }
 
   #monthShareOf(account: number, month: number): MonthShare | undefined {
@@ -350,6 +357,7 @@ export class Shares {
     }
     const head = [this.#options.replica, sequence, shard.boot, shard.read, step, ...months];
     const values = [...head, ...rows.flatMap((row) => this.#valuesOf(row))];
+    for (const { month, used } of rows) if (month.isKnown) month.sent = used;
     const told = await this.#options.send(shard.index, months, values).catch(() => undefined);
     // Another call was sent since: this one counts as lost.
     if (shard.sequence !== sequence) return;
@@ -475,7 +483,7 @@ export class Shares {
     const kind = !month.isKnown ? "read" : isTight ? "tight" : "hold";
     return [
       ...[account, share.months.indexOf(month) + 1, burst, quota, kind],
-      ...[used, month.told?.inAll ?? 0, month.told?.used ?? month.base, granted, wanted],
+      ...[used, month.told?.inAll ?? 0, month.sent, granted, wanted],
       ...(tokens && month.isKnown ? [tokens.held, tokens.given, tokens.wanted] : ["", "", ""]),
       tokens?.isShort ? 1 : 0,
     ];
@@ -537,7 +545,8 @@ export class Shares {
       const forgotten = Math.max(0, used - month.base);
       if (forgotten === 0) return;
       this.#counts.raise(share.account, month.month, forgotten);
-      month.granted = Math.max(month.granted, month.base + forgotten);
+      month.granted = Math.max(month.granted, used);
+      month.sent = used;
       share.heldAt += forgotten;
       share.counted += forgotten;
       return;
@@ -659,6 +668,7 @@ export class Shares {
       granted: Math.max(base, saved),
       saved,
       base,
+      sent: base,
       isCalledBack: false,
       isKnown: false,
       told: undefined,
