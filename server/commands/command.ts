@@ -23,6 +23,8 @@ export interface Context {
   store: Store;
   settings: Settings;
   now: Date;
+  /** What the command has read before the state was opened. */
+  input: string;
 }
 
 /** What a command has to say, each ended by a line end: what was asked for, on stdout, and words about it, on stderr. */
@@ -38,6 +40,8 @@ export interface Subcommand {
   about: string;
   /** Whether it may make the state's folder and database; any other on a missing one has a mistyped STATE_DIR. */
   makesState?: boolean;
+  /** Reads what it works on, where that isn't its words and the state alone. */
+  read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): Said;
 }
 
@@ -96,11 +100,12 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   const settings = readSettings(process.env);
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   const { stateDir } = settings;
+  const input = (await subcommand.read?.(args)) ?? "";
   checkServed(stateDir);
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
-  const context = { settings, now: new Date() };
+  const context = { settings, now: new Date(), input };
   // What is refused makes no state, which would hide that STATE_DIR is mistyped.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
@@ -206,8 +211,8 @@ export function optionsNamed(names: string[]): string {
 }
 
 /** @throws DataError when words follow the last one that a command takes */
-export function checkEnd(command: string, more: string[]): void {
-  if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after the id`, "nothing more");
+export function checkEnd(command: string, more: string[], last = "the id"): void {
+  if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }
 
 type Row<Column extends string> = Record<Column, string | number | null>;
