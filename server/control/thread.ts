@@ -36,6 +36,7 @@ import {
 import { Traffic } from "../shared/traffic.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
+import { Mirror } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { Store, type StoredEvent } from "../store/store.ts";
@@ -60,6 +61,9 @@ const deliverMs = 250;
 /** Longer waits for a command that writes would keep the operator's listener waiting. */
 const maxStateWaitMs = 200;
 const settleStepMs = 100;
+const mirrorMs = 10_000;
+/** Where nothing is to serve yet. */
+const firstMirrorMs = 1000;
 /** From SIGTERM to the end at the latest; what is not done by then is given up. */
 const maxStopMs = 9000;
 /** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
@@ -200,8 +204,8 @@ function openState({ stateDir, isDefaultStateDir }: Settings): { store: Store; g
 }
 
 /** Before a state is made: a start that can't come to anything leaves none. */
-function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
-  if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
+function checkSnapshots({ datasetsDir, datasetsUrl, isDefaultDatasetsDir }: Settings): void {
+  if (isDefaultDatasetsDir || datasetsUrl !== undefined || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(
     `DATASETS_DIR ${datasetsDir}`,
     "no snapshots",
@@ -209,14 +213,18 @@ function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
   );
 }
 
-/** Loads what is in the folder, or a sample. */
+/** Loads what is in the folder; where nothing is, what is fetched into it, or else a sample. */
 async function loadData(
-  { datasetsDir, stateDir }: Settings,
+  { datasetsDir, datasetsUrl, stateDir }: Settings,
   registry: Store,
   guard: StateGuard,
   publish: (images: Published) => Promise<void>,
 ): Promise<SnapshotFolder> {
-  if (listSnapshots(datasetsDir).length === 0) await unlessStopping(writeSample(datasetsDir, stateDir));
+  const mirror =
+    datasetsUrl === undefined ? undefined : new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
+  if (mirror !== undefined) closers.push(() => mirror.close());
+  if (listSnapshots(datasetsDir).length === 0)
+    await unlessStopping(mirror?.poll(performance.now()) ?? writeSample(datasetsDir, stateDir));
   const snapshots = new SnapshotFolder(datasetsDir, {
     log,
     metrics,
@@ -226,10 +234,15 @@ async function loadData(
     publish,
   });
   closers.push(() => snapshots.close());
-  while ((await unlessStopping(snapshots.settle())) && snapshots.images().length === 0)
-    await unlessStopping(delay(settleStepMs));
+  const settle = async () => (await unlessStopping(snapshots.settle())) || mirror !== undefined;
+  while ((await settle()) && snapshots.images().length === 0) {
+    await unlessStopping(delay(mirror === undefined ? settleStepMs : firstMirrorMs));
+    if (mirror !== undefined) await unlessStopping(mirror.poll(performance.now()));
+  }
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
+  if (mirror !== undefined)
+    repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
   return snapshots;
 }
 

@@ -35,6 +35,8 @@ export interface Settings {
   opsHost: string;
   opsPort: number;
   datasetsDir: string;
+  /** Where an index of snapshots is that are fetched into it; undefined for nowhere. */
+  datasetsUrl: string | undefined;
   /** Whether the snapshots' folder is the default one, into which a first start writes the sample. */
   isDefaultDatasetsDir: boolean;
   stateDir: string;
@@ -94,6 +96,11 @@ function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
+function isWebUrl(text: string): boolean {
+  const url = /^https?:/.test(text) ? URL.parse(text) : null;
+  return url !== null && url.username === "" && url.password === "" && url.hash === "";
+}
+
 function isSmtpUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "" || url.port === "0")
@@ -129,6 +136,15 @@ const entries = {
   DATASETS_DIR: v.pipe(
     v.optional(folder, defaultDatasetsDir),
     v.description("the snapshots that are served"),
+  ),
+  DATASETS_URL: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check(isWebUrl, "an address such as https://example.org/snapshots/index.json, without a password"),
+      ),
+    ),
+    v.description("the index of snapshots that are fetched into DATASETS_DIR, as npm run publish writes it"),
   ),
   STATE_DIR: v.pipe(
     v.optional(folder, defaultStateDir),
@@ -332,6 +348,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     opsHost: values.OPS_HOST,
     opsPort: values.OPS_PORT,
     datasetsDir: values.DATASETS_DIR,
+    datasetsUrl: values.DATASETS_URL,
     isDefaultDatasetsDir: given.DATASETS_DIR === undefined,
     stateDir: values.STATE_DIR,
     isDefaultStateDir: given.STATE_DIR === undefined,
