@@ -86,7 +86,7 @@ const levels = [
   ["server/control", "server/commands"],
   ["server/serving"],
   ["server/accounts"],
-  ["server/notices", "server/snapshots"],
+  ["server/notices", "server/snapshots", "server/replicas"],
   ["server/store", "server/api"],
   ["server/shared"],
   ["datasets"],
