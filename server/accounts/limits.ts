@@ -188,12 +188,11 @@ export class Limits {
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
   }
 
-  /** Requests of a month that all servers together have counted, as far as is known; 0 without a counter for it. */
-  usedInAll(slot: number, month: number): number {
+  /** Requests of a month that other servers have counted, as far as is known. */
+  usedByOthers(slot: number, month: number): number {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return 0;
-    const others = this.ceilings(slot).quota - Atomics.load(this.#words, at + leftWord);
-    return others + Atomics.load(this.#words, at + usedWord);
+    return this.ceilings(slot).quota - Atomics.load(this.#words, at + leftWord);
   }
 
   /** Requests refused for want of what this server may admit, since the start, modulo 2^32. */
@@ -212,7 +211,8 @@ export class Limits {
 
   /** Whole requests left in a month. */
   remaining(slot: number, month: number): number {
-    return Math.max(0, this.ceilings(slot).quota - this.usedInAll(slot, month));
+    const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
+    return Math.max(0, this.ceilings(slot).quota - used);
   }
 
   /** Milliseconds until a request that is refused for the burst now would be admitted. */
