@@ -9,6 +9,7 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
+import { Sharing } from "../accounts/sharing.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
@@ -20,6 +21,8 @@ import { Mailer } from "../notices/mail.ts";
 import { Outbox } from "../notices/outbox.ts";
 import { webhookSender } from "../notices/webhooks.ts";
 import { PortalHost } from "../portal/host.ts";
+import { connectRedis } from "../replicas/client.ts";
+import { scriptIn } from "../replicas/redis.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
 import { Metrics } from "../shared/metrics.ts";
@@ -56,6 +59,13 @@ const renewMs = 60_000;
 /** Of the console's history. */
 const sampleMs = 1000;
 const scanMs = 500;
+/** Of looking what was counted, where ceilings are shared. */
+const shareMs = 5;
+/** A start waits so long at most for its part of what is shared. */
+const maxShareWaitMs = 6000;
+const shareWaitStepMs = 20;
+/** And a stop so long for giving it back. */
+const maxLeaveMs = 1500;
 /** With what a try has at least, well within a second. */
 const deliverMs = 250;
 /** Longer waits for a command that writes would keep the operator's listener waiting. */
@@ -69,6 +79,8 @@ const maxStopMs = 9000;
 /** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
 const maxCloseMs = 7000;
 const sampleYears = [2023, 2024];
+const redisAway =
+  "Redis is away: requests are admitted by what this server holds, and keys by its own copy, until it is back";
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
 const metrics = new Metrics();
@@ -246,6 +258,54 @@ async function loadData(
   return snapshots;
 }
 
+/** Shares ceilings with other servers from now on, as long as this one answers; undefined for one that is alone. */
+async function startSharing(
+  { redis, isFreeWithoutRedis }: Settings,
+  tables: { store: Store; accounts: Accounts; limits: Limits },
+  save: () => void,
+): Promise<Sharing | undefined> {
+  if (redis === undefined) return undefined;
+  let reason = "no answer";
+  const client = await connectRedis(redis, (fault) => {
+    reason = fault;
+  });
+  const script = scriptIn(client);
+  const sharing = new Sharing({
+    ...tables,
+    isFreeWithoutRedis,
+    nowMs: performance.now(),
+    async send(...call) {
+      try {
+        return await script(...call);
+      } catch (error) {
+        reason = reasonOf(error);
+        throw error;
+      }
+    },
+  });
+  closers.push(async () => {
+    await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
+    client.disconnect();
+  });
+  let isAway = false;
+  repeat("sharing ceilings", shareMs, () => {
+    const nowMs = performance.now();
+    sharing.step(nowMs, Date.now());
+    if (sharing.isAway(nowMs) === isAway) return;
+    isAway = !isAway;
+    if (isAway) log.warn({ reason }, redisAway);
+    else log.info({ replicas: sharing.members }, "Redis is back");
+  });
+  return sharing;
+}
+
+/** Waits until this server has its part of what is shared, or Redis is found to be away. */
+async function settleSharing(sharing: Sharing): Promise<void> {
+  const untilMs = performance.now() + maxShareWaitMs;
+  while (!sharing.isReady && !sharing.isAway(performance.now()) && performance.now() < untilMs)
+    await unlessStopping(delay(shareWaitStepMs));
+}
+
 /** Starts the threads that answer requests, on one port. */
 async function startServing(
   settings: Settings,
@@ -333,13 +393,14 @@ async function start(settings: Settings): Promise<void> {
   const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
   const keys = new KeyTable();
-  const limits = new Limits();
+  const limits = new Limits(undefined, settings.redis !== undefined);
   const names = new AccountNames();
   const days = new UsageDays();
   const accounts = new Accounts(store, keys, limits, names, days, Date.now());
+  let sharing: Sharing | undefined;
   const save = () => {
     // What is written to a file that isn't there any more is lost: in memory it isn't.
-    if (fault === undefined) logEvents(accounts.save(Date.now()));
+    if (fault === undefined) logEvents(accounts.save(Date.now(), sharing));
   };
   closers.push(() => {
     try {
@@ -351,6 +412,7 @@ async function start(settings: Settings): Promise<void> {
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
     }
   });
+  sharing = await unlessStopping(startSharing(settings, { store, accounts, limits }, save));
   const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
   const outboxes = [
     webhookSender(store, metrics, { allowLoopback: settings.webhookAllowLoopback }),
@@ -408,7 +470,9 @@ async function start(settings: Settings): Promise<void> {
     stateAge: () => (performance.now() - savedAtMs) / 1000,
     snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
     outboxes: outboxes.map(({ outbox }) => outbox),
+    sharing,
   });
+  if (sharing !== undefined) await settleSharing(sharing);
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
   if (portal !== undefined)

@@ -448,7 +448,7 @@ export class Shares {
   ): Row["tokens"] {
     const { burst } = this.#counts.ceilings(share.account);
     const isScarce = shard.taut.has(String(share.account));
-    const target = isIdle || !isScarce ? 0 : Math.min(burst, Math.ceil(2 * share.peak) + 1);
+    const target = isIdle || !isScarce ? 0 : Math.min(burst, Math.ceil(share.peak));
     const at = this.#countOf(share);
     const holding = share.held - (at - share.heldAt);
     // What came while Redis was away was this replica's part of the rate, and isn't anyone's any more.
@@ -556,7 +556,7 @@ export class Shares {
     month.told = { used, granted, inAll };
     share.isStarved = granted < wanted;
     if (tokens === undefined) return;
-    share.isStarved ||= held < tokens.wanted;
+    share.isStarved ||= held <= tokens.held && held < tokens.wanted;
     share.isShort = false;
     share.held = held;
     share.toldHeld = held;

@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
+import { type RedisAddress, redisAddress, redisUrlExpected } from "./redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */
@@ -66,6 +67,10 @@ export interface Settings {
   signupDaily: number;
   /** Undefined where no mail is sent. */
   mail: MailSettings | undefined;
+  /** Through which ceilings are shared; undefined for a server that is alone. */
+  redis: RedisAddress | undefined;
+  /** Whether all that is known to be left of a quota is admitted while Redis is away. */
+  isFreeWithoutRedis: boolean;
 }
 
 const host = v.pipe(
@@ -209,8 +214,23 @@ const entries = {
     v.description("the server that takes mail; without it none is sent"),
   ),
   MAIL_FROM: v.pipe(v.optional(sender), v.description("from whom it is")),
-  REDIS_URL: v.optional(
-    v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
+  REDIS_URL: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.transform(redisAddress),
+        v.custom<RedisAddress>((address) => address !== undefined, redisUrlExpected),
+      ),
+    ),
+    v.description(
+      "the Redis through which several servers share ceilings: a URL, of Sentinels and of a Cluster too",
+    ),
+  ),
+  QUOTA_WITHOUT_REDIS: v.pipe(
+    v.optional(v.picklist(["leased", "free"], "leased or free"), "leased"),
+    v.description(
+      "while Redis is away a server admits what it has leased of the quotas; free: all that it knows to be left",
+    ),
   ),
 };
 
@@ -368,5 +388,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
       values.SMTP_URL === undefined || values.MAIL_FROM === undefined
         ? undefined
         : { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM },
+    redis: values.REDIS_URL,
+    isFreeWithoutRedis: values.QUOTA_WITHOUT_REDIS === "free",
   });
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Plan } from "../shared/plans.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
@@ -369,6 +370,33 @@ export class Store {
     const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.#run(sql, account, month, count);
+  }
+
+  /** What this server may count of each account's quota in a month, `YYYY-MM`, by what it was granted. */
+  leases(month: string): Map<number, number> {
+    const sql = "SELECT account, granted FROM leases WHERE month = ?";
+    const rows = this.#all<{ account: number; granted: number }>(sql, month);
+    return new Map(rows.map(({ account, granted }) => [account, granted]));
+  }
+
+  saveLease(month: string, account: number, granted: number): void {
+    const sql = `INSERT INTO leases (account, month, granted) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET granted = excluded.granted`;
+    this.#run(sql, account, month, granted);
+  }
+
+  /** Counts a start of this server as one of those that share a Redis. */
+  beginReplica(): { id: string; starts: number; members: number } {
+    return this.atomically(() => {
+      const id = randomBytes(6).toString("base64url");
+      this.#run("INSERT INTO replica SELECT ?, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM replica)", id);
+      this.#run("UPDATE replica SET starts = starts + 1");
+      return this.#one("SELECT * FROM replica");
+    });
+  }
+
+  saveMembers(members: number): void {
+    this.#run("UPDATE replica SET members = ?", members);
   }
 
   /** What each account had used of a month, `YYYY-MM`, at the end of its days; those without a change are left out. */

@@ -236,7 +236,7 @@ async function sustained({
   const simulation = new Simulation({ seed: 1, client: redis.client, accounts: [{ burst, quota }], tickMs });
   for (let i = 0; i < members; i++) simulation.add();
   await simulation.run(4000);
-  const single = new Limits(new SharedArrayBuffer(64));
+  const single = new Limits();
   single.configure(0, burst, 2_000_000_000);
   const month = simulation.month();
   single.enter(0, month, 0);
