@@ -77,6 +77,16 @@ const leasesTables = `
     members INTEGER NOT NULL -- when last heard of
   ) STRICT;`;
 
+const directoryTable = `
+  CREATE TABLE directory ( -- one row, or none: up to where accounts, keys and events are a copy of those in Redis
+    epoch TEXT NOT NULL,
+    version INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE directory_rows ( -- rows of those, also such that are gone, with the version in which each changed last
+    name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;`;
+
 /** Each brings a database of one version to the next, the first one from version 1. */
 export const migrations = [
   `
@@ -100,7 +110,7 @@ export const migrations = [
   DROP INDEX events_due;
   ${["state", "tries", "next_try_at", "last_answer"].map((name) => `ALTER TABLE events DROP COLUMN ${name};`).join("\n  ")}
   ${signupsTable}`,
-  leasesTables,
+  leasesTables + directoryTable,
 ];
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
@@ -155,4 +165,5 @@ ${signupsTable}
 ${versionsTable}
 ${obeyedTable}
 ${leasesTables}
+${directoryTable}
 `;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Plan } from "../shared/plans.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
+import { type Row, Rows, type TakenRow } from "./rows.ts";
 
 /** Reads and writes the tables of the state database. */
 
@@ -110,9 +111,17 @@ export interface SignupLink {
   email: string;
 }
 
+/** Up to which change this is a copy of what several servers have in common. */
+export interface Position {
+  /** Names what they have in common; "" while this is a copy of nothing. */
+  epoch: string;
+  version: number;
+}
+
 /** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
 export class Store {
   readonly #database: Database.Database;
+  readonly #rows: Rows;
   #ownChanges = 0;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
@@ -128,6 +137,7 @@ export class Store {
 
   private constructor(database: Database.Database) {
     this.#database = database;
+    this.#rows = new Rows(database);
   }
 
   /** Frames in the write-ahead log. */
@@ -159,6 +169,35 @@ export class Store {
   /** Runs several reads and writes as one. */
   atomically<Result>(work: () => Result): Result {
     return this.#database.transaction(work).immediate();
+  }
+
+  /** Does a piece of work and undoes it. @returns the rows, of what servers have in common, that it changed */
+  rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
+    return this.#rows.rehearse(work);
+  }
+
+  /** All that servers have in common. */
+  allRows(): Row[] {
+    return this.#rows.all();
+  }
+
+  /** What was taken of it from elsewhere. */
+  takenRows(): TakenRow[] {
+    return this.#rows.taken();
+  }
+
+  /** Writes rows as they are elsewhere, and up to where that is. */
+  takeRows(rows: readonly TakenRow[], { epoch, version }: Position): void {
+    this.#ownChanges++;
+    this.atomically(() => {
+      this.#rows.put(rows);
+      this.#run("DELETE FROM directory");
+      this.#run("INSERT INTO directory (epoch, version) VALUES (?, ?)", epoch, version);
+    });
+  }
+
+  position(): Position {
+    return this.#all<Position>("SELECT epoch, version FROM directory")[0] ?? { epoch: "", version: 0 };
   }
 
   /** Accounts that changed since a count, and that count now. */

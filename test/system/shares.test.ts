@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { keysOf, type ScriptClient, scriptIn } from "../../server/replicas/redis.ts";
+import { keysOf, scriptIn } from "../../server/replicas/redis.ts";
+import type { ScriptClient } from "../../server/replicas/script.ts";
 import type { Ceilings } from "../../server/replicas/shares.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";
