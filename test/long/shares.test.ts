@@ -73,16 +73,16 @@ test("sustained load gets what one server admits, on one replica and spread over
 
 test("the last of a quota is refused early to few", async (t) => {
   let worst = 0;
-  for (const { burst, quota } of [plans.free, { burst: 50, quota: 50_000 }, { burst: 200, quota: 100_000 }])
+  for (const { burst, quota } of [{ burst: 50, quota: 10_000 }])
     for (const members of [3, 10]) {
       await redis.client.flushdb();
       const simulation = new Simulation({ seed: 1, client: redis.client, accounts: [{ burst, quota }] });
       for (let i = 0; i < members; i++) simulation.add();
       await simulation.run(4000);
-      poisson(simulation, burst * 0.8, (quota / burst / 0.8) * 1000 + 20_000, () =>
+      poisson(simulation, burst * 0.8, (quota / burst / 0.8) * 1000 + 40_000, () =>
         simulation.random.pick(simulation.replicas),
       );
-      await simulation.run(simulation.nowMs + (quota / burst / 0.8) * 1000 + 25_000);
+      await simulation.run(simulation.nowMs + (quota / burst / 0.8) * 1000 + 42_000);
       const { admitted, early } = simulation.tally(0, simulation.month());
       t.diagnostic(`${members} replicas, quota ${quota}: ${admitted} admitted, ${early} refused early`);
       assert.equal(admitted, quota);
