@@ -47,10 +47,11 @@ export interface Counts {
   /** Requests refused for the bound in both months, since the process started. */
   refused(account: number): number;
   /**
-   * Requests of the month are admitted as long as fewer than `count` have been; of one that is refused the burst is
-   * the reason unless `leased` have been.
+   * Requests of the month are admitted as long as fewer than `count` have been.
+   *
+   * @param reason why others are refused
    */
-  admitUpTo(account: number, month: number, count: number, leased: number): void;
+  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void;
   /** Adds what this replica had admitted and forgotten. */
   raise(account: number, month: number, by: number): void;
 }
@@ -615,7 +616,7 @@ export class Shares {
       const isFree = shard.isAlone && this.#options.isFreeWithoutRedis;
       const quota = isFree ? Math.max(leased, ceilings.quota - others) : leased;
       const bound = this.#hasLeft ? counts[i] : Math.min(quota, counts[i] + tokens);
-      this.#counts.admitUpTo(account, each.month, bound, quota);
+      this.#counts.admitUpTo(account, each.month, bound, quota < counts[i] + tokens ? "quota" : "burst");
     }
   }
 

@@ -59,7 +59,7 @@ for (const losesWrites of [false, true])
   });
 
 test("sustained load gets what one server admits, on one replica and spread over all", async (t) => {
-  for (const members of [1, 3, 10])
+  for (const members of [3, 10])
     for (const burst of [10, 50, 500])
       for (const isOnOne of [true, false])
         for (const demand of [0.9, 2]) {
@@ -244,16 +244,18 @@ async function sustained({
   let alone = 0;
   const pick = () => (isOnOne ? simulation.replicas[0] : random.pick(simulation.replicas));
   // The start, where a full bucket is used up, is no sustained load.
-  poisson(simulation, burst * demand, 35_000, pick, (ms) => {
+  // Long enough for what the replicas may hold at its ends to be little of it.
+  const seconds = Math.max(10, 1500 / burst);
+  poisson(simulation, burst * demand, 5000 + seconds * 1000, pick, (ms) => {
     if (single.admit(0, month, ms) >= 0) alone++;
   });
   await simulation.run(simulation.nowMs + 5000);
   const [aloneBefore, before, calls] = [alone, simulation.tally(0, month).admitted, simulation.calls];
-  await simulation.run(simulation.nowMs + 30_000);
+  await simulation.run(simulation.nowMs + seconds * 1000);
   const admitted = simulation.tally(0, month).admitted - before;
   return {
     ratio: admitted / (alone - aloneBefore),
     overBurst: simulation.overBurst,
-    callsPerSecond: (simulation.calls - calls) / 30,
+    callsPerSecond: (simulation.calls - calls) / seconds,
   };
 }
