@@ -407,9 +407,10 @@ export class Shares {
       const { quota } = this.#counts.ceilings(share.account);
       const demand = Math.max(1, Math.ceil(share.rate * (isTight ? tightLeaseSeconds : leaseSeconds)));
       // At the quota's end one stays, or the next request after a while would be refused.
-      const idleLease = isTight && !each.isCalledBack && !this.#hasLeft ? 1 : 0;
-      if (isIdle || isTight)
-        each.granted = Math.min(each.granted, this.#used(share, each) + (isIdle ? idleLease : 2 * demand));
+      const needed = isIdle ? 0 : 1;
+      const isLast = each.isCalledBack || this.#hasLeft;
+      const kept = isTight && !isLast ? Math.max(1, needed * demand) : needed;
+      if (isIdle || isTight) each.granted = Math.min(each.granted, this.#used(share, each) + kept);
       each.isCalledBack = false;
       this.#bind(shard, share);
       // Only now: until the bound was lowered, requests were admitted by the one before.
