@@ -265,7 +265,7 @@ async function startSharing(
   save: () => void,
 ): Promise<Sharing | undefined> {
   if (redis === undefined) return undefined;
-  let reason = "no answer";
+  let reason: string | undefined;
   const client = await connectRedis(redis, (fault) => {
     reason = fault;
   });
@@ -287,23 +287,24 @@ async function startSharing(
     await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
     client.disconnect();
   });
-  let isAway = false;
+  let isAway: boolean | undefined;
+  const untilMs = performance.now() + maxShareWaitMs;
   repeat("sharing ceilings", shareMs, () => {
     const nowMs = performance.now();
     sharing.step(nowMs, Date.now());
-    if (sharing.isAway(nowMs) === isAway) return;
-    isAway = !isAway;
-    if (isAway) log.warn({ reason }, redisAway);
-    else log.info({ replicas: sharing.members }, "Redis is back");
+    const isLost = sharing.isAway(nowMs);
+    // A start is given time to connect.
+    if (isLost === isAway || (isLost && isAway === undefined && reason === undefined && nowMs < untilMs))
+      return;
+    if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
+    else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
+    isAway = isLost;
+    reason = undefined;
   });
-  return sharing;
-}
-
-/** Waits until this server has its part of what is shared, or Redis is found to be away. */
-async function settleSharing(sharing: Sharing): Promise<void> {
-  const untilMs = performance.now() + maxShareWaitMs;
-  while (!sharing.isReady && !sharing.isAway(performance.now()) && performance.now() < untilMs)
+  // Until this server has its part of what is shared, or Redis is found to be away.
+  while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(shareWaitStepMs));
+  return sharing;
 }
 
 /** Starts the threads that answer requests, on one port. */
@@ -472,7 +473,6 @@ async function start(settings: Settings): Promise<void> {
     outboxes: outboxes.map(({ outbox }) => outbox),
     sharing,
   });
-  if (sharing !== undefined) await settleSharing(sharing);
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
   if (portal !== undefined)

@@ -161,6 +161,11 @@ local function share(account, burst, held, given, wanted, isShort)
     local grant = min(wanted - held, floor(level))
     level, sum, held = level - grant, sum + grant, held + grant
   end
+  if since and wanted > held and level < 1 and sum > held then
+    -- Held elsewhere, perhaps by who doesn't need them: they are called back, one call at a time.
+    local last = tonumber(call('ZSCORE', scarce, account .. '!') or 0)
+    if leastRead >= last then call('ZADD', scarce, bump(), account .. '!') end
+  end
   if isShort then
     short = now
     if not since and members > 1 and held < wanted + 1 then
@@ -171,7 +176,7 @@ local function share(account, burst, held, given, wanted, isShort)
   end
   if since and isSettled and silent == 0 and now - short > scarceMs and rests == 0 and level >= members * rest then
     since = nil
-    call('ZREM', scarce, account)
+    call('ZREM', scarce, account, account .. '!')
     call('ZADD', calmed, bump(), account)
     rests = members * rest
     level = level - rests

@@ -23,7 +23,9 @@ const creditMs = 30_000;
 const idleMs = 1000;
 /** A scarce account that was used lately is looked at so often. */
 const lookMs = 1000;
-const lookedAtMs = 10_000;
+const lookedAtMs = 15_000;
+/** Tokens for a burst that is larger than this replica's part stay for so long, unless they are called back. */
+const keptMs = 10_000;
 /** Seconds of its demand that a replica leases, and while the account is tight. */
 const leaseSeconds = 10;
 const tightLeaseSeconds = 0.3;
@@ -45,10 +47,11 @@ export interface Counts {
   /** Requests refused for the bound in both months, since the process started. */
   refused(account: number): number;
   /**
-   * Requests of the month are admitted as long as fewer than `count` have been; of one that is refused the burst is
-   * the reason unless `leased` have been.
+   * Requests of the month are admitted as long as fewer than `count` have been.
+   *
+   * @param reason why others are refused
    */
-  admitUpTo(account: number, month: number, count: number, leased: number): void;
+  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void;
   /** Adds what this replica had admitted and forgotten. */
   raise(account: number, month: number, by: number): void;
 }
@@ -109,6 +112,8 @@ interface Share {
   rate: number;
   /** Requests that came between two looks, at most lately. */
   peak: number;
+  /** Whether tokens are called back, if they aren't needed. */
+  isCalledBack: boolean;
   /** Whether some were refused for want of tokens since that was last said. */
   isShort: boolean;
   /** Whether the last answer granted less than was wanted. */
@@ -375,7 +380,8 @@ export class Shares {
     const came = Math.max(0, count - share.counted) + refused - share.refused;
     const seconds = Math.max(0.001, (nowMs - share.lookedMs) / 1000);
     share.rate += (Math.min(burst, came / seconds) - share.rate) * (1 - Math.exp(-seconds));
-    share.peak = Math.max(came, share.peak * Math.max(0, 1 - seconds));
+    const isLarge = share.peak > (2 * burst) / this.#shardOf(share.account).members;
+    share.peak = Math.max(came, share.peak * Math.max(0, 1 - seconds / (isLarge ? 10 : 1)));
     if (came > 0) share.usedMs = nowMs;
     if (refused > share.refused && this.#tokensOf(this.#shardOf(share.account), share) < 1)
       share.isShort = true;
@@ -389,16 +395,22 @@ export class Shares {
     const isIdle = this.#hasLeft || nowMs - share.usedMs >= idleMs;
     const isTelling = shard.toTell.has(share);
     const isLooking = nowMs - share.sentMs >= lookMs && nowMs - share.usedMs < lookedAtMs;
-    const tokens = this.#keepTokens(shard, share, isIdle, isTelling, isLooking);
+    const isKeeping =
+      !this.#hasLeft &&
+      nowMs - share.usedMs < (share.isCalledBack ? this.#tickMs : this.#keepsMs(shard, share));
+    if (share.isCalledBack && !isKeeping) share.peak = 0;
+    share.isCalledBack = false;
+    const tokens = this.#keepTokens(shard, share, isKeeping, isTelling, isLooking);
     const rows: Row[] = [];
     for (const each of share.months) {
       const isTight = isTightIn(shard, share, each);
       const { quota } = this.#counts.ceilings(share.account);
       const demand = Math.max(1, Math.ceil(share.rate * (isTight ? tightLeaseSeconds : leaseSeconds)));
       // At the quota's end one stays, or the next request after a while would be refused.
-      const idleLease = isTight && !each.isCalledBack && !this.#hasLeft ? 1 : 0;
-      if (isIdle || isTight)
-        each.granted = Math.min(each.granted, this.#used(share, each) + (isIdle ? idleLease : 2 * demand));
+      const needed = isIdle ? 0 : 1;
+      const isLast = each.isCalledBack || this.#hasLeft;
+      const kept = isTight && !isLast ? Math.max(1, needed * demand) : needed;
+      if (isIdle || isTight) each.granted = Math.min(each.granted, this.#used(share, each) + kept);
       each.isCalledBack = false;
       this.#bind(shard, share);
       // Only now: until the bound was lowered, requests were admitted by the one before.
@@ -438,17 +450,22 @@ export class Shares {
     return rows;
   }
 
+  #keepsMs(shard: Shard, share: Share): number {
+    const { burst } = this.#counts.ceilings(share.account);
+    return share.peak > (2 * burst) / shard.members ? keptMs : idleMs;
+  }
+
   /** What there is to say of the tokens, of which those are given back that aren't needed. */
   #keepTokens(
     shard: Shard,
     share: Share,
-    isIdle: boolean,
+    isKeeping: boolean,
     isTelling: boolean,
     isLooking: boolean,
   ): Row["tokens"] {
     const { burst } = this.#counts.ceilings(share.account);
     const isScarce = shard.taut.has(String(share.account));
-    const target = isIdle || !isScarce ? 0 : Math.min(burst, Math.ceil(share.peak));
+    const target = !isKeeping || !isScarce ? 0 : Math.min(burst, Math.ceil(share.peak));
     const at = this.#countOf(share);
     const holding = share.held - (at - share.heldAt);
     // What came while Redis was away was this replica's part of the rate, and isn't anyone's any more.
@@ -517,6 +534,7 @@ export class Shares {
       if (name.includes("!")) {
         const month = share?.months.find((each) => name.endsWith(each.name));
         if (month) month.isCalledBack = true;
+        else if (share) share.isCalledBack = true;
         continue;
       }
       for (const list of [shard.taut, shard.tautAnew]) changes[i + 1] ? list?.add(name) : list?.delete(name);
@@ -599,7 +617,7 @@ export class Shares {
       const isFree = shard.isAlone && this.#options.isFreeWithoutRedis;
       const quota = isFree ? Math.max(leased, ceilings.quota - others) : leased;
       const bound = this.#hasLeft ? counts[i] : Math.min(quota, counts[i] + tokens);
-      this.#counts.admitUpTo(account, each.month, bound, quota);
+      this.#counts.admitUpTo(account, each.month, bound, quota < counts[i] + tokens ? "quota" : "burst");
     }
   }
 
@@ -650,6 +668,7 @@ export class Shares {
       sentMs: Number.NEGATIVE_INFINITY,
       rate: 0,
       peak: 0,
+      isCalledBack: false,
       isShort: false,
       isStarved: false,
     };

@@ -59,7 +59,7 @@ for (const losesWrites of [false, true])
   });
 
 test("sustained load gets what one server admits, on one replica and spread over all", async (t) => {
-  for (const members of [1, 3, 10])
+  for (const members of [3, 10])
     for (const burst of [10, 50, 500])
       for (const isOnOne of [true, false])
         for (const demand of [0.9, 2]) {
@@ -73,16 +73,16 @@ test("sustained load gets what one server admits, on one replica and spread over
 
 test("the last of a quota is refused early to few", async (t) => {
   let worst = 0;
-  for (const { burst, quota } of [plans.free, { burst: 50, quota: 50_000 }, { burst: 200, quota: 100_000 }])
+  for (const { burst, quota } of [{ burst: 50, quota: 10_000 }])
     for (const members of [3, 10]) {
       await redis.client.flushdb();
       const simulation = new Simulation({ seed: 1, client: redis.client, accounts: [{ burst, quota }] });
       for (let i = 0; i < members; i++) simulation.add();
       await simulation.run(4000);
-      poisson(simulation, burst * 0.8, (quota / burst / 0.8) * 1000 + 20_000, () =>
+      poisson(simulation, burst * 0.8, (quota / burst / 0.8) * 1000 + 40_000, () =>
         simulation.random.pick(simulation.replicas),
       );
-      await simulation.run(simulation.nowMs + (quota / burst / 0.8) * 1000 + 25_000);
+      await simulation.run(simulation.nowMs + (quota / burst / 0.8) * 1000 + 42_000);
       const { admitted, early } = simulation.tally(0, simulation.month());
       t.diagnostic(`${members} replicas, quota ${quota}: ${admitted} admitted, ${early} refused early`);
       assert.equal(admitted, quota);
@@ -244,16 +244,18 @@ async function sustained({
   let alone = 0;
   const pick = () => (isOnOne ? simulation.replicas[0] : random.pick(simulation.replicas));
   // The start, where a full bucket is used up, is no sustained load.
-  poisson(simulation, burst * demand, 35_000, pick, (ms) => {
+  // Long enough for what the replicas may hold at its ends to be little of it.
+  const seconds = Math.max(10, 1500 / burst);
+  poisson(simulation, burst * demand, 5000 + seconds * 1000, pick, (ms) => {
     if (single.admit(0, month, ms) >= 0) alone++;
   });
   await simulation.run(simulation.nowMs + 5000);
   const [aloneBefore, before, calls] = [alone, simulation.tally(0, month).admitted, simulation.calls];
-  await simulation.run(simulation.nowMs + 30_000);
+  await simulation.run(simulation.nowMs + seconds * 1000);
   const admitted = simulation.tally(0, month).admitted - before;
   return {
     ratio: admitted / (alone - aloneBefore),
     overBurst: simulation.overBurst,
-    callsPerSecond: (simulation.calls - calls) / 30,
+    callsPerSecond: (simulation.calls - calls) / seconds,
   };
 }

@@ -7,6 +7,8 @@ import { temporaryFolder } from "./folders.ts";
 /** A Redis of its own for tests: in memory, on a Unix socket. */
 
 export interface RedisServer {
+  /** Of its socket. */
+  path: string;
   /** Of database 0. */
   client: Redis;
   /** Of so many databases, which have nothing to do with each other. */
@@ -14,8 +16,10 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-export async function startRedis(databases = 1): Promise<RedisServer> {
-  const path = join(temporaryFolder(), "redis.sock");
+export async function startRedis(
+  databases = 1,
+  path = join(temporaryFolder(), "redis.sock"),
+): Promise<RedisServer> {
   const options = ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no"];
   options.push("--databases", String(databases));
   const server = spawn("redis-server", options, { stdio: "ignore" });
@@ -32,6 +36,7 @@ export async function startRedis(databases = 1): Promise<RedisServer> {
     }),
   ]);
   return {
+    path,
     client: clients[0],
     clients,
     async stop() {

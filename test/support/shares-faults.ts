@@ -158,7 +158,7 @@ export async function faultyRun(
   for (const [account, { burst, quota }] of accounts.entries()) {
     let ms = simulation.nowMs;
     const left = quota - simulation.tally(account, month).admitted;
-    for (let i = 0; i < left * 1.3 + 20 * simulation.replicas.length; i++) {
+    for (let i = 0; i < left * 1.3 + 40 * simulation.replicas.length; i++) {
       ms += 1000 / burst / (0.5 + random.next());
       simulation.at(ms, () => void simulation.request(random.pick(simulation.replicas), account));
     }

@@ -9,7 +9,7 @@ import { type Random, seededRandom } from "./random.ts";
 /** In place of `Limits` in shared memory. */
 class VirtualCounts implements Counts {
   readonly #ceilings: readonly Ceilings[];
-  readonly #months = new Map<number, { used: Int32Array; bound: Float64Array; leased: Float64Array }>();
+  readonly #months = new Map<number, { used: Int32Array; bound: Float64Array; isForQuota: Uint8Array }>();
   readonly #refused: Int32Array;
 
   constructor(ceilings: readonly Ceilings[]) {
@@ -32,7 +32,7 @@ class VirtualCounts implements Counts {
     const made = {
       used: new Int32Array(length),
       bound: new Float64Array(length),
-      leased: new Float64Array(length),
+      isForQuota: new Uint8Array(length),
     };
     this.#months.set(month, made);
     return made;
@@ -46,10 +46,10 @@ class VirtualCounts implements Counts {
     return this.#refused[account];
   }
 
-  admitUpTo(account: number, month: number, count: number, leased: number): void {
+  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {
     const of = this.of(month);
     of.bound[account] = count;
-    of.leased[account] = leased;
+    of.isForQuota[account] = reason === "quota" ? 1 : 0;
   }
 
   raise(account: number, month: number, by: number): void {
@@ -58,10 +58,10 @@ class VirtualCounts implements Counts {
 
   /** @returns requests left by the bound, or why it was refused */
   admit(account: number, month: number): number | "burst" | "quota" {
-    const { used, bound, leased } = this.of(month);
+    const { used, bound, isForQuota } = this.of(month);
     if (used[account] < bound[account]) return bound[account] - ++used[account];
     this.#refused[account]++;
-    return used[account] >= leased[account] ? "quota" : "burst";
+    return isForQuota[account] ? "quota" : "burst";
   }
 }
 
