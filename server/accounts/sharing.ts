@@ -8,7 +8,7 @@ import type { Accounts, SavedBeside } from "./sync.ts";
 /** This server's part of the ceilings that several servers share: what Redis grants becomes bounds of its counts. */
 
 /** All servers must have as many: the accounts of one lie together in Redis. */
-const shards = 64;
+export const shards = 64;
 /** What a process of this server says comes after all that the ones before have said. */
 const sequencesPerStart = 2 ** 32;
 /** Redis counts as away when it hasn't answered anything asked since. */

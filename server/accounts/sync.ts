@@ -231,7 +231,8 @@ export class Accounts {
       const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
-      const isReached = highest > recorded;
+      // Of shared ceilings the script in Redis sees it: here a part is counted.
+      const isReached = beside === undefined && highest > recorded;
       const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
       if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
     };

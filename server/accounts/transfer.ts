@@ -93,7 +93,7 @@ export function exportAccounts(store: Store): string {
  * Enters what was exported, under the same ids. What is there already stays, if it is the same.
  *
  * @param subject what the messages are about
- * @returns how many accounts are new, and how many were there
+ * @returns the accounts that are new, and how many were there
  * @throws DataError for the first line that isn't as it has to be, or that contradicts what is there; then the caller
  *   undoes the lines before it
  */
@@ -101,7 +101,7 @@ export function importAccounts(
   store: Store,
   lines: string,
   subject: string,
-): { entered: number; known: number } {
+): { entered: AccountRecord[]; known: number } {
   const [first, ...rest] = lines.split("\n");
   // What ends a text is no line.
   if (rest.at(-1) === "") rest.pop();
@@ -109,7 +109,7 @@ export function importAccounts(
   if (found !== version) throw new DataError(`${subject}, line 1: version`, `${found}`, `${version}`);
   if (rest.length !== accounts)
     throw new DataError(subject, `${rest.length} accounts`, `${accounts}, as its first line says`);
-  let known = 0;
+  const entered: AccountRecord[] = [];
   for (const [i, line] of rest.entries()) {
     const record = parsed(account, line, `${subject}, line ${i + 2}`);
     const about = `${subject}, line ${i + 2}: account ${record.name}`;
@@ -117,6 +117,7 @@ export function importAccounts(
     if (before === undefined) {
       checkFree(store, record, about);
       store.enterAccount(record);
+      entered.push(record);
     } else {
       const difference = differenceOf(store.accountRecord(before.id), record);
       if (difference !== undefined)
@@ -125,10 +126,9 @@ export function importAccounts(
           `the account ${before.name} with other ${difference} of that id or name`,
           "none, or the same",
         );
-      known++;
     }
   }
-  return { entered: rest.length - known, known };
+  return { entered, known: rest.length - entered.length };
 }
 
 /** @throws DataError when a part of a new account is another one's already */

@@ -85,14 +85,15 @@ const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `f
 function importAll([file]: string[], { store, input }: Context): Said {
   const { entered, known } = importAccounts(store, input, inputOf(file));
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
-  return { result: `entered ${entered} ${entered === 1 ? "account" : "accounts"}${same}\n` };
+  const accounts = entered.length === 1 ? "account" : "accounts";
+  return { result: `entered ${entered.length} ${accounts}${same}\n`, entered };
 }
 
 await runCommand("accounts", {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as the server last saved them, active keys, webhook, e-mail address.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, active keys, webhook, e-mail address.",
     run: list,
   },
   export: {

@@ -6,16 +6,24 @@ import { parsedArguments } from "../../datasets/arguments.ts";
 import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
+import { shards } from "../accounts/sharing.ts";
+import { connectRedis } from "../replicas/client.ts";
+import { enterUsed, usedIn } from "../replicas/counts.ts";
+import { Directory, DirectoryAway } from "../replicas/directory.ts";
+import { monthName, monthOf } from "../shared/months.ts";
+import type { RedisAddress } from "../shared/redis-url.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
 import { narrowAccess } from "../store/state-files.ts";
-import { type Changes, Store } from "../store/store.ts";
+import { type AccountRecord, type Changes, Store } from "../store/store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
 
 /** So long a command waits for a running server; a server looks ten times a second. */
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
+/** And for several: one that died is waited for as long as it is heard of. */
+const maxTakenMs = 1500;
 
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
 
@@ -31,6 +39,8 @@ export interface Context {
 export interface Said {
   result: string;
   note?: string;
+  /** Accounts that came with what they have used. */
+  entered?: AccountRecord[];
 }
 
 /** One of a command's words. */
@@ -63,7 +73,8 @@ function helpOf(name: string, subcommands: [word: string, Subcommand][]): string
   return `usage: npm run --silent ${name} -- COMMAND
 
 ${parts.join("")}
-STATE_DIR names the folder of the state (default: var), whether a server runs on it or not.
+STATE_DIR names the folder of the state (default: var), whether a server runs on it or not; where REDIS_URL is set, it
+works on what all servers with that Redis have in common, from any machine.
 `;
 }
 
@@ -101,6 +112,8 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   const { stateDir } = settings;
   const input = (await subcommand.read?.(args)) ?? "";
+  if (settings.redis !== undefined)
+    return runShared(subcommand, args, { settings, now: new Date(), input }, settings.redis);
   checkServed(stateDir);
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
@@ -132,6 +145,53 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
+    store.close();
+  }
+}
+
+/**
+ * The same on what servers have in common, from any machine: on a copy in memory, whose changes are written to Redis,
+ * and waited for until all servers that are heard of have taken them over.
+ */
+async function runShared(
+  subcommand: Subcommand,
+  args: string[],
+  context: Omit<Context, "store">,
+  address: RedisAddress,
+): Promise<void> {
+  let reason = "no answer";
+  const client = await connectRedis(address, (fault) => {
+    reason = fault;
+  });
+  const store = Store.inMemory();
+  try {
+    for (const end = performance.now() + maxObeyMs; client.status !== "ready"; await delay(askObeyedMs))
+      if (performance.now() > end) throw new DirectoryAway(reason);
+    const directory = new Directory(store, client, "");
+    await directory.read();
+    const month = monthOf(context.now.getTime());
+    const months = [monthName(month), monthName(month + 1)] as const;
+    store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
+    const before = store.position().version;
+    const said = await directory.change(() => subcommand.run(args, { ...context, store }));
+    const counted = (said.entered ?? []).flatMap(({ id, burst, quota, usage }) =>
+      usage
+        .filter((each) => each.month === months[0])
+        .map(({ used }) => ({ account: id, burst, quota, used })),
+    );
+    if (counted.length > 0) await enterUsed(client, counted, months, shards);
+    const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
+    process.stdout.write(said.result);
+    process.stderr.write(said.note ?? "");
+    if (behind > 0)
+      process.stderr.write(
+        `this is stored, but ${behind} of the running servers ${behind === 1 ? "hasn't" : "haven't"} taken it over within ${maxTakenMs / 1000} s; they will when they can\n`,
+      );
+  } catch (error) {
+    if (!(error instanceof DirectoryAway)) throw error;
+    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, "one that answers");
+  } finally {
+    client.disconnect();
     store.close();
   }
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -22,6 +23,7 @@ import { Outbox } from "../notices/outbox.ts";
 import { webhookSender } from "../notices/webhooks.ts";
 import { PortalHost } from "../portal/host.ts";
 import { connectRedis } from "../replicas/client.ts";
+import { Directory, DirectoryAway } from "../replicas/directory.ts";
 import { scriptIn } from "../replicas/redis.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
@@ -64,6 +66,10 @@ const shareMs = 5;
 /** A start waits so long at most for its part of what is shared. */
 const maxShareWaitMs = 6000;
 const shareWaitStepMs = 20;
+/** And for accounts and keys. */
+const maxDirectoryWaitMs = 3000;
+/** A change is answered when all servers have it that are heard of, or after so long. */
+const maxTakenMs = 1000;
 /** And a stop so long for giving it back. */
 const maxLeaveMs = 1500;
 /** With what a try has at least, well within a second. */
@@ -149,7 +155,8 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
 
 /** The first start without settings makes an account to try the service with. @returns its key, once */
 function createDemo(settings: Settings, store: Store): string | undefined {
-  if (!settings.isDefaultStateDir || store.hasAccounts()) return undefined;
+  // What several servers have in common is no trial.
+  if (settings.redis !== undefined || !settings.isDefaultStateDir || store.hasAccounts()) return undefined;
   const key = generateKey();
   store.atomically(() => {
     const now = new Date();
@@ -256,6 +263,34 @@ async function loadData(
   if (mirror !== undefined)
     repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
   return snapshots;
+}
+
+/** Takes over accounts, keys and events that servers have in common; undefined for one that is alone. */
+async function startDirectory({ redis }: Settings, store: Store): Promise<Directory | undefined> {
+  if (redis === undefined) return undefined;
+  // One of its own: what is much to read doesn't hold up the ceilings.
+  const client = await connectRedis(redis, () => {});
+  const directory = new Directory(store, client, randomBytes(6).toString("base64url"));
+  closers.push(async () => {
+    await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
+    client.disconnect();
+  });
+  for (
+    const end = performance.now() + maxDirectoryWaitMs;
+    performance.now() < end;
+    await delay(shareWaitStepMs)
+  )
+    try {
+      await unlessStopping(directory.read());
+      return directory;
+    } catch (error) {
+      if (!(error instanceof DirectoryAway)) throw error;
+    }
+  log.warn(
+    { accounts: store.accountIds().length },
+    "accounts and keys can't be read from Redis: this server's copy holds until they can",
+  );
+  return directory;
 }
 
 /** Shares ceilings with other servers from now on, as long as this one answers; undefined for one that is alone. */
@@ -393,6 +428,7 @@ async function start(settings: Settings): Promise<void> {
   let threads: ServingThreads | undefined;
   const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
+  const directory = await startDirectory(settings, store);
   const keys = new KeyTable();
   const limits = new Limits(undefined, settings.redis !== undefined);
   const names = new AccountNames();
@@ -429,9 +465,13 @@ async function start(settings: Settings): Promise<void> {
     if (found === undefined && fault !== undefined) log.info("the state is back in its place");
     fault = found;
   });
-  repeat("reading accounts and keys", refreshMs, () => {
+  repeat("reading accounts and keys", refreshMs, async () => {
     accounts.enterMonths(Date.now());
     if (fault !== undefined) return;
+    await directory?.read().catch((error) => {
+      // That Redis is away the ceilings say.
+      if (!(error instanceof DirectoryAway)) throw error;
+    });
     accounts.refresh();
     accounts.giveWord(() => guard.checkpoint(store) === undefined);
   });
@@ -446,6 +486,8 @@ async function start(settings: Settings): Promise<void> {
     repeat(`delivering events by ${sender.channel}`, deliverMs, async () => {
       if (fault === undefined) await outbox.deliverDue(new Date(), performance.now());
     });
+  const change = async <Result>(work: () => Result) =>
+    directory === undefined ? store.atomically(work) : directory.change(work);
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
   const portal = settings.portal
     ? new PortalHost({
@@ -456,9 +498,11 @@ async function start(settings: Settings): Promise<void> {
         portalAccount: settings.portalAccount,
         mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
         fault: () => fault,
-        takeOver() {
+        change,
+        async takeOver() {
           accounts.refresh();
           guard.checkpoint(store);
+          await directory?.taken(maxTakenMs);
         },
         now: () => new Date(),
       })
@@ -476,8 +520,8 @@ async function start(settings: Settings): Promise<void> {
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
   if (portal !== undefined)
-    repeat("renewing the pages' key", renewMs, () => {
-      if (fault === undefined && portal.renewKey()) serving.threads.showPortal(portal.files());
+    repeat("renewing the pages' key", renewMs, async () => {
+      if (fault === undefined && (await portal.renewKey())) serving.threads.showPortal(portal.files());
     });
   repeat("looking for snapshots", scanMs, scan);
   onSignal.hangUp = () =>
@@ -486,7 +530,7 @@ async function start(settings: Settings): Promise<void> {
   // Last, so that no failed start uses up the one time that the key is shown.
   const demoKey = createDemo(settings, store);
   const api = url(settings.host, serving.port);
-  portal?.begin(settings.publicUrl ?? api);
+  await portal?.begin(settings.publicUrl ?? api);
   guard.checkpoint(store);
   accounts.refresh();
   isReady = true;

@@ -38,6 +38,7 @@ export class Directory {
   readonly #replica: string;
   /** One thing at a time. */
   #turn: Promise<unknown> = Promise.resolve();
+  #reading: Promise<void> | undefined;
   #heardMs = Number.NEGATIVE_INFINITY;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -64,8 +65,13 @@ export class Directory {
    * @throws DirectoryAway when Redis doesn't answer
    * @throws DataError when what is there isn't what this is a copy of
    */
-  async read(): Promise<void> {
-    await this.#inTurn(() => this.#read());
+  read(): Promise<void> {
+    // A call while one waits is that one.
+    this.#reading ??= this.#inTurn(() => {
+      this.#reading = undefined;
+      return this.#read();
+    });
+    return this.#reading;
   }
 
   /**
