@@ -24,8 +24,8 @@ const counterWords = 5;
 const usedWord = 1;
 /** As many requests are admitted. */
 const boundWord = 2;
-/** And of more, if there are as many leased, the burst is what refuses them. */
-const leasedWord = 3;
+/** Whether it is the quota that the bound is for, and not the burst. */
+const isForQuotaWord = 3;
 /** The quota less what other servers have used of it, as far as is known. */
 const leftWord = 4;
 
@@ -68,8 +68,7 @@ export class Limits {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
     Atomics.store(this.#words, base + quotaWord, quota);
-    if (!this.#isShared)
-      for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, quota, quota);
+    if (!this.#isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
     // Other ticks: what is in the bucket means nothing any more. As if long ago, it is full.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
@@ -87,7 +86,7 @@ export class Limits {
     const at = this.#counterOf(slot, month);
     const before = Atomics.exchange(this.#words, at, noMonth);
     // Until it is said how many may be.
-    if (this.#isShared) this.#bind(at, used, used, this.ceilings(slot).quota);
+    if (this.#isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
     // In one step, so that no request is lost: one whose thread has found the counter just before counts here or there.
     const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
@@ -97,17 +96,17 @@ export class Limits {
   /**
    * Says how many requests of a month may be counted here, where several servers share the ceilings.
    *
-   * @param leased of these, as many as the quota allows: the burst is what refuses more than `count`, if it is less
+   * @param reason why more are refused
    * @param left the quota less what others have used of it
    */
-  admitUpTo(slot: number, month: number, count: number, leased: number, left: number): void {
+  admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
     const at = this.#counterOf(slot, month);
-    if (Atomics.load(this.#words, at) === month) this.#bind(at, count, leased, left);
+    if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
   }
 
-  #bind(at: number, count: number, leased: number, left: number): void {
+  #bind(at: number, count: number, isForQuota: boolean, left: number): void {
     Atomics.store(this.#words, at + boundWord, count);
-    Atomics.store(this.#words, at + leasedWord, leased);
+    Atomics.store(this.#words, at + isForQuotaWord, isForQuota ? 1 : 0);
     Atomics.store(this.#words, at + leftWord, left);
   }
 
@@ -147,8 +146,8 @@ export class Limits {
     Atomics.sub(words, base + fullAtWord, ticksPerRequest);
     Atomics.add(words, base + refusedWord, 1);
     this.#mark(slot, urgent);
-    if (used < Atomics.load(words, at + leasedWord)) return burstExceeded;
-    return used < Atomics.load(words, at + leftWord) ? leaseExceeded : quotaExceeded;
+    if (used >= Atomics.load(words, at + leftWord)) return quotaExceeded;
+    return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
   }
 
   /** Leaves word for `sweep`, after counting. */
@@ -177,7 +176,10 @@ export class Limits {
     if (Atomics.load(this.#words, at) !== month) return;
     for (let used = Atomics.load(this.#words, at + usedWord); used > 0; ) {
       const found = Atomics.compareExchange(this.#words, at + usedWord, used, used - 1);
-      if (found === used) return this.#mark(slot, counted);
+      if (found === used) {
+        this.#mark(slot, counted);
+        return;
+      }
       used = found;
     }
   }

@@ -132,12 +132,12 @@ export class Sharing implements Counts, SavedBeside {
     return this.#limits.refused(this.#accounts.slotOf(account));
   }
 
-  admitUpTo(account: number, month: number, count: number, leased: number): void {
+  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {
     const slot = this.#accounts.slotOf(account);
     const used = this.used(account, month);
     const inAll = this.#shares?.inAll(account, month) ?? used;
     const left = this.#limits.ceilings(slot).quota - (inAll - used);
-    this.#limits.admitUpTo(slot, month, count, leased, left);
+    this.#limits.admitUpTo(slot, month, count, reason, left);
     this.#changed.add(account);
   }
 

@@ -415,18 +415,18 @@ export class Shares {
       this.#bind(shard, share);
       // Only now: until the bound was lowered, requests were admitted by the one before.
       const used = this.#used(share, each);
-      each.granted = Math.max(each.granted, used);
       const { told } = each;
       const isWanting = each.month === month && !isIdle && each.granted - used < demand / 2;
       const isInVain = isTight && told !== undefined && told.inAll - told.used + used >= quota;
       const isDue =
         (isWanting && !isInVain) ||
         (told === undefined ? used > 0 || (isTelling && isTight) : used !== told.used) ||
-        (told !== undefined && told.granted !== Math.max(each.granted, each.saved)) ||
+        (told !== undefined && told.granted !== Math.max(each.granted, each.saved, used)) ||
         (isTelling && told !== undefined) ||
         (isLooking && isTight);
       const wanted = isWanting ? used + demand : 0;
-      const granted = Math.max(each.granted, each.saved);
+      // What was counted by credit is granted only when Redis has been told: it would be credited twice.
+      const granted = Math.max(each.granted, each.saved, used);
       if (isDue) rows.push({ share, month: each, isTight, used, granted, wanted, tokens: undefined });
     }
     if (tokens === undefined) return rows;
@@ -435,12 +435,13 @@ export class Shares {
       const each =
         share.months.find(({ isKnown }) => isKnown) ?? share.months.find((known) => known.month === month);
       if (each === undefined || rows.some((row) => row.month === each)) return rows;
+      const used = this.#used(share, each);
       bearer = {
         share,
         month: each,
         isTight: isTightIn(shard, share, each),
-        used: this.#used(share, each),
-        granted: Math.max(each.granted, each.saved),
+        used,
+        granted: Math.max(each.granted, each.saved, used),
         wanted: 0,
         tokens: undefined,
       };
@@ -570,7 +571,7 @@ export class Shares {
       return;
     }
     // What it has given up waits here until that is on the disk.
-    if (wanted > 0 || granted !== kept) month.granted = granted;
+    month.granted = wanted > 0 || granted !== kept ? granted : Math.max(month.granted, used);
     month.told = { used, granted, inAll };
     share.isStarved = granted < wanted;
     if (tokens === undefined) return;
