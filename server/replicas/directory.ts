@@ -124,12 +124,7 @@ export class Directory {
     const before = this.#store.position();
     let [epoch, version, upTo, rows] = await this.#page(this.#replica, before, before.version);
     if (before.epoch === "" && this.#store.hasAccounts() && epoch === "") return this.#begin();
-    if (epoch !== "" && epoch !== before.epoch && (before.epoch !== "" || this.#store.hasAccounts()))
-      throw new DataError(
-        "REDIS_URL",
-        "other accounts than those in STATE_DIR",
-        "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other",
-      );
+    if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     // It was started empty or from a backup, or a primary died before its replicas had all.
     if (version < before.version) return this.#restore(before);
     if (epoch === before.epoch && version === before.version) return;
@@ -138,8 +133,16 @@ export class Directory {
       [epoch, version, upTo, rows] = await this.#page("", before, upTo);
       for (const row of rows) all.push(row);
     }
+    if (before.epoch === "") this.#checkOwn(all);
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
     this.#store.takeRows(taken, { epoch, version });
+  }
+
+  /** @throws DataError when there are accounts or keys here, from before this was a copy, that aren't the same in Redis */
+  #checkOwn(rows: ReadAnswer[3]): void {
+    const there = new Map(rows.map(([, name, content]) => [name, content]));
+    const own = this.#store.allRows().filter(({ name }) => /^(accounts|keys):/.test(name));
+    if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
   }
 
   /** What changed since a version. @param replica who goes by the position */
@@ -178,4 +181,10 @@ export class Directory {
   }
 }
 
+const otherAccounts = () =>
+  new DataError(
+    "REDIS_URL",
+    "other accounts than those in STATE_DIR",
+    "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other",
+  );
 const newEpoch = () => randomBytes(9).toString("base64url");
