@@ -107,6 +107,7 @@ await runCommand("accounts", {
     about:
       "Enters accounts that export has written, from a file or stdin, under the same ids: all of them, or none where one contradicts what is there.",
     makesState: true,
+    brings: true,
     read: readLines,
     run: importAll,
   },

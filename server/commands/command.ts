@@ -50,6 +50,8 @@ export interface Subcommand {
   about: string;
   /** Whether it may make the state's folder and database; any other on a missing one has a mistyped STATE_DIR. */
   makesState?: boolean;
+  /** Whether accounts come by it that have used something. */
+  brings?: boolean;
   /** Reads what it works on, where that isn't its words and the state alone. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): Said;
@@ -173,13 +175,16 @@ async function runShared(
     const months = [monthName(month), monthName(month + 1)] as const;
     store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
     const before = store.position().version;
-    const said = await directory.change(() => subcommand.run(args, { ...context, store }));
-    const counted = (said.entered ?? []).flatMap(({ id, burst, quota, usage }) =>
+    const work = () => subcommand.run(args, { ...context, store });
+    // What comes with accounts is entered before anybody can use their keys.
+    const { entered = [] } = subcommand.brings === true ? store.rehearse(work).result : {};
+    const counted = entered.flatMap(({ id, burst, quota, usage }) =>
       usage
         .filter((each) => each.month === months[0])
         .map(({ used }) => ({ account: id, burst, quota, used })),
     );
     if (counted.length > 0) await enterUsed(client, counted, months, shards);
+    const said = await directory.change(work);
     const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
     process.stdout.write(said.result);
     process.stderr.write(said.note ?? "");
