@@ -10,7 +10,7 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
-import { Sharing } from "../accounts/sharing.ts";
+import { Sharing, shards } from "../accounts/sharing.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
@@ -20,9 +20,11 @@ import { stateOf } from "../console/state.ts";
 import { emailSender } from "../notices/emails.ts";
 import { Mailer } from "../notices/mail.ts";
 import { Outbox } from "../notices/outbox.ts";
+import { recordEvent } from "../notices/quota-events.ts";
 import { webhookSender } from "../notices/webhooks.ts";
 import { PortalHost } from "../portal/host.ts";
-import { connectRedis } from "../replicas/client.ts";
+import { connectRedis, type RedisClient } from "../replicas/client.ts";
+import { crossings, forget } from "../replicas/crossings.ts";
 import { Directory, DirectoryAway } from "../replicas/directory.ts";
 import { scriptIn } from "../replicas/redis.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
@@ -266,8 +268,11 @@ async function loadData(
 }
 
 /** Takes over accounts, keys and events that servers have in common; undefined for one that is alone. */
-async function startDirectory({ redis }: Settings, store: Store): Promise<Directory | undefined> {
-  if (redis === undefined) return undefined;
+async function startDirectory(
+  { redis }: Settings,
+  store: Store,
+): Promise<{ client?: RedisClient; directory?: Directory }> {
+  if (redis === undefined) return {};
   // One of its own: what is much to read doesn't hold up the ceilings.
   const client = await connectRedis(redis, () => {});
   const directory = new Directory(store, client, randomBytes(6).toString("base64url"));
@@ -282,7 +287,7 @@ async function startDirectory({ redis }: Settings, store: Store): Promise<Direct
   )
     try {
       await unlessStopping(directory.read());
-      return directory;
+      return { client, directory };
     } catch (error) {
       if (!(error instanceof DirectoryAway)) throw error;
     }
@@ -290,7 +295,22 @@ async function startDirectory({ redis }: Settings, store: Store): Promise<Direct
     { accounts: store.accountIds().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
-  return directory;
+  return { client, directory };
+}
+
+/** Records events of thresholds that were crossed by what all servers have counted; one of them does it at a time. */
+async function recordCrossings(client: RedisClient, directory: Directory, store: Store): Promise<void> {
+  const found = await crossings(client, shards);
+  if (found.length === 0) return;
+  const events = await directory.change(() =>
+    found.flatMap(({ account: id, month, threshold, quota, used }) => {
+      const account = store.accountOf(id);
+      if (account === undefined) return [];
+      return recordEvent(store, { ...account, quota }, month, threshold, used, new Date()) ?? [];
+    }),
+  );
+  logEvents(events);
+  await forget(client, found);
 }
 
 /** Shares ceilings with other servers from now on, as long as this one answers; undefined for one that is alone. */
@@ -428,7 +448,7 @@ async function start(settings: Settings): Promise<void> {
   let threads: ServingThreads | undefined;
   const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
-  const directory = await startDirectory(settings, store);
+  const { client, directory } = await startDirectory(settings, store);
   const keys = new KeyTable();
   const limits = new Limits(undefined, settings.redis !== undefined);
   const names = new AccountNames();
@@ -451,10 +471,14 @@ async function start(settings: Settings): Promise<void> {
   });
   sharing = await unlessStopping(startSharing(settings, { store, accounts, limits }, save));
   const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
+  const change = async <Result>(work: () => Result) =>
+    directory === undefined ? store.atomically(work) : directory.change(work);
+  /** One server at a time delivers what all of them have recorded. */
+  const delivers = () => directory === undefined || directory.delivers(performance.now());
   const outboxes = [
     webhookSender(store, metrics, { allowLoopback: settings.webhookAllowLoopback }),
     emailSender(mailer, metrics),
-  ].map((sender) => ({ sender, outbox: new Outbox(store, log, sender) }));
+  ].map((sender) => ({ sender, outbox: new Outbox(store, log, sender, change) }));
   for (const { outbox } of outboxes) closers.push(() => outbox.stop());
   const scan = async () => void (await snapshots.scan());
 
@@ -482,12 +506,14 @@ async function start(settings: Settings): Promise<void> {
     isSaved = true;
     if (fault === undefined) savedAtMs = performance.now();
   });
+  if (client !== undefined && directory !== undefined)
+    repeat("recording events of all servers", saveMs, async () => {
+      if (fault === undefined && delivers()) await recordCrossings(client, directory, store);
+    });
   for (const { sender, outbox } of outboxes)
     repeat(`delivering events by ${sender.channel}`, deliverMs, async () => {
-      if (fault === undefined) await outbox.deliverDue(new Date(), performance.now());
+      if (fault === undefined && delivers()) await outbox.deliverDue(new Date(), performance.now());
     });
-  const change = async <Result>(work: () => Result) =>
-    directory === undefined ? store.atomically(work) : directory.change(work);
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
   const portal = settings.portal
     ? new PortalHost({

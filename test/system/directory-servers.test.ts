@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { run } from "../support/commands.ts";
 import { until } from "../support/connection.ts";
@@ -19,9 +23,10 @@ before(async () => {
   redis = await startRedis();
   proxy = new RedisProxy(redis.path);
   url = await proxy.listen();
-  const env = { PORTAL: "on", SIGNUP: "open" };
+  const env = { PORTAL: "on", SIGNUP: "open", WEBHOOK_ALLOW_LOOPBACK: "true" };
   for (let i = 0; i < 2; i++) replicas.push(new Replica(temporaryFolder(), url, env));
-  await Promise.all(replicas.map((replica) => replica.start()));
+  // One after the other: the first one delivers events.
+  for (const replica of replicas) await replica.start();
 });
 after(async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
@@ -87,8 +92,8 @@ test("accounts that are imported bring what they have used of this month, and al
   const [key] = (
     await run(from, ["keys create --account moved --plan enterprise --burst 100 --quota 1000"])
   ).map(({ stdout }) => stdout.trimEnd());
-  const [text] = (await run(from, ["accounts export"])).map(({ stdout }) => stdout.trimEnd());
-  const [head, line] = text.split("\n");
+  const [exported] = (await run(from, ["accounts export"])).map(({ stdout }) => stdout.trimEnd());
+  const [head, line] = exported.split("\n");
   const record = JSON.parse(line);
   const keys = record.keys.map((one: object) => ({ ...one, id: 900 }));
   const file = join(temporaryFolder(), "accounts");
@@ -134,4 +139,74 @@ test("without Redis commands change nothing, people are told to try again, and s
     const [{ code }] = await run(temporaryFolder(), ["keys create --account kept"], { REDIS_URL: url });
     return code === 0;
   });
+});
+
+test("each event comes once, whoever counted; what a server that is killed leaves goes on with the same id", async () => {
+  const came: { id: string; threshold: number; used: number }[] = [];
+  let status = 200;
+  const receiver = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { data } = JSON.parse(body);
+      came.push({
+        id: String(request.headers["webhook-id"]),
+        threshold: data.threshold,
+        used: data.quota.used,
+      });
+      response.writeHead(status).end();
+    });
+  });
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  after(() => {
+    receiver.close();
+    receiver.closeAllConnections();
+  });
+  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const create = (name: string) =>
+    `keys create --account ${name} --plan enterprise --burst 1000 --quota 40 --webhook ${hook}`;
+  const env = { REDIS_URL: url, WEBHOOK_ALLOW_LOOPBACK: "true" };
+  const [one, other] = (await run(temporaryFolder(), [create("one"), create("other")], env)).map(
+    ({ stdout }) => stdout.trimEnd(),
+  );
+  const useUp = async (key: string, of: readonly Replica[]) => {
+    let admitted = 0;
+    await until("the quota to be used up", async () => {
+      for (const { api } of of) {
+        const path = "/api/v1/healthcare/prices?procedure=5072&limit=1";
+        if ((await fetch(`${api}${path}`, { headers: headers(key) })).status === 200) admitted++;
+      }
+      return admitted >= 40;
+    });
+    assert.equal(admitted, 40);
+  };
+  await useUp(one, replicas);
+  await until("all three events", () => came.length >= 3);
+  assert.deepEqual(came.map(({ threshold }) => threshold).sort(), [100, 80, 90]);
+  const events = async () => {
+    const [list] = await succeed("events list --json");
+    const all = JSON.parse(list) as { id: string; account: string; delivery: string; threshold: number }[];
+    return all.filter(({ account }) => account === "one" || account === "other");
+  };
+  await until("the deliveries to be recorded", async () =>
+    (await events()).every(({ delivery }) => delivery === "delivered"),
+  );
+  status = 500;
+  await useUp(other, [replicas[1]]);
+  await until("three more tries", () => came.length >= 6);
+  await until("their outcomes to be recorded", async () => {
+    const found = (await events()).filter(({ account }) => account === "other");
+    return found.length === 3 && JSON.stringify(found).includes('"last_answer":"500"');
+  });
+  await replicas[0].kill();
+  status = 200;
+  const waiting = (await events()).filter(({ delivery }) => delivery === "pending");
+  assert.equal(waiting.length, 3);
+  for (const { id } of waiting) await run(temporaryFolder(), [`events retry ${id}`], env);
+  await until("the deliveries by the other server", async () =>
+    (await events()).every(({ delivery }) => delivery === "delivered"),
+  );
+  const tries = came.slice(6).map(({ id }) => id);
+  assert.deepEqual(tries.sort(), waiting.map(({ id }) => id).sort());
+  assert.deepEqual(new Set(came.slice(3, 6).map(({ id }) => id)), new Set(tries));
+  await replicas[0].start();
 });
