@@ -54,7 +54,8 @@ async function closeAll(): Promise<void> {
   }
 }
 
-const answerOf = async <T>(path: string): Promise<T> => JSON.parse(String((await call(server, `GET ${path}`)).body));
+const answerOf = async <T>(path: string): Promise<T> =>
+  JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
