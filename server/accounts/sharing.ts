@@ -7,13 +7,13 @@ import type { Accounts, SavedBeside } from "./sync.ts";
 
 /** This server's part of the ceilings that several servers share: what Redis grants becomes bounds of its counts. */
 
-/** All servers must have as many: the accounts of one lie together in Redis. */
-export const shards = 64;
+/** All servers must have as many: the accounts of one lie together in Redis. Each is called three times a second at least. */
+export const shards = 16;
 /** What a process of this server says comes after all that the ones before have said. */
 const sequencesPerStart = 2 ** 32;
 /** Redis counts as away when it hasn't answered anything asked since. */
 const awayMs = 1000;
-/** While it is away. */
+/** Whether it is, is looked at so often; and what it brings while it is away comes so often. */
 const lookMs = 100;
 
 interface Lease {
@@ -38,7 +38,8 @@ export class Sharing implements Counts, SavedBeside {
   readonly #accounts: Accounts;
   readonly #limits: Limits;
   #shares: Shares | undefined;
-  #tickedMs = Number.NEGATIVE_INFINITY;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #isAway = false;
   #members: number;
   /** What the disk has of leases, by month and account. */
   readonly #saved = new Map<number, Map<number, number>>();
@@ -87,8 +88,9 @@ export class Sharing implements Counts, SavedBeside {
     return this.#all.syncAgeMs(nowMs);
   }
 
-  isAway(nowMs: number): boolean {
-    return this.syncAgeMs(nowMs) > awayMs;
+  /** Whether Redis was away at the last look. */
+  get isAway(): boolean {
+    return this.#isAway;
   }
 
   /** Requests that are leased and not used, when they were last saved. */
@@ -102,13 +104,15 @@ export class Sharing implements Counts, SavedBeside {
   step(nowMs: number, wallMs: number): void {
     const shares = this.#all;
     shares.enterMonths(this.#accounts.firstMonth);
-    const isAway = this.isAway(nowMs);
+    const isLook = nowMs >= this.#lookedMs + lookMs;
+    if (isLook) {
+      this.#lookedMs = nowMs;
+      this.#isAway = this.syncAgeMs(nowMs) > awayMs;
+    }
     this.#limits.sweep((slot, isUrgent) =>
-      shares.touch(this.#accounts.idOf(slot), nowMs, isUrgent && !isAway),
+      shares.touch(this.#accounts.idOf(slot), nowMs, isUrgent && !this.#isAway),
     );
-    if (nowMs < Math.min(shares.nextMs(), this.#tickedMs + lookMs)) return;
-    this.#tickedMs = nowMs;
-    shares.tick(nowMs, monthOf(wallMs));
+    if (isLook || nowMs >= shares.nextMs()) shares.tick(nowMs, monthOf(wallMs));
   }
 
   /** Gives everything back, after the last answer. */

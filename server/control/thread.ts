@@ -64,7 +64,7 @@ const renewMs = 60_000;
 const sampleMs = 1000;
 const scanMs = 500;
 /** Of looking what was counted, where ceilings are shared. */
-const shareMs = 5;
+const shareMs = 10;
 /** A start waits so long at most for its part of what is shared. */
 const maxShareWaitMs = 6000;
 const shareWaitStepMs = 20;
@@ -347,7 +347,7 @@ async function startSharing(
   repeat("sharing ceilings", shareMs, () => {
     const nowMs = performance.now();
     sharing.step(nowMs, Date.now());
-    const isLost = sharing.isAway(nowMs);
+    const isLost = sharing.isAway;
     // A start is given time to connect.
     if (isLost === isAway || (isLost && isAway === undefined && reason === undefined && nowMs < untilMs))
       return;

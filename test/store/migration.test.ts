@@ -11,6 +11,8 @@ import { temporaryFolder } from "../support/server.ts";
 const toFifth = `
   DROP TABLE leases;
   DROP TABLE replica;
+  DROP TABLE directory;
+  DROP TABLE directory_rows;
   PRAGMA user_version = 5;`;
 const toFourth = `
   ${toFifth}

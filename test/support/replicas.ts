@@ -136,4 +136,4 @@ export const sum = (clients: readonly Client[]) =>
   clients.reduce((total, { admitted }) => total + admitted.length, 0);
 
 /** The field of Redis' hash of an account's use in this month. */
-export const usageKey = (account: number) => `hc:{${account % 64}}:usage:${monthName(monthOf(Date.now()))}`;
+export const usageKey = (account: number) => `hc:{${account % 16}}:usage:${monthName(monthOf(Date.now()))}`;
