@@ -6,8 +6,10 @@ has checked (names that are free, numbers that come next) still holds when it is
 KEYS  1 hash: epoch (names this directory: another one has another), version; 2 hash of rows; 3 rows' names by version;
       4 hash: what replicas have taken over, and when; 5 the replica that delivers events
 ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows
-      1 write, then: epoch, version seen, new epoch where there is none, then name and content ("" for a row that is gone) of rows
-      1 restore, then: epoch, then version, name and content of all rows of a copy: what Redis has lost is written again
+      1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
+        ("" for a row that is gone)
+      1 restore, then: epoch, JSON array of versions, names and contents in turn, of the next rows of a copy by version:
+        what Redis has lost is written again
       1 members: versions that were taken over
       1 leave, then: replica
 ]]
@@ -48,14 +50,16 @@ if op == 'read' then
   return { epoch, version, upTo, found, delivers }
 elseif op == 'write' then
   if epoch ~= ARGV[2] or version ~= tonumber(ARGV[3]) then return { 0, version } end
-  for at = 5, #ARGV, 2 do put(ARGV[at], ARGV[at + 1], version + 1) end
+  local list = cjson.decode(ARGV[5])
+  for at = 1, #list, 2 do put(list[at], list[at + 1], version + 1) end
   call('HSET', meta, 'epoch', epoch == '' and ARGV[4] or epoch, 'version', version)
   return { 1, version }
 elseif op == 'restore' then
   if epoch ~= '' and epoch ~= ARGV[2] then return { 0, version } end
-  for at = 3, #ARGV, 3 do
-    local known = call('ZSCORE', names, ARGV[at + 1])
-    if not known or tonumber(known) < tonumber(ARGV[at]) then put(ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at])) end
+  local list = cjson.decode(ARGV[3])
+  for at = 1, #list, 3 do
+    local known = call('ZSCORE', names, list[at + 1])
+    if not known or tonumber(known) < list[at] then put(list[at + 1], list[at + 2], list[at]) end
   end
   call('HSET', meta, 'epoch', ARGV[2], 'version', version)
   return { 1, version }

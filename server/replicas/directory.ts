@@ -6,7 +6,7 @@ import { Script, type ScriptClient } from "./script.ts";
 
 /** This process's copy of the accounts, keys and events that are in Redis: takes over what changes there, and changes it. */
 
-const maxRowsPerRead = 1000;
+const maxRowsPerCall = 1000;
 /** So often somebody else may be faster. */
 const maxTries = 100;
 /** A replica that wasn't heard of for so long has died, or serves by its own copy. */
@@ -87,7 +87,8 @@ export class Directory {
         const { result, rows } = this.#store.rehearse(work);
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
-        const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), ...contents);
+        const list = JSON.stringify(contents);
+        const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list);
         await this.#read();
         if (isDone) return result;
       }
@@ -148,7 +149,7 @@ export class Directory {
   /** What changed since a version. @param replica who goes by the position */
   async #page(replica: string, { version }: Position, from: number): Promise<ReadAnswer> {
     const nowMs = performance.now();
-    const answer = await this.#call<ReadAnswer>("read", replica, version, from, maxRowsPerRead);
+    const answer = await this.#call<ReadAnswer>("read", replica, version, from, maxRowsPerCall);
     this.#heardMs = nowMs;
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
     return answer;
@@ -158,7 +159,7 @@ export class Directory {
   async #begin(): Promise<void> {
     const rows = this.#store.allRows().flatMap(({ name, content }) => [name, content ?? ""]);
     const epoch = newEpoch();
-    const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, ...rows);
+    const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, JSON.stringify(rows));
     if (!isDone) return;
     const written = this.#store.allRows().map((row, i) => ({ ...row, version: i + 1 }));
     this.#store.takeRows(written, { epoch, version });
@@ -166,10 +167,12 @@ export class Directory {
 
   /** Writes again what Redis has lost. What it has is the same, or newer. */
   async #restore({ epoch }: Position): Promise<void> {
-    const rows = this.#store
-      .takenRows()
-      .flatMap(({ version, name, content }) => [version, name, content ?? ""]);
-    await this.#call("restore", epoch, ...rows);
+    const rows = this.#store.takenRows();
+    for (let at = 0; at < rows.length; at += maxRowsPerCall) {
+      const part = rows.slice(at, at + maxRowsPerCall);
+      const list = part.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
+      await this.#call("restore", epoch, JSON.stringify(list));
+    }
   }
 
   async #call<Answer>(...values: (string | number)[]): Promise<Answer> {

@@ -83,9 +83,9 @@ export class Rows {
     );
   }
 
-  /** Those that were put, with their versions, what is gone too. */
+  /** Those that were put, in the order of their versions, what is gone too. */
   taken(): TakenRow[] {
-    const known = this.#prepare("SELECT name, version FROM directory_rows").all() as {
+    const known = this.#prepare("SELECT name, version FROM directory_rows ORDER BY version").all() as {
       name: string;
       version: number;
     }[];

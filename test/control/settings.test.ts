@@ -234,7 +234,7 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "show", "revoke", "expire", "rotate"],
-  accounts: ["list", "rotate-secret"],
+  accounts: ["list", "export", "import", "rotate-secret"],
   events: ["list", "retry"],
 };
 for (const [name, subcommands] of Object.entries(words))
