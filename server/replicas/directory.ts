@@ -167,11 +167,11 @@ export class Directory {
 
   /** Writes again what Redis has lost. What it has is the same, or newer. */
   async #restore({ epoch }: Position): Promise<void> {
-    const rows = this.#store.takenRows();
-    for (let at = 0; at < rows.length; at += maxRowsPerCall) {
-      const part = rows.slice(at, at + maxRowsPerCall);
-      const list = part.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
+    let rows = this.#store.takenRows(0, maxRowsPerCall);
+    while (rows.length > 0) {
+      const list = rows.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
       await this.#call("restore", epoch, JSON.stringify(list));
+      rows = this.#store.takenRows(rows[rows.length - 1].version, maxRowsPerCall);
     }
   }
 

@@ -83,9 +83,10 @@ export class Rows {
     );
   }
 
-  /** Those that were put, in the order of their versions, what is gone too. */
-  taken(): TakenRow[] {
-    const known = this.#prepare("SELECT name, version FROM directory_rows ORDER BY version").all() as {
+  /** The next of those that were put, in the order of their versions, what is gone too. */
+  taken(after: number, limit: number): TakenRow[] {
+    const sql = "SELECT name, version FROM directory_rows WHERE version > ? ORDER BY version LIMIT ?";
+    const known = this.#prepare(sql).all(after, limit) as {
       name: string;
       version: number;
     }[];
@@ -110,10 +111,13 @@ export class Rows {
     const isCounted = counted.includes(table);
     const set = [...columns, ...(isCounted ? ["changed"] : [])];
     const values = columns.map(() => "?");
+    // Not what names it: SQLite would look for rows that refer to it, in each table from end to end.
+    const names: readonly string[] = tables[table];
+    const updates = set.filter((one) => !names.includes(one)).map((one) => `${one} = excluded.${one}`);
     if (isCounted) values.push(`(SELECT coalesce(max(changed), 0) + 1 FROM ${table})`);
     this.#prepare(
       `INSERT INTO ${table} (${set.join(", ")}) VALUES (${values.join(", ")})
-        ON CONFLICT (${tables[table].join(", ")}) DO UPDATE SET ${set.map((one) => `${one} = excluded.${one}`).join(", ")}`,
+        ON CONFLICT (${tables[table].join(", ")}) DO UPDATE SET ${updates.join(", ")}`,
     ).run(...columns.map((column) => row[column] ?? null));
   }
 

@@ -84,7 +84,7 @@ const directoryTable = `
   ) STRICT;
   CREATE TABLE directory_rows ( -- rows of those, also such that are gone, with the version in which each changed last
     name TEXT PRIMARY KEY,
-    version INTEGER NOT NULL
+    version INTEGER NOT NULL UNIQUE
   ) STRICT, WITHOUT ROWID;`;
 
 /** Each brings a database of one version to the next, the first one from version 1. */

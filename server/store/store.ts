@@ -181,9 +181,9 @@ export class Store {
     return this.#rows.all();
   }
 
-  /** What was taken of it from elsewhere. */
-  takenRows(): TakenRow[] {
-    return this.#rows.taken();
+  /** What was taken of it from elsewhere, the next after a version. */
+  takenRows(after: number, limit: number): TakenRow[] {
+    return this.#rows.taken(after, limit);
   }
 
   /** Writes rows as they are elsewhere, and up to where that is. */
