@@ -94,7 +94,7 @@ const levels = [
   ["server/serving", "server/console"],
   ["server/portal"],
   ["server/accounts"],
-  ["server/notices", "server/snapshots"],
+  ["server/notices", "server/snapshots", "server/replicas"],
   ["server/store", "server/api"],
   ["server/shared"],
   ["datasets"],

@@ -2,20 +2,37 @@
 
 /*
  * Ceilings and counts by account slot, in shared memory, changed with Atomics by all serving threads. An account
- * stays in its slot as long as the process lives. A slot has eight 32-bit words:
+ * stays in its slot as long as the process lives. A slot has sixteen 32-bit words, a cache line:
  */
-const slotWords = 8;
+const slotWords = 16;
 const quotaWord = 0;
 /** Requests per second. */
 const burstWord = 1;
-/** Two counters, for an even and an odd month, each a month and what was used in it. */
-const monthWords = 2;
 /** When the bucket is full again, on a clock that runs `burst` ticks per millisecond, modulo 2^32. */
-const fullAtWord = 6;
+const fullAtWord = 2;
 /** The second in which the bucket was last used: tells a recent `fullAt` from one that wrapped around. */
-const usedAtWord = 7;
+const usedAtWord = 3;
+/** Requests refused for a month's bound. */
+const refusedWord = 4;
+/** Whether something was counted since the last sweep, and whether that is urgent. */
+const markWord = 5;
+const [counted, urgent] = [1, 2];
+/** Two counters, for an even and an odd month. */
+const monthWords = 6;
+const counterWords = 5;
+/** Of a counter: its month comes first. */
+const usedWord = 1;
+/** As many requests are admitted. */
+const boundWord = 2;
+/** Whether it is the quota that the bound is for, and not the burst. */
+const isForQuotaWord = 3;
+/** The quota less what other servers have used of it, as far as is known. */
+const leftWord = 4;
 
 export const maxAccounts = 1_000_000;
+/** Before the slots there is a byte for so many of them: whether one of these is marked. */
+const groupSlots = 16;
+const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
 const longIdleSeconds = 10;
 
 /** In place of a counter's month while it is given from one month to another. */
@@ -29,14 +46,21 @@ export const burstExceeded = -1;
 export const quotaExceeded = -2;
 /** What was used in the month isn't known here: see `Limits.enter`. */
 export const monthUnknown = -3;
+/** The quota isn't used up as far as is known, but what is left of it isn't this server's to give. */
+export const leaseExceeded = -4;
 
 export class Limits {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
+  readonly #groups: Buffer;
+  readonly #isShared: boolean;
 
-  constructor(buffer = new SharedArrayBuffer(maxAccounts * slotWords * 4)) {
+  /** @param isShared whether other servers admit requests of the same accounts: then `admitUpTo` says how many this one may */
+  constructor(buffer = new SharedArrayBuffer(groupBytes + maxAccounts * slotWords * 4), isShared = false) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer);
+    this.#words = new Int32Array(buffer, groupBytes);
+    this.#groups = Buffer.from(buffer, 0, groupBytes);
+    this.#isShared = isShared;
   }
 
   /** Sets an account's ceilings, from the next request on. */
@@ -44,6 +68,7 @@ export class Limits {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
     Atomics.store(this.#words, base + quotaWord, quota);
+    if (!this.#isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
     // Other ticks: what is in the bucket means nothing any more. As if long ago, it is full.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
@@ -58,12 +83,37 @@ export class Limits {
    * @returns the month that had the counter, and what was used in it up to its end here
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
-    const at = this.#monthOf(slot, month);
+    const at = this.#counterOf(slot, month);
     const before = Atomics.exchange(this.#words, at, noMonth);
+    // Until it is said how many may be.
+    if (this.#isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
     // In one step, so that no request is lost: one whose thread has found the counter just before counts here or there.
-    const counted = Atomics.exchange(this.#words, at + 1, used);
+    const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
-    return { month: before, used: counted };
+    return { month: before, used: usedBefore };
+  }
+
+  /**
+   * Says how many requests of a month may be counted here, where several servers share the ceilings.
+   *
+   * @param reason why more are refused
+   * @param left the quota less what others have used of it
+   */
+  admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
+    const at = this.#counterOf(slot, month);
+    if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
+  }
+
+  #bind(at: number, count: number, isForQuota: boolean, left: number): void {
+    Atomics.store(this.#words, at + boundWord, count);
+    Atomics.store(this.#words, at + isForQuotaWord, isForQuota ? 1 : 0);
+    Atomics.store(this.#words, at + leftWord, left);
+  }
+
+  /** Counts requests of a month that were admitted before. */
+  raise(slot: number, month: number, by: number): void {
+    const at = this.#counterOf(slot, month);
+    if (Atomics.load(this.#words, at) === month) Atomics.add(this.#words, at + usedWord, by);
   }
 
   /**
@@ -78,36 +128,78 @@ export class Limits {
     const words = this.#words;
     const base = slot * slotWords;
     if (!this.#takeFromBucket(base, steadyMs)) return burstExceeded;
-    const counter = this.#monthOf(slot, month) + 1;
-    if (Atomics.load(words, counter - 1) !== month) {
+    const at = this.#counterOf(slot, month);
+    if (Atomics.load(words, at) !== month) {
       Atomics.sub(words, base + fullAtWord, ticksPerRequest);
       return monthUnknown;
     }
-    const quota = Atomics.load(words, base + quotaWord);
-    for (let used = Atomics.load(words, counter); used < quota; ) {
-      const found = Atomics.compareExchange(words, counter, used, used + 1);
-      if (found === used) return quota - used - 1;
+    const bound = Atomics.load(words, at + boundWord);
+    let used = Atomics.load(words, at + usedWord);
+    while (used < bound) {
+      const found = Atomics.compareExchange(words, at + usedWord, used, used + 1);
+      if (found === used) {
+        this.#mark(slot, used + 1 < bound ? counted : urgent);
+        return Math.max(0, Atomics.load(words, at + leftWord) - used - 1);
+      }
       used = found;
     }
     Atomics.sub(words, base + fullAtWord, ticksPerRequest);
-    return quotaExceeded;
+    Atomics.add(words, base + refusedWord, 1);
+    this.#mark(slot, urgent);
+    if (used >= Atomics.load(words, at + leftWord)) return quotaExceeded;
+    return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
+  }
+
+  /** Leaves word for `sweep`, after counting. */
+  #mark(slot: number, mark: number): void {
+    const at = slot * slotWords + markWord;
+    if (Atomics.load(this.#words, at) >= mark) return;
+    Atomics.store(this.#words, at, mark);
+    Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
+  }
+
+  /** Tells of the accounts that requests were counted of since the last sweep, and whether one may not be admitted. */
+  sweep(tell: (slot: number, isUrgent: boolean) => void): void {
+    for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
+      // First the marks are taken back and then the counts are read: what is counted meanwhile is marked anew.
+      Atomics.store(this.#groups, group, 0);
+      for (let slot = group * groupSlots; slot < (group + 1) * groupSlots; slot++) {
+        if (Atomics.load(this.#words, slot * slotWords + markWord) === 0) continue;
+        tell(slot, Atomics.exchange(this.#words, slot * slotWords + markWord, 0) === urgent);
+      }
+    }
   }
 
   /** Gives back a request that failed by our fault. */
   giveBack(slot: number, month: number): void {
-    const counter = this.#monthOf(slot, month) + 1;
-    if (Atomics.load(this.#words, counter - 1) !== month) return;
-    for (let used = Atomics.load(this.#words, counter); used > 0; ) {
-      const found = Atomics.compareExchange(this.#words, counter, used, used - 1);
-      if (found === used) return;
+    const at = this.#counterOf(slot, month);
+    if (Atomics.load(this.#words, at) !== month) return;
+    for (let used = Atomics.load(this.#words, at + usedWord); used > 0; ) {
+      const found = Atomics.compareExchange(this.#words, at + usedWord, used, used - 1);
+      if (found === used) {
+        this.#mark(slot, counted);
+        return;
+      }
       used = found;
     }
   }
 
-  /** Requests counted in a month; undefined when the account has no counter for it. */
+  /** Requests counted here in a month; undefined when the account has no counter for it. */
   used(slot: number, month: number): number | undefined {
-    const at = this.#monthOf(slot, month);
-    return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + 1) : undefined;
+    const at = this.#counterOf(slot, month);
+    return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
+  }
+
+  /** Requests of a month that other servers have counted, as far as is known. */
+  usedByOthers(slot: number, month: number): number {
+    const at = this.#counterOf(slot, month);
+    if (Atomics.load(this.#words, at) !== month) return 0;
+    return this.ceilings(slot).quota - Atomics.load(this.#words, at + leftWord);
+  }
+
+  /** Requests refused for want of what this server may admit, since the start, modulo 2^32. */
+  refused(slot: number): number {
+    return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }
 
   /** An account's ceilings. */
@@ -121,8 +213,8 @@ export class Limits {
 
   /** Whole requests left in a month. */
   remaining(slot: number, month: number): number {
-    const quota = Atomics.load(this.#words, slot * slotWords + quotaWord);
-    return Math.max(0, quota - (this.used(slot, month) ?? 0));
+    const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
+    return Math.max(0, this.ceilings(slot).quota - used);
   }
 
   /** Milliseconds until a request that is refused for the burst now would be admitted. */
@@ -162,8 +254,8 @@ export class Limits {
     }
   }
 
-  /** Where the counter for a month says which month it has; what was used in it comes next. */
-  #monthOf(slot: number, month: number): number {
-    return slot * slotWords + monthWords + (month & 1) * 2;
+  /** Where the counter for a month is. */
+  #counterOf(slot: number, month: number): number {
+    return slot * slotWords + monthWords + (month & 1) * counterWords;
   }
 }

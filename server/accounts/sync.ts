@@ -26,6 +26,18 @@ interface AccountEntry {
   slot: number;
   /** Of the even and the odd month that its counters have. */
   counts: Count[];
+  /** Of those that had them before. */
+  countsBefore: Count[];
+}
+
+/** What is saved together with the counts. */
+export interface SavedBeside {
+  /** Whether there is something to save. */
+  isDue(): boolean;
+  /** Within the transaction. */
+  write(): void;
+  /** When it is on the disk. */
+  written(): void;
 }
 
 /**
@@ -44,6 +56,8 @@ export class Accounts {
   readonly #names: AccountNames;
   readonly #days: UsageDays;
   readonly #entries = new Map<number, AccountEntry>();
+  /** By slot. */
+  readonly #bySlot: AccountEntry[] = [];
   /** The earlier one of the two months that are served. */
   #month: number;
   /** The month whose days are served. */
@@ -54,6 +68,8 @@ export class Accounts {
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether the database has this server's word on what it has taken over. */
   #gaveWord = false;
+  /** Told of an account that is new or was changed, by its number. */
+  onChange: (account: number) => void = () => {};
 
   constructor(
     store: Store,
@@ -72,6 +88,33 @@ export class Accounts {
     const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
     this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
     this.#enterDays(monthOf(nowMs));
+  }
+
+  /** The earlier one of the two months that are served. */
+  get firstMonth(): number {
+    return this.#month;
+  }
+
+  ids(): Iterable<number> {
+    return this.#entries.keys();
+  }
+
+  slotOf(id: number): number {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) throw new RangeError(`account is ${id}, expected one that is known`);
+    return entry.slot;
+  }
+
+  idOf(slot: number): number {
+    return this.#bySlot[slot].account.id;
+  }
+
+  /** What is counted here of a month that is served, or was before these. */
+  used(id: number, month: number): number {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return 0;
+    const before: Count | undefined = entry.countsBefore[month & 1];
+    return this.#limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
   /** Takes over what other processes have written since the last call. */
@@ -100,16 +143,19 @@ export class Accounts {
 
   #read(savedUse: (account: number, month: number) => number): void {
     for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
-      const entry = this.#entries.get(account.id) ?? { account, slot: this.#entries.size, counts: [] };
+      const known = this.#entries.get(account.id);
+      const entry = known ?? { account, slot: this.#entries.size, counts: [], countsBefore: [] };
       entry.account = account;
       this.#limits.configure(entry.slot, account.burst, account.quota);
       this.#names.put(entry.slot, account.name, account.plan);
-      if (!this.#entries.has(account.id)) {
+      if (known === undefined) {
         for (const month of [this.#month, this.#month + 1])
           this.#enter(entry, month, savedUse(account.id, month));
         this.#days.enter(entry.slot, this.#monthOfDays, []);
+        this.#entries.set(account.id, entry);
+        this.#bySlot.push(entry);
       }
-      this.#entries.set(account.id, entry);
+      this.onChange(account.id);
       this.#taken.accounts = changed;
     }
     for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
@@ -163,8 +209,10 @@ export class Accounts {
     const { used } = this.#limits.enter(entry.slot, month, count.used);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
-    if (before === undefined || used === before.saved) return;
+    if (before === undefined) return;
     before.used = used;
+    entry.countsBefore[month & 1] = before;
+    if (used === before.saved) return;
     const others = this.#unsaved.get(before.month) ?? new Map();
     this.#unsaved.set(before.month, others.set(entry, before));
   }
@@ -173,16 +221,18 @@ export class Accounts {
    * Writes the counts that changed since the last call, of whatever month, and the events they bring. When it fails,
    * nothing is taken for written, and the next call does it all.
    *
+   * @param beside what is to be on the disk as soon as they are
    * @returns the new events
    */
-  save(nowMs: number): StoredEvent[] {
+  save(nowMs: number, beside?: SavedBeside): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
     const look = (entry: AccountEntry, count: Count, used: number) => {
       const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
-      const isReached = highest > recorded;
+      // Of shared ceilings the script in Redis sees it: here a part is counted.
+      const isReached = beside === undefined && highest > recorded;
       const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
       if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
     };
@@ -191,25 +241,36 @@ export class Accounts {
         look(entry, count, this.#limits.used(entry.slot, count.month) ?? count.used);
     for (const others of this.#unsaved.values())
       for (const [entry, count] of others) look(entry, count, count.used);
-    if (due.length === 0) return [];
+    const isBesideDue = beside?.isDue();
+    if (due.length === 0 && !isBesideDue) return [];
     const now = new Date(nowMs);
-    const events = this.#store.atomically(() =>
-      [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
+    const inAll = ({ entry, after }: (typeof due)[number]) =>
+      after.used + this.#limits.usedByOthers(entry.slot, after.month);
+    const events = this.#store.atomically(() => {
+      beside?.write();
+      return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const changed = counted.filter(({ count, after }) => after.used !== count.saved);
-        const used = changed.map(({ entry, after }) => [entry.account.id, after.used] as const);
-        this.#store.saveUsage(month, used);
-        this.#store.saveDay(dayWithin(counted[0].count.month, nowMs), used);
+        this.#store.saveUsage(
+          month,
+          changed.map(({ entry, after }) => [entry.account.id, after.used]),
+        );
+        this.#store.saveDay(
+          dayWithin(counted[0].count.month, nowMs),
+          changed.map((each) => [each.entry.account.id, inAll(each)]),
+        );
         return counted
           .filter(({ isReached }) => isReached)
           .flatMap(({ entry, after }) =>
             recordEvents(this.#store, { ...entry.account, quota: after.quota }, month, after.used, now),
           );
-      }),
-    );
-    for (const { entry, count, after } of due) {
+      });
+    });
+    beside?.written();
+    for (const each of due) {
+      const { entry, count, after } = each;
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
-        this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.used);
+        this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), inAll(each));
     }
     this.#unsaved.clear();
     return events;

@@ -1,10 +1,22 @@
-import { DataError, shown } from "../../engine/query.ts";
+import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
+import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { secretShown } from "./account-options.ts";
-import { type Context, listed, overlapOptions, readOptions, runCommand, type Said } from "./command.ts";
+import {
+  type Context,
+  checkEnd,
+  listed,
+  overlapOptions,
+  readOptions,
+  runCommand,
+  type Said,
+} from "./command.ts";
 
-/** The operator's command for accounts; those are made and changed with the one for keys. */
+/** The operator's command for accounts, to list and move them; they are made and changed with the one for keys. */
 
 const columns = ["account", "plan", "burst", "quota", "month", "used", "keys", "webhook", "email"] as const;
 
@@ -46,12 +58,58 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Said 
   };
 }
 
+/** Writes all accounts to a file that only its owner can read, as secrets are in it, or says them. */
+function exportAll([file, ...more]: string[], { store }: Context): Said {
+  checkEnd("accounts export", more, "the file");
+  const lines = exportAccounts(store);
+  if (file === undefined) return { result: lines };
+  try {
+    writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    throw new DataError(`file ${file}`, reasonOf(error), "a name that is free, where a file can be made");
+  }
+  return { result: `${file}\n` };
+}
+
+async function readLines([file, ...more]: string[]): Promise<string> {
+  checkEnd("accounts import", more, "the file");
+  try {
+    return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
+  } catch (error) {
+    throw new DataError(inputOf(file), reasonOf(error), "what accounts export has written");
+  }
+}
+
+const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
+
+function importAll([file]: string[], { store, input }: Context): Said {
+  const { entered, known } = importAccounts(store, input, inputOf(file));
+  const same = known === 0 ? "" : `; ${known} were there already, the same`;
+  const accounts = entered.length === 1 ? "account" : "accounts";
+  return { result: `entered ${entered.length} ${accounts}${same}\n`, entered };
+}
+
 await runCommand("accounts", {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as the server last saved them, active keys, webhook, e-mail address.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, active keys, webhook, e-mail address.",
     run: list,
+  },
+  export: {
+    usage: "[FILE]",
+    about:
+      "Writes all accounts as lines of JSON, to a new file or stdout: keys (their hashes), use as last saved, events, and the webhooks' signing secrets: keep it as you keep passwords.",
+    run: exportAll,
+  },
+  import: {
+    usage: "[FILE]",
+    about:
+      "Enters accounts that export has written, from a file or stdin, under the same ids: all of them, or none where one contradicts what is there.",
+    makesState: true,
+    brings: true,
+    read: readLines,
+    run: importAll,
   },
   "rotate-secret": {
     usage: "NAME --overlap HOURS",

@@ -6,16 +6,24 @@ import { calledAs, parsedArguments } from "../../datasets/arguments.ts";
 import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
+import { shards } from "../accounts/sharing.ts";
+import { connectRedis } from "../replicas/client.ts";
+import { enterUsed, usedIn } from "../replicas/counts.ts";
+import { Directory, DirectoryAway } from "../replicas/directory.ts";
+import { monthName, monthOf } from "../shared/months.ts";
+import type { RedisAddress } from "../shared/redis-url.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
 import { narrowAccess } from "../store/state-files.ts";
-import { type Changes, Store } from "../store/store.ts";
+import { type AccountRecord, type Changes, Store } from "../store/store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
 
 /** So long a command waits for a running server; a server looks ten times a second. */
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
+/** And for several: one that died is waited for as long as it is heard of. */
+const maxTakenMs = 1500;
 
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
 
@@ -23,12 +31,16 @@ export interface Context {
   store: Store;
   settings: Settings;
   now: Date;
+  /** What the command has read before the state was opened. */
+  input: string;
 }
 
 /** What a command has to say, each ended by a line end: what was asked for, on stdout, and words about it, on stderr. */
 export interface Said {
   result: string;
   note?: string;
+  /** Accounts that came with what they have used. */
+  entered?: AccountRecord[];
 }
 
 /** One of a command's words. */
@@ -38,6 +50,10 @@ export interface Subcommand {
   about: string;
   /** Whether it may make the state's folder and database; any other on a missing one has a mistyped STATE_DIR. */
   makesState?: boolean;
+  /** Whether accounts come by it that have used something. */
+  brings?: boolean;
+  /** Reads what it works on, where that isn't its words and the state alone. */
+  read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): Said;
 }
 
@@ -59,7 +75,8 @@ function helpOf(name: string, subcommands: [word: string, Subcommand][]): string
   return `usage: ${calledAs(name)} COMMAND
 
 ${parts.join("")}
-STATE_DIR names the folder of the state (default: var), whether a server runs on it or not.
+STATE_DIR names the folder of the state (default: var), whether a server runs on it or not; where REDIS_URL is set, it
+works on what all servers with that Redis have in common, from any machine.
 `;
 }
 
@@ -96,11 +113,14 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   const settings = readSettings(process.env);
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   const { stateDir } = settings;
+  const input = (await subcommand.read?.(args)) ?? "";
+  if (settings.redis !== undefined)
+    return runShared(subcommand, args, { settings, now: new Date(), input }, settings.redis);
   checkServed(stateDir);
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
-  const context = { settings, now: new Date() };
+  const context = { settings, now: new Date(), input };
   // What is refused makes no state, which would hide that STATE_DIR is mistyped.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
@@ -127,6 +147,56 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
+    store.close();
+  }
+}
+
+/**
+ * The same on what servers have in common, from any machine: on a copy in memory, whose changes are written to Redis,
+ * and waited for until all servers that are heard of have taken them over.
+ */
+async function runShared(
+  subcommand: Subcommand,
+  args: string[],
+  context: Omit<Context, "store">,
+  address: RedisAddress,
+): Promise<void> {
+  let reason = "no answer";
+  const client = await connectRedis(address, (fault) => {
+    reason = fault;
+  });
+  const store = Store.inMemory();
+  try {
+    for (const end = performance.now() + maxObeyMs; client.status !== "ready"; await delay(askObeyedMs))
+      if (performance.now() > end) throw new DirectoryAway(reason);
+    const directory = new Directory(store, client, "");
+    await directory.read();
+    const month = monthOf(context.now.getTime());
+    const months = [monthName(month), monthName(month + 1)] as const;
+    store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
+    const before = store.position().version;
+    const work = () => subcommand.run(args, { ...context, store });
+    // What comes with accounts is entered before anybody can use their keys.
+    const { entered = [] } = subcommand.brings === true ? store.rehearse(work).result : {};
+    const counted = entered.flatMap(({ id, burst, quota, usage }) =>
+      usage
+        .filter((each) => each.month === months[0])
+        .map(({ used }) => ({ account: id, burst, quota, used })),
+    );
+    if (counted.length > 0) await enterUsed(client, counted, months, shards);
+    const said = await directory.change(work);
+    const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
+    process.stdout.write(said.result);
+    process.stderr.write(said.note ?? "");
+    if (behind > 0)
+      process.stderr.write(
+        `this is stored, but ${behind} of the running servers ${behind === 1 ? "hasn't" : "haven't"} taken it over within ${maxTakenMs / 1000} s; they will when they can\n`,
+      );
+  } catch (error) {
+    if (!(error instanceof DirectoryAway)) throw error;
+    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, "one that answers");
+  } finally {
+    client.disconnect();
     store.close();
   }
 }
@@ -206,8 +276,8 @@ export function optionsNamed(names: string[]): string {
 }
 
 /** @throws DataError when words follow the last one that a command takes */
-export function checkEnd(command: string, more: string[]): void {
-  if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after the id`, "nothing more");
+export function checkEnd(command: string, more: string[], last = "the id"): void {
+  if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }
 
 type Row<Column extends string> = Record<Column, string | number | null>;

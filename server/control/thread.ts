@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +11,7 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
+import { Sharing, shards } from "../accounts/sharing.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
@@ -19,8 +21,13 @@ import { stateOf } from "../console/state.ts";
 import { emailSender } from "../notices/emails.ts";
 import { Mailer } from "../notices/mail.ts";
 import { Outbox } from "../notices/outbox.ts";
+import { recordEvent } from "../notices/quota-events.ts";
 import { webhookSender } from "../notices/webhooks.ts";
 import { noPortalAccount, PortalHost } from "../portal/host.ts";
+import { connectRedis, type RedisClient } from "../replicas/client.ts";
+import { crossings, forget } from "../replicas/crossings.ts";
+import { Directory, DirectoryAway } from "../replicas/directory.ts";
+import { scriptIn } from "../replicas/redis.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published, ServeData } from "../shared/messages.ts";
 import { Metrics } from "../shared/metrics.ts";
@@ -37,6 +44,7 @@ import {
 import { Traffic } from "../shared/traffic.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
+import { Mirror } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { Store, type StoredEvent } from "../store/store.ts";
@@ -56,16 +64,32 @@ const renewMs = 60_000;
 /** Of the console's history. */
 const sampleMs = 1000;
 const scanMs = 500;
+/** Of looking what was counted, where ceilings are shared. */
+const shareMs = 10;
+/** A start waits so long at most for its part of what is shared. */
+const maxShareWaitMs = 6000;
+const shareWaitStepMs = 20;
+/** And for accounts and keys. */
+const maxDirectoryWaitMs = 3000;
+/** A change is answered when all servers have it that are heard of, or after so long. */
+const maxTakenMs = 1000;
+/** And a stop so long for giving it back. */
+const maxLeaveMs = 1500;
 /** With what a try has at least, well within a second. */
 const deliverMs = 250;
 /** Longer waits for a command that writes would keep the operator's listener waiting. */
 const maxStateWaitMs = 200;
 const settleStepMs = 100;
+const mirrorMs = 10_000;
+/** Where nothing is to serve yet. */
+const firstMirrorMs = 1000;
 /** From SIGTERM to the end at the latest; what is not done by then is given up. */
 const maxStopMs = 9000;
 /** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
 const maxCloseMs = 7000;
 const sampleYears = [2023, 2024];
+const redisAway =
+  "Redis is away: requests are admitted by what this server holds, and keys by its own copy, until it is back";
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
 const metrics = new Metrics();
@@ -134,7 +158,8 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
 
 /** The first start without settings makes an account to try the service with. @returns its key, once */
 function createDemo(settings: Settings, store: Store): string | undefined {
-  if (!settings.isDefaultStateDir || store.hasAccounts()) return undefined;
+  // What several servers have in common is no trial.
+  if (settings.redis !== undefined || !settings.isDefaultStateDir || store.hasAccounts()) return undefined;
   const key = generateKey();
   store.atomically(() => {
     const now = new Date();
@@ -201,8 +226,8 @@ function openState({ stateDir, isDefaultStateDir }: Settings): { store: Store; g
 }
 
 /** Before a state is made: a start that can't come to anything leaves none. */
-function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
-  if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
+function checkSnapshots({ datasetsDir, datasetsUrl, isDefaultDatasetsDir }: Settings): void {
+  if (isDefaultDatasetsDir || datasetsUrl !== undefined || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(
     `DATASETS_DIR ${datasetsDir}`,
     "no snapshots",
@@ -211,19 +236,24 @@ function checkSnapshots({ datasetsDir, isDefaultDatasetsDir }: Settings): void {
 }
 
 /** The same for a state that can't have the account. */
-function checkPortalAccount({ portal, portalAccount, isDefaultStateDir, stateDir }: Settings): void {
-  if (portal && portalAccount !== undefined && !isDefaultStateDir && !existsSync(databaseFile(stateDir)))
-    throw noPortalAccount(portalAccount);
+function checkPortalAccount({ portal, portalAccount, isDefaultStateDir, stateDir, redis }: Settings): void {
+  // With Redis the accounts may be there.
+  const mayBeThere = isDefaultStateDir || redis !== undefined || existsSync(databaseFile(stateDir));
+  if (portal && portalAccount !== undefined && !mayBeThere) throw noPortalAccount(portalAccount);
 }
 
-/** Loads what is in the folder, or a sample. */
+/** Loads what is in the folder; where nothing is, what is fetched into it, or else a sample. */
 async function loadData(
-  { datasetsDir, includeSample, stateDir }: Settings,
+  { datasetsDir, datasetsUrl, includeSample, stateDir }: Settings,
   registry: Store,
   guard: StateGuard,
   publish: (images: Published) => Promise<void>,
 ): Promise<SnapshotFolder> {
-  if (listSnapshots(datasetsDir).length === 0) await unlessStopping(writeSample(datasetsDir, stateDir));
+  const mirror =
+    datasetsUrl === undefined ? undefined : new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
+  if (mirror !== undefined) closers.push(() => mirror.close());
+  if (listSnapshots(datasetsDir).length === 0)
+    await unlessStopping(mirror?.poll(performance.now()) ?? writeSample(datasetsDir, stateDir));
   const snapshots = new SnapshotFolder(datasetsDir, {
     log,
     metrics,
@@ -234,11 +264,111 @@ async function loadData(
     publish,
   });
   closers.push(() => snapshots.close());
-  while ((await unlessStopping(snapshots.settle())) && snapshots.images().length === 0)
-    await unlessStopping(delay(settleStepMs));
+  const settle = async () => (await unlessStopping(snapshots.settle())) || mirror !== undefined;
+  while ((await settle()) && snapshots.images().length === 0) {
+    await unlessStopping(delay(mirror === undefined ? settleStepMs : firstMirrorMs));
+    if (mirror !== undefined) await unlessStopping(mirror.poll(performance.now()));
+  }
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
+  if (mirror !== undefined)
+    repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
   return snapshots;
+}
+
+/** Takes over accounts, keys and events that servers have in common; undefined for one that is alone. */
+async function startDirectory(
+  { redis }: Settings,
+  store: Store,
+): Promise<{ client?: RedisClient; directory?: Directory }> {
+  if (redis === undefined) return {};
+  // One of its own: what is much to read doesn't hold up the ceilings.
+  const client = await connectRedis(redis, () => {});
+  const directory = new Directory(store, client, randomBytes(6).toString("base64url"));
+  closers.push(async () => {
+    await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
+    client.disconnect();
+  });
+  for (
+    const end = performance.now() + maxDirectoryWaitMs;
+    performance.now() < end;
+    await delay(shareWaitStepMs)
+  )
+    try {
+      await unlessStopping(directory.read());
+      return { client, directory };
+    } catch (error) {
+      if (!(error instanceof DirectoryAway)) throw error;
+    }
+  log.warn(
+    { accounts: store.accountIds().length },
+    "accounts and keys can't be read from Redis: this server's copy holds until they can",
+  );
+  return { client, directory };
+}
+
+/** Records events of thresholds that were crossed by what all servers have counted; one of them does it at a time. */
+async function recordCrossings(client: RedisClient, directory: Directory, store: Store): Promise<void> {
+  const found = await crossings(client, shards);
+  if (found.length === 0) return;
+  const events = await directory.change(() =>
+    found.flatMap(({ account: id, month, threshold, quota, used }) => {
+      const account = store.accountOf(id);
+      if (account === undefined) return [];
+      return recordEvent(store, { ...account, quota }, month, threshold, used, new Date()) ?? [];
+    }),
+  );
+  logEvents(events);
+  await forget(client, found);
+}
+
+/** Shares ceilings with other servers from now on, as long as this one answers; undefined for one that is alone. */
+async function startSharing(
+  { redis, isFreeWithoutRedis }: Settings,
+  tables: { store: Store; accounts: Accounts; limits: Limits },
+  save: () => void,
+): Promise<Sharing | undefined> {
+  if (redis === undefined) return undefined;
+  let reason: string | undefined;
+  const client = await connectRedis(redis, (fault) => {
+    reason = fault;
+  });
+  const script = scriptIn(client);
+  const sharing = new Sharing({
+    ...tables,
+    isFreeWithoutRedis,
+    nowMs: performance.now(),
+    async send(...call) {
+      try {
+        return await script(...call);
+      } catch (error) {
+        reason = reasonOf(error);
+        throw error;
+      }
+    },
+  });
+  closers.push(async () => {
+    await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
+    client.disconnect();
+  });
+  let isAway: boolean | undefined;
+  const untilMs = performance.now() + maxShareWaitMs;
+  repeat("sharing ceilings", shareMs, () => {
+    const nowMs = performance.now();
+    sharing.step(nowMs, Date.now());
+    const isLost = sharing.isAway;
+    // A start is given time to connect.
+    if (isLost === isAway || (isLost && isAway === undefined && reason === undefined && nowMs < untilMs))
+      return;
+    if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
+    else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
+    isAway = isLost;
+    reason = undefined;
+  });
+  // Until this server has its part of what is shared, or Redis is found to be away.
+  while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
+    await unlessStopping(delay(shareWaitStepMs));
+  return sharing;
 }
 
 /** Starts the threads that answer requests, on one port. */
@@ -326,33 +456,18 @@ async function start(settings: Settings): Promise<void> {
   checkPortalAccount(settings);
   const { store, guard } = openState(settings);
   let threads: ServingThreads | undefined;
-  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
-  const portal = settings.portal
-    ? new PortalHost({
-        store,
-        log,
-        settings,
-        mailer,
-        portalAccount: settings.portalAccount,
-        mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
-        fault: () => fault,
-        takeOver() {
-          accounts.refresh();
-          guard.checkpoint(store);
-        },
-        now: () => new Date(),
-      })
-    : undefined;
   const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
+  const { client, directory } = await startDirectory(settings, store);
   const keys = new KeyTable();
-  const limits = new Limits();
+  const limits = new Limits(undefined, settings.redis !== undefined);
   const names = new AccountNames();
   const days = new UsageDays();
   const accounts = new Accounts(store, keys, limits, names, days, Date.now());
+  let sharing: Sharing | undefined;
   const save = () => {
     // What is written to a file that isn't there any more is lost: in memory it isn't.
-    if (fault === undefined) logEvents(accounts.save(Date.now()));
+    if (fault === undefined) logEvents(accounts.save(Date.now(), sharing));
   };
   closers.push(() => {
     try {
@@ -364,10 +479,16 @@ async function start(settings: Settings): Promise<void> {
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");
     }
   });
+  sharing = await unlessStopping(startSharing(settings, { store, accounts, limits }, save));
+  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
+  const change = async <Result>(work: () => Result) =>
+    directory === undefined ? store.atomically(work) : directory.change(work);
+  /** One server at a time delivers what all of them have recorded. */
+  const delivers = () => directory === undefined || directory.delivers(performance.now());
   const outboxes = [
     webhookSender(store, metrics, { allowLoopback: settings.webhookAllowLoopback }),
     emailSender(mailer, metrics),
-  ].map((sender) => ({ sender, outbox: new Outbox(store, log, sender) }));
+  ].map((sender) => ({ sender, outbox: new Outbox(store, log, sender, change) }));
   for (const { outbox } of outboxes) closers.push(() => outbox.stop());
   const scan = async () => void (await snapshots.scan());
 
@@ -378,9 +499,13 @@ async function start(settings: Settings): Promise<void> {
     if (found === undefined && fault !== undefined) log.info("the state is back in its place");
     fault = found;
   });
-  repeat("reading accounts and keys", refreshMs, () => {
+  repeat("reading accounts and keys", refreshMs, async () => {
     accounts.enterMonths(Date.now());
     if (fault !== undefined) return;
+    await directory?.read().catch((error) => {
+      // That Redis is away the ceilings say.
+      if (!(error instanceof DirectoryAway)) throw error;
+    });
     accounts.refresh();
     accounts.giveWord(() => guard.checkpoint(store) === undefined);
   });
@@ -391,11 +516,33 @@ async function start(settings: Settings): Promise<void> {
     isSaved = true;
     if (fault === undefined) savedAtMs = performance.now();
   });
+  if (client !== undefined && directory !== undefined)
+    repeat("recording events of all servers", saveMs, async () => {
+      if (fault === undefined && delivers()) await recordCrossings(client, directory, store);
+    });
   for (const { sender, outbox } of outboxes)
     repeat(`delivering events by ${sender.channel}`, deliverMs, async () => {
-      if (fault === undefined) await outbox.deliverDue(new Date(), performance.now());
+      if (fault === undefined && delivers()) await outbox.deliverDue(new Date(), performance.now());
     });
   const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
+  const portal = settings.portal
+    ? new PortalHost({
+        store,
+        log,
+        settings,
+        mailer,
+        portalAccount: settings.portalAccount,
+        mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
+        fault: () => fault,
+        change,
+        async takeOver() {
+          accounts.refresh();
+          guard.checkpoint(store);
+          await directory?.taken(maxTakenMs);
+        },
+        now: () => new Date(),
+      })
+    : undefined;
   const connections = new Connections(maxConnections(settings.threads));
   const traffic = new Traffic(routes, settings.threads);
   metrics.watch({
@@ -404,12 +551,13 @@ async function start(settings: Settings): Promise<void> {
     stateAge: () => (performance.now() - savedAtMs) / 1000,
     snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
     outboxes: outboxes.map(({ outbox }) => outbox),
+    sharing,
   });
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
   if (portal !== undefined)
-    repeat("renewing the pages' key", renewMs, () => {
-      if (fault === undefined && portal.renewKey()) serving.threads.showPortal(portal.files());
+    repeat("renewing the pages' key", renewMs, async () => {
+      if (fault === undefined && (await portal.renewKey())) serving.threads.showPortal(portal.files());
     });
   repeat("looking for snapshots", scanMs, scan);
   onSignal.hangUp = () =>
@@ -418,7 +566,7 @@ async function start(settings: Settings): Promise<void> {
   // Last, so that no failed start uses up the one time that the key is shown.
   const demoKey = createDemo(settings, store);
   const api = url(settings.host, serving.port);
-  portal?.begin(settings.publicUrl ?? api);
+  await portal?.begin(settings.publicUrl ?? api);
   guard.checkpoint(store);
   accounts.refresh();
   isReady = true;

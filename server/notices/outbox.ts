@@ -83,12 +83,22 @@ export class Outbox {
   readonly #underWay = new Map<string, Try>();
   /** Outcomes that couldn't be written: they are written first, and what was delivered isn't posted again. */
   readonly #unrecorded = new Map<string, () => void>();
+  /** Events whose outcomes are being written. */
+  readonly #recording = new Set<string>();
+  readonly #write: (work: () => void) => Promise<void>;
   /** How far the wall clock is ahead of the steady one. */
   #aheadMs: number | undefined;
   #isStopped = false;
   #oldestPending: string | undefined;
 
-  constructor(store: Store, log: Logger, sender: Sender) {
+  /** @param write writes outcomes, each as one */
+  constructor(
+    store: Store,
+    log: Logger,
+    sender: Sender,
+    write = async (work: () => void): Promise<void> => store.atomically(work),
+  ) {
+    this.#write = write;
     this.#store = store;
     this.#log = log;
     this.#sender = sender;
@@ -102,16 +112,17 @@ export class Outbox {
    * @returns when those are done
    */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
-    for (const [id, record] of this.#unrecorded) {
-      record();
-      this.#unrecorded.delete(id);
-    }
+    for (const [id, record] of this.#unrecorded)
+      if (!this.#recording.has(id)) {
+        await this.#record(id, record);
+        this.#unrecorded.delete(id);
+      }
     this.#followClock(now, steadyMs);
     const { channel, maxUnderWay } = this.#sender;
     const due = this.#store.dueDeliveries(
       channel,
       now,
-      [...this.#underWay.keys()],
+      [...this.#underWay.keys(), ...this.#recording],
       maxTriesPerAccount,
       maxUnderWay,
     );
@@ -185,16 +196,27 @@ export class Outbox {
     const { id, channel, state, tries, last_answer } = delivery;
     this.#log.info({ event: id, channel, state, tries, answer: last_answer }, "event delivery");
     this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
-    const record = () =>
-      this.#store.atomically(() => {
-        this.#store.updateDelivery(delivery);
-        outcome.record?.();
-      });
+    const record = () => {
+      const before = this.#store.deliveries(id).find((one) => one.channel === channel);
+      // Another server has taken over, and delivered it meanwhile.
+      if (before?.state === "delivered" && state !== "delivered") return;
+      this.#store.updateDelivery(delivery);
+      outcome.record?.();
+    };
     try {
-      record();
+      await this.#record(id, record);
     } catch (error) {
       this.#unrecorded.set(id, record);
       this.#log.error({ event: id, reason: String(error) }, "event delivery can't be recorded yet");
+    }
+  }
+
+  async #record(id: string, record: () => void): Promise<void> {
+    this.#recording.add(id);
+    try {
+      await this.#write(record);
+    } finally {
+      this.#recording.delete(id);
     }
   }
 

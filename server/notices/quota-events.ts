@@ -28,8 +28,20 @@ export function recordEvents(
   const highest = reached(used, account.quota);
   return thresholds
     .filter((threshold) => threshold <= highest)
-    .map((threshold) => eventOf(account, month, threshold, used, now))
-    .filter((event) => store.createEvent(event, channelsOf(account)));
+    .flatMap((threshold) => recordEvent(store, account, month, threshold, used, now) ?? []);
+}
+
+/** Records the event of one threshold. @returns it, if it is new */
+export function recordEvent(
+  store: Store,
+  account: Account,
+  month: string,
+  threshold: number,
+  used: number,
+  now: Date,
+): StoredEvent | undefined {
+  const event = eventOf(account, month, threshold, used, now);
+  return store.createEvent(event, channelsOf(account)) ? event : undefined;
 }
 
 /** The channels that an account has an address for. */

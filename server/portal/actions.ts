@@ -15,6 +15,7 @@ import { maxKeys } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
 import { constantError, echo } from "../api/errors.ts";
 import type { Mailer } from "../notices/mail.ts";
+import { DirectoryAway } from "../replicas/directory.ts";
 import type { PortalReply, PortalRequest } from "../shared/messages.ts";
 import { emailAddress, time } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
@@ -37,8 +38,10 @@ export interface PortalOptions {
   publicUrl: string;
   /** Why the state can't be written now; undefined when it can. */
   fault(): string | undefined;
-  /** Runs after each change: makes it last, and hold in every thread, before it returns. */
-  takeOver(): void;
+  /** Does what changes the state, as one. */
+  change<Result>(work: () => Result): Promise<Result>;
+  /** Runs after each change: makes it last, and hold in every thread, and on every server, before it is answered. */
+  takeOver(): void | Promise<void>;
 }
 
 /** Clients whose requests are remembered. */
@@ -83,7 +86,10 @@ export class PortalActions {
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
   /** Each waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
-  readonly #routes: Record<string, (caller: Caller, body: string, now: Date) => PortalReply> = {
+  readonly #routes: Record<
+    string,
+    (caller: Caller, body: string, now: Date) => PortalReply | Promise<PortalReply>
+  > = {
     "/portal/account": (caller, body) => this.#account(caller, body),
     "/portal/account/email": (caller, body, now) => this.#setEmail(caller, body, now),
     "/portal/account/webhook": (caller, body, now) => this.#setWebhook(caller, body, now),
@@ -96,7 +102,7 @@ export class PortalActions {
   constructor(options: PortalOptions) {
     this.#options = options;
     const { store, log, settings, mailer, portalAccount, publicUrl } = options;
-    const write: SignupOptions["write"] = (now, work) => {
+    const write: SignupOptions["write"] = async (now, work) => {
       this.#checkRoom();
       return this.#write(now, work);
     };
@@ -113,7 +119,7 @@ export class PortalActions {
         { path: request.path, reason: reasonOf(error) },
         "a request to the portal failed",
       );
-      return error instanceof Database.SqliteError
+      return error instanceof Database.SqliteError || error instanceof DirectoryAway
         ? new Refusal("unavailable", "the change can't be stored now; try again", {
             headers: { "Retry-After": "1" },
           }).reply
@@ -150,16 +156,16 @@ export class PortalActions {
   }
 
   /** Writes, as one, what the work does; it holds everywhere when this returns. */
-  #write<Result>(now: Date, work: () => Result): Result {
-    const { store, log, fault, takeOver } = this.#options;
+  async #write<Result>(now: Date, work: () => Result): Promise<Result> {
+    const { log, fault, change, takeOver } = this.#options;
     if (fault() !== undefined)
       throw new Refusal("unavailable", "nothing can be changed now; try again later", {
         headers: { "Retry-After": "60" },
       });
     this.#take(this.#writes, "", now, "too many changes");
-    const result = store.atomically(work);
+    const result = await change(work);
     try {
-      takeOver();
+      await takeOver();
     } catch (error) {
       // It is stored, and taken over as commands' changes are: a new key that isn't shown now would be lost.
       log.error({ reason: reasonOf(error) }, "a change by the portal isn't taken over yet");
@@ -167,7 +173,7 @@ export class PortalActions {
     return result;
   }
 
-  #writeFor<Result>({ account }: Caller, now: Date, work: () => Result): Result {
+  async #writeFor<Result>({ account }: Caller, now: Date, work: () => Result): Promise<Result> {
     this.#take(this.#writesOfAccount, String(account.id), now, "too many changes of your account");
     return this.#write(now, work);
   }
@@ -185,16 +191,16 @@ export class PortalActions {
     return done({ account: name, plan, quota, burst, email, webhook, webhook_secret_set });
   }
 
-  #setEmail(caller: Caller, body: string, now: Date): PortalReply {
+  async #setEmail(caller: Caller, body: string, now: Date): Promise<PortalReply> {
     const { email } = readFields(emailFields, body);
-    if (email !== caller.account.email) this.#change(caller, now, () => ({ email }));
+    if (email !== caller.account.email) await this.#change(caller, now, () => ({ email }));
     return done({ email });
   }
 
-  #setWebhook(caller: Caller, body: string, now: Date): PortalReply {
+  async #setWebhook(caller: Caller, body: string, now: Date): Promise<PortalReply> {
     const { url } = readFields(webhookFields, body);
     if (url === caller.account.webhook) return done({ webhook: url });
-    const changed = this.#change(caller, now, (account) =>
+    const changed = await this.#change(caller, now, (account) =>
       refusing(
         () => webhookAt(url, account, this.#options.settings.webhookAllowLoopback, "url"),
         ({ expected }) => invalid("url", echo(url ?? ""), expected),
@@ -205,11 +211,11 @@ export class PortalActions {
   }
 
   /** Writes what changes of the caller's account. @returns that */
-  #change<Part extends Partial<Account>>(
+  async #change<Part extends Partial<Account>>(
     caller: Caller,
     now: Date,
     partOf: (account: Account) => Part,
-  ): Part {
+  ): Promise<Part> {
     const { store } = this.#options;
     return this.#writeFor(caller, now, () => {
       // Read again: an operator may have changed it.
@@ -233,7 +239,7 @@ export class PortalActions {
     return done({ keys });
   }
 
-  #createKey(caller: Caller, body: string, now: Date): PortalReply {
+  async #createKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
     const { expires: asked } = readFields(expiryFields, body);
     const expires = asked ?? null;
     refusing(
@@ -242,15 +248,15 @@ export class PortalActions {
     );
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
-    return newKey(this.#writeFor(caller, now, () => makeKey(store, caller.account.id, expires, now)));
+    return newKey(await this.#writeFor(caller, now, () => makeKey(store, caller.account.id, expires, now)));
   }
 
-  #rotateKey(caller: Caller, body: string, now: Date): PortalReply {
+  async #rotateKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
     const { id, overlap_hours } = readFields(rotationFields, body);
     this.#ownKey(caller, id);
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
-    const made = this.#writeFor(caller, now, () =>
+    const made = await this.#writeFor(caller, now, () =>
       refusing(
         () => rotateKey(store, this.#ownKey(caller, id), overlap_hours, now),
         ({ message }) => new Refusal("conflict", message, { param: "id" }),
@@ -259,10 +265,11 @@ export class PortalActions {
     return newKey(made, { old: { id, expires: made.oldEnds.toISOString() } });
   }
 
-  #revokeKey(caller: Caller, body: string, now: Date): PortalReply {
+  async #revokeKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
     const { id } = readFields(idFields, body);
     const key = this.#ownKey(caller, id);
-    if (key.revoked_at === null) this.#writeFor(caller, now, () => this.#options.store.revokeKey(id, now));
+    if (key.revoked_at === null)
+      await this.#writeFor(caller, now, () => this.#options.store.revokeKey(id, now));
     return done({ id, state: "revoked" });
   }
 

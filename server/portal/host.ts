@@ -1,5 +1,6 @@
 import { DataError } from "../../engine/query.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
+import { DirectoryAway } from "../replicas/directory.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
@@ -50,9 +51,15 @@ export class PortalHost {
   }
 
   /** Stores the pages' key, and does what people ask for from now on. @param publicUrl where they reach the pages */
-  begin(publicUrl: string): void {
-    this.#storeKey();
+  async begin(publicUrl: string): Promise<void> {
     this.#actions = new PortalActions({ ...this.#options, publicUrl });
+    try {
+      await this.#storeKey();
+    } catch (error) {
+      if (!(error instanceof DirectoryAway)) throw error;
+      // A key is tried again as soon as one is due, which is now.
+      this.#madeAt = Number.NEGATIVE_INFINITY;
+    }
   }
 
   #newKey(): void {
@@ -60,11 +67,11 @@ export class PortalHost {
     this.#madeAt = this.#options.now().getTime();
   }
 
-  #storeKey(): void {
-    const { store, portalAccount: name, now } = this.#options;
+  async #storeKey(): Promise<void> {
+    const { store, change, portalAccount: name, now } = this.#options;
     const key = this.#key;
     if (key === null || name === undefined) return;
-    store.atomically(() => {
+    await change(() => {
       const account =
         store.account(name) ??
         store.createAccount(
@@ -77,20 +84,20 @@ export class PortalHost {
   }
 
   /** Replaces the pages' key once a day. @returns whether it did: then there are new files */
-  renewKey(): boolean {
+  async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
     // A clock that was set back would keep the key for too long.
     if (this.#key === null || (age >= 0 && age < renewedAfterMs)) return false;
     const before = { key: this.#key, madeAt: this.#madeAt };
     this.#newKey();
     try {
-      this.#storeKey();
+      await this.#storeKey();
     } catch (error) {
       this.#key = before.key;
       this.#madeAt = before.madeAt;
       throw error;
     }
-    this.#options.takeOver();
+    await this.#options.takeOver();
     return true;
   }
 

@@ -48,7 +48,7 @@ export interface SignupOptions {
   /** A name that no new account gets. */
   portalAccount: string | undefined;
   /** Runs what writes. */
-  write<Result>(now: Date, work: () => Result): Result;
+  write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
 /** @throws Refusal when there is no account for this person now */
@@ -94,7 +94,7 @@ async function mailLink(
   if (linksBefore >= maxLinksPerMailbox) return reply;
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name: accountName(name), email };
-  write(now, () => {
+  await write(now, () => {
     store.forgetSignups(dayBefore(now));
     store.createSignupLink(signup, link, now);
   });
@@ -115,7 +115,7 @@ async function mailLink(
 }
 
 /** @throws Refusal when the link isn't valid, or its mailbox has an account */
-export function confirmSignup(body: string, options: SignupOptions, now: Date): PortalReply {
+export async function confirmSignup(body: string, options: SignupOptions, now: Date): Promise<PortalReply> {
   checkOpen(options);
   const { token } = readFields(linkFields, body);
   const { store } = options;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Image } from "../../engine/query.ts";
 import type { UsageDays } from "../accounts/days.ts";
 import type { KeyTable } from "../accounts/key-table.ts";
-import { burstExceeded, type Limits, quotaExceeded } from "../accounts/limits.ts";
+import { burstExceeded, type Limits, leaseExceeded, quotaExceeded } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import type { Usage, Versions } from "../api/endpoint.ts";
 import { ApiError, constantError } from "../api/errors.ts";
@@ -188,6 +188,10 @@ export class Service {
       traffic.refused("quota");
       return refusal(this.#month.usedUp, nowMs, this.#month.endMs);
     }
+    if (why === leaseExceeded) {
+      traffic.refused("early");
+      return refusal(restIsElsewhere, nowMs, nowMs + 1000);
+    }
     traffic.refused("clock");
     return refusal(clockWasSet, nowMs, nowMs + 1000);
   }
@@ -259,7 +263,7 @@ export class Service {
     const month = this.#month.number;
     const { name, plan } = this.#options.names.get(slot);
     const { burst, quota } = this.#limits.ceilings(slot);
-    const used = this.#limits.used(slot, month) ?? 0;
+    const used = (this.#limits.used(slot, month) ?? 0) + this.#limits.usedByOthers(slot, month);
     const todayMs = Math.min(this.#wallClock(this.#steadyNow()), this.#month.endMs - 1);
     const today = new Date(todayMs).getUTCDate();
     const days = this.#options.days.of(slot, month, today, used);
@@ -288,6 +292,9 @@ function unreadable(path: string, method: string): ApiError {
 }
 
 const secondUsedUp = "the account's requests per second are used up";
+/** Other servers hold it, or it isn't known where it is. */
+const restIsElsewhere =
+  "the account's requests per month are nearly used up, and the last ones are being looked for among the servers";
 /** For the moments until the control thread has read what was used in another month. */
 const clockWasSet =
   "this server's clock was set, and the account's requests of the month are being looked up";

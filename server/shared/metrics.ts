@@ -16,6 +16,8 @@ export interface Sources {
   /** Seconds since the current data version was loaded. */
   snapshotAge(): number;
   outboxes: readonly { channel: string; oldestPendingAge(now: Date): number }[];
+  /** Where ceilings are shared with other servers. */
+  sharing: { members: number; syncAgeMs(nowMs: number): number; charged(): number } | undefined;
 }
 
 export class Metrics {
@@ -84,7 +86,7 @@ export class Metrics {
   }
 
   /** Shows what a server that has begun does. */
-  watch({ connections, traffic, stateAge, snapshotAge, outboxes }: Sources): void {
+  watch({ connections, traffic, stateAge, snapshotAge, outboxes, sharing }: Sources): void {
     this.#traffic = traffic;
     const gauge = (name: string, help: string, value: () => number) =>
       new Gauge({
@@ -109,6 +111,19 @@ export class Metrics {
         `Since the oldest event was made that is still to be sent by ${outbox.channel}; 0 where none is`,
         () => outbox.oldestPendingAge(new Date()),
       );
+    if (sharing !== undefined) {
+      gauge("hcqs_replicas", "Servers that share the ceilings, this one among them", () => sharing.members);
+      gauge(
+        "hcqs_sync_age_seconds",
+        "Since Redis was asked what it has answered last, of the part that waits longest",
+        () => sharing.syncAgeMs(performance.now()) / 1000,
+      );
+      gauge(
+        "hcqs_lease_charged_requests",
+        "Requests of quotas that are leased to this server and not used yet, of all accounts",
+        () => sharing.charged(),
+      );
+    }
     new Counter({
       name: "hcqs_connections_refused_total",
       help: "Connections closed at once because too many were open",
@@ -141,7 +156,7 @@ export class Metrics {
     });
     new Counter({
       name: "hcqs_limit_refusals_total",
-      help: "Requests answered with a 429, by the ceiling; clock: what was used of the month wasn't known yet, after the clock was set",
+      help: "Requests answered with a 429, by the ceiling; early: of a quota that isn't used up, but leased to other servers; clock: what was used of the month wasn't known yet, after the clock was set",
       labelNames: ["ceiling"] as const,
       registers: [this.registry],
       collect() {

@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import { calledAs } from "../../datasets/arguments.ts";
 import { shown } from "../../engine/query.ts";
+import { type RedisAddress, redisAddress, redisUrlExpected } from "./redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */
@@ -36,6 +37,8 @@ export interface Settings {
   opsHost: string;
   opsPort: number;
   datasetsDir: string;
+  /** Where an index of snapshots is that are fetched into it; undefined for nowhere. */
+  datasetsUrl: string | undefined;
   /** Whether the snapshots' folder is the default one, into which a first start writes the sample. */
   isDefaultDatasetsDir: boolean;
   /** Whether synthetic data versions are served beside real ones. */
@@ -67,6 +70,10 @@ export interface Settings {
   signupDaily: number;
   /** Undefined where no mail is sent. */
   mail: MailSettings | undefined;
+  /** Through which ceilings are shared; undefined for a server that is alone. */
+  redis: RedisAddress | undefined;
+  /** Whether all that is known to be left of a quota is admitted while Redis is away. */
+  isFreeWithoutRedis: boolean;
 }
 
 const host = v.pipe(
@@ -95,6 +102,11 @@ const origins = v.pipe(
 
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+function isWebUrl(text: string): boolean {
+  const url = /^https?:/.test(text) ? URL.parse(text) : null;
+  return url !== null && url.username === "" && url.password === "" && url.hash === "";
 }
 
 function isSmtpUrl(text: string): boolean {
@@ -136,6 +148,15 @@ const entries = {
   INCLUDE_SAMPLE: v.pipe(
     v.optional(v.picklist(["true", "false"], "true or false"), "false"),
     v.description("true serves synthetic data versions beside real ones, which hide them otherwise"),
+  ),
+  DATASETS_URL: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check(isWebUrl, "an address such as https://example.org/snapshots/index.json, without a password"),
+      ),
+    ),
+    v.description("the index of snapshots that are fetched into DATASETS_DIR, as npm run publish writes it"),
   ),
   STATE_DIR: v.pipe(
     v.optional(folder, defaultStateDir),
@@ -200,8 +221,23 @@ const entries = {
     v.description("the server that takes mail; without it none is sent"),
   ),
   MAIL_FROM: v.pipe(v.optional(sender), v.description("from whom it is")),
-  REDIS_URL: v.optional(
-    v.custom<never>(() => false, "nothing: sharing ceilings between machines isn't supported yet"),
+  REDIS_URL: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.transform(redisAddress),
+        v.custom<RedisAddress>((address) => address !== undefined, redisUrlExpected),
+      ),
+    ),
+    v.description(
+      "the Redis through which several servers share ceilings: a URL, of Sentinels and of a Cluster too",
+    ),
+  ),
+  QUOTA_WITHOUT_REDIS: v.pipe(
+    v.optional(v.picklist(["leased", "free"], "leased or free"), "leased"),
+    v.description(
+      "while Redis is away a server admits what it has leased of the quotas; free: all that it knows to be left",
+    ),
   ),
 };
 
@@ -339,6 +375,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     opsHost: values.OPS_HOST,
     opsPort: values.OPS_PORT,
     datasetsDir: values.DATASETS_DIR,
+    datasetsUrl: values.DATASETS_URL,
     isDefaultDatasetsDir: given.DATASETS_DIR === undefined,
     includeSample: values.INCLUDE_SAMPLE === "true",
     stateDir: values.STATE_DIR,
@@ -359,5 +396,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
       values.SMTP_URL === undefined || values.MAIL_FROM === undefined
         ? undefined
         : { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM },
+    redis: values.REDIS_URL,
+    isFreeWithoutRedis: values.QUOTA_WITHOUT_REDIS === "free",
   });
 }

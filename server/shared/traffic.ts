@@ -36,8 +36,11 @@ const statuses = [
 ] as const;
 type Status = (typeof statuses)[number];
 
-/** Why a request was refused: the burst, the quota, or a clock that was set, until the month's count is known. */
-export const ceilings = ["burst", "quota", "clock"] as const;
+/**
+ * Why a request was refused: the burst, the quota, a quota that isn't used up but leased to other servers, or a clock
+ * that was set, until the month's count is known.
+ */
+export const ceilings = ["burst", "quota", "early", "clock"] as const;
 export type Ceiling = (typeof ceilings)[number];
 
 /** Why a key didn't do: none, not one by its form, in no account, revoked or expired. */
@@ -191,6 +194,7 @@ export class Traffic {
       refused: {
         burst: this.#refusals("burst"),
         quota: this.#refusals("quota"),
+        early: this.#refusals("early"),
         clock: this.#refusals("clock"),
       },
       unauthorized: {

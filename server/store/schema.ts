@@ -2,7 +2,7 @@ import { versionsTable } from "../../datasets/registry.ts";
 
 /** The state database's form, as SQL. */
 
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 /** Up to version 4 an event had one delivery, by webhook, in its own row. */
 const eventsTable2 = `
@@ -64,6 +64,29 @@ const daysTable = `
     PRIMARY KEY (account, day)
   ) STRICT, WITHOUT ROWID;`;
 
+const leasesTables = `
+  CREATE TABLE leases ( -- what this server may count of a quota, in all, by what it was granted
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL, -- YYYY-MM
+    granted INTEGER NOT NULL,
+    PRIMARY KEY (account, month)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE replica ( -- one row: this server among those that share a Redis; none before it was one of them
+    id TEXT NOT NULL,
+    starts INTEGER NOT NULL,
+    members INTEGER NOT NULL -- when last heard of
+  ) STRICT;`;
+
+const directoryTable = `
+  CREATE TABLE directory ( -- one row, or none: up to where accounts, keys and events are a copy of those in Redis
+    epoch TEXT NOT NULL,
+    version INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE directory_rows ( -- rows of those, also such that are gone, with the version in which each changed last
+    name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL UNIQUE
+  ) STRICT, WITHOUT ROWID;`;
+
 /** Each brings a database of one version to the next, the first one from version 1. */
 export const migrations = [
   `
@@ -87,6 +110,7 @@ export const migrations = [
   DROP INDEX events_due;
   ${["state", "tries", "next_try_at", "last_answer"].map((name) => `ALTER TABLE events DROP COLUMN ${name};`).join("\n  ")}
   ${signupsTable}`,
+  leasesTables + directoryTable,
 ];
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
@@ -140,4 +164,6 @@ ${deliveriesTable}
 ${signupsTable}
 ${versionsTable}
 ${obeyedTable}
+${leasesTables}
+${directoryTable}
 `;

@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Plan } from "../shared/plans.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
+import { type Row, Rows, type TakenRow } from "./rows.ts";
 
 /** Reads and writes the tables of the state database. */
 
@@ -78,6 +80,18 @@ export interface Delivery {
   next_try_at: string | null;
   last_answer: string | null;
 }
+
+/** An account with all that is theirs, as it goes from one state to another. */
+export interface AccountRecord extends Account {
+  created_at: string;
+  /** Their hashes in hexadecimal digits. */
+  keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
+  usage: { month: string; used: number }[];
+  days: { day: string; used: number }[];
+  events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
+  /** Of people who made it themselves. */
+  mailboxes: { mailbox: string; created_at: string }[];
+}
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
 /** A person's wish for an account. */
@@ -97,9 +111,17 @@ export interface SignupLink {
   email: string;
 }
 
+/** Up to which change this is a copy of what several servers have in common. */
+export interface Position {
+  /** Names what they have in common; "" while this is a copy of nothing. */
+  epoch: string;
+  version: number;
+}
+
 /** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
 export class Store {
   readonly #database: Database.Database;
+  readonly #rows: Rows;
   #ownChanges = 0;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
 
@@ -115,6 +137,7 @@ export class Store {
 
   private constructor(database: Database.Database) {
     this.#database = database;
+    this.#rows = new Rows(database);
   }
 
   /** Frames in the write-ahead log. */
@@ -148,6 +171,35 @@ export class Store {
     return this.#database.transaction(work).immediate();
   }
 
+  /** Does a piece of work and undoes it. @returns the rows, of what servers have in common, that it changed */
+  rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
+    return this.#rows.rehearse(work);
+  }
+
+  /** All that servers have in common. */
+  allRows(): Row[] {
+    return this.#rows.all();
+  }
+
+  /** What was taken of it from elsewhere, the next after a version. */
+  takenRows(after: number, limit: number): TakenRow[] {
+    return this.#rows.taken(after, limit);
+  }
+
+  /** Writes rows as they are elsewhere, and up to where that is. */
+  takeRows(rows: readonly TakenRow[], { epoch, version }: Position): void {
+    this.#ownChanges++;
+    this.atomically(() => {
+      this.#rows.put(rows);
+      this.#run("DELETE FROM directory");
+      this.#run("INSERT INTO directory (epoch, version) VALUES (?, ?)", epoch, version);
+    });
+  }
+
+  position(): Position {
+    return this.#all<Position>("SELECT epoch, version FROM directory")[0] ?? { epoch: "", version: 0 };
+  }
+
   /** Accounts that changed since a count, and that count now. */
   accountsSince(changed: number): (Account & { changed: number })[] {
     return this.#all(`SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`, changed);
@@ -176,6 +228,75 @@ export class Store {
 
   accountOf(id: number): Account | undefined {
     return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE id = ?`, id)[0];
+  }
+
+  accountIds(): number[] {
+    return this.#all<{ id: number }>("SELECT id FROM accounts ORDER BY id").map(({ id }) => id);
+  }
+
+  /** An account with all that is its own; it has to be there. */
+  accountRecord(account: number): AccountRecord {
+    const { changed: _, ...row } = this.#all<Omit<AccountRecord, "keys"> & { changed: number }>(
+      `SELECT ${accountColumns}, created_at FROM accounts WHERE id = ?`,
+      account,
+    )[0];
+    const keys = `SELECT id, lower(hex(hash)) AS hash, last4, created_at, expires_at, revoked_at, replaced_by FROM keys
+      WHERE account = ? ORDER BY id`;
+    const events = `SELECT id, month, threshold, quota, payload, created_at FROM events
+      WHERE account = ? ORDER BY created_at, threshold`;
+    return {
+      ...row,
+      keys: this.#all(keys, account),
+      usage: this.#all("SELECT month, used FROM usage WHERE account = ? ORDER BY month", account),
+      days: this.#all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account),
+      events: this.#all<StoredEvent>(events, account).map((event) => ({
+        ...event,
+        deliveries: this.deliveries(event.id).map(({ id: _, ...delivery }) => delivery),
+      })),
+      mailboxes: this.#all("SELECT mailbox, created_at FROM signups WHERE account = ? ORDER BY id", account),
+    };
+  }
+
+  /** Enters an account with all that is its own, under the ids that it has. */
+  enterAccount({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
+    this.putAccount(account);
+    // The newest first: the one that took the place of another is there before it.
+    for (const key of keys.toReversed())
+      this.putKey({ ...key, account: account.id, hash: Buffer.from(key.hash, "hex") });
+    for (const { month, used } of usage) this.saveUsage(month, [[account.id, used]]);
+    for (const { day, used } of days) this.saveDay(day, [[account.id, used]]);
+    for (const { deliveries, ...event } of events) {
+      this.createEvent({ ...event, account: account.id }, []);
+      for (const delivery of deliveries) this.updateDelivery({ ...delivery, id: event.id });
+    }
+    const sql = "INSERT INTO signups (created_at, mailbox, account) VALUES (?, ?, ?)";
+    for (const { mailbox, created_at } of mailboxes) this.#run(sql, created_at, mailbox, account.id);
+  }
+
+  /** Writes an account as it is elsewhere, whether there is one of its id or not. */
+  putAccount(account: Account & { created_at: string }): void {
+    const { id, name, plan, burst, quota, webhook, webhook_secret, created_at } = account;
+    const { webhook_old_secret, webhook_old_secret_until, email } = account;
+    const sql = `INSERT INTO accounts (id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret,
+        webhook_old_secret_until, email, created_at, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))
+      ON CONFLICT (id) DO UPDATE SET name = excluded.name, plan = excluded.plan, burst = excluded.burst,
+        quota = excluded.quota, webhook = excluded.webhook, webhook_secret = excluded.webhook_secret,
+        webhook_old_secret = excluded.webhook_old_secret,
+        webhook_old_secret_until = excluded.webhook_old_secret_until, email = excluded.email,
+        created_at = excluded.created_at, changed = excluded.changed`;
+    const hook = [webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until];
+    this.#change(sql, id, name, plan, burst, quota, ...hook, email, created_at);
+  }
+
+  /** Writes a key as it is elsewhere, whether there is one of its id or not. */
+  putKey({ id, account, hash, last4, created_at, expires_at, revoked_at, replaced_by }: StoredKey): void {
+    const sql = `INSERT INTO keys (id, account, hash, last4, created_at, expires_at, revoked_at, replaced_by, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))
+      ON CONFLICT (id) DO UPDATE SET account = excluded.account, hash = excluded.hash, last4 = excluded.last4,
+        created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at,
+        replaced_by = excluded.replaced_by, changed = excluded.changed`;
+    this.#change(sql, id, account, hash, last4, created_at, expires_at, revoked_at, replaced_by);
   }
 
   createAccount(account: NewAccount, now: Date): Account {
@@ -243,7 +364,8 @@ export class Store {
 
   /** Says which key took the place of one that was rotated. */
   replaceKey(id: number, by: number): void {
-    this.#run("UPDATE keys SET replaced_by = ? WHERE id = ?", by, id);
+    const sql = "UPDATE keys SET replaced_by = ?, changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?";
+    this.#change(sql, by, id);
   }
 
   /** Sets when a key expires; null is never. */
@@ -287,6 +409,33 @@ export class Store {
     const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET used = excluded.used`;
     for (const [account, count] of used) this.#run(sql, account, month, count);
+  }
+
+  /** What this server may count of each account's quota in a month, `YYYY-MM`, by what it was granted. */
+  leases(month: string): Map<number, number> {
+    const sql = "SELECT account, granted FROM leases WHERE month = ?";
+    const rows = this.#all<{ account: number; granted: number }>(sql, month);
+    return new Map(rows.map(({ account, granted }) => [account, granted]));
+  }
+
+  saveLease(month: string, account: number, granted: number): void {
+    const sql = `INSERT INTO leases (account, month, granted) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET granted = excluded.granted`;
+    this.#run(sql, account, month, granted);
+  }
+
+  /** Counts a start of this server as one of those that share a Redis. */
+  beginReplica(): { id: string; starts: number; members: number } {
+    return this.atomically(() => {
+      const id = randomBytes(6).toString("base64url");
+      this.#run("INSERT INTO replica SELECT ?, 0, 1 WHERE NOT EXISTS (SELECT 1 FROM replica)", id);
+      this.#run("UPDATE replica SET starts = starts + 1");
+      return this.#one("SELECT * FROM replica");
+    });
+  }
+
+  saveMembers(members: number): void {
+    this.#run("UPDATE replica SET members = ?", members);
   }
 
   /** What each account had used of a month, `YYYY-MM`, at the end of its days; those without a change are left out. */

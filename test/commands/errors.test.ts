@@ -152,7 +152,10 @@ for (const [given, message] of refused)
 
 const expectedEvent = "one event id from events list";
 for (const [given, message] of [
-  ["accounts", "accounts: found no command, expected one of list, rotate-secret; --help explains them"],
+  [
+    "accounts",
+    "accounts: found no command, expected one of list, export, import, rotate-secret; --help explains them",
+  ],
   ["accounts list all", 'accounts list: found "all", expected --json or nothing more'],
   ["accounts rotate-secret", "accounts rotate-secret: found nothing, expected an account's name"],
   [

@@ -22,6 +22,7 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     OPS_HOST: "192.0.2.1",
     OPS_PORT: "-1",
     DATASETS_DIR: missing,
+    DATASETS_URL: "ftp://example.org/index.json",
     STATE_DIR: import.meta.filename,
     THREADS: "0",
     SIGNUP: "yes",
@@ -37,6 +38,7 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     'OPS_HOST is "192.0.2.1", expected a name or an address of this machine, to listen on',
     'OPS_PORT is "-1", expected a whole number from 0 to 65535',
     `DATASETS_DIR is "${missing}", expected a folder that is there and can be read`,
+    'DATASETS_URL is "ftp://example.org/index.json", expected an address such as https://example.org/snapshots/index.json, without a password',
     `STATE_DIR is ${shown(import.meta.filename)}, expected a folder, or nothing yet`,
     'THREADS is "0", expected a whole number from 1 to 256',
     'SIGNUP is "yes", expected open, email or off',
@@ -232,7 +234,7 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "show", "revoke", "expire", "rotate"],
-  accounts: ["list", "rotate-secret"],
+  accounts: ["list", "export", "import", "rotate-secret"],
   events: ["list", "retry"],
 };
 for (const [name, subcommands] of Object.entries(words))

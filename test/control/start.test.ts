@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer as createWebServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
+import { publishFolder } from "../../datasets/publish-folder.ts";
 import { knownVersions } from "../../datasets/registry.ts";
 import {
   Connection,
@@ -44,6 +46,33 @@ test("a folder without snapshots that was set is refused", async () => {
 });
 
 const damaged = snapshot.subarray(0, snapshot.length - 10);
+
+test("a server whose snapshots are elsewhere waits for them, fetches and serves them", async () => {
+  const [published, datasetsDir] = [temporaryFolder(), temporaryFolder()];
+  await publishFolder(datasetsFolder(currentOnly), published);
+  let isAway = true;
+  const origin = createWebServer(({ url = "" }, response) => {
+    if (isAway) response.writeHead(503).end();
+    else response.writeHead(200).end(readFileSync(path.join(published, url)));
+  });
+  origin.listen(0, "127.0.0.1");
+  await once(origin, "listening");
+  const { port } = origin.address() as AddressInfo;
+  const env = { DATASETS_URL: `http://127.0.0.1:${port}/index.json` };
+  const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env });
+  try {
+    await until("what is said of an index that isn't there", () => server.stderr.includes("the status 503"));
+    isAway = false;
+    await ready(server);
+    const name = `${currentOnly[0]}.parquet`;
+    assert.deepEqual(readFileSync(path.join(datasetsDir, name)), readFileSync(path.join(published, name)));
+  } finally {
+    server.signal("SIGTERM");
+    assert.equal((await server.finished()).code, 0);
+    origin.close();
+    origin.closeAllConnections();
+  }
+});
 
 test("a folder with nothing but a damaged file is refused", async () => {
   const folder = temporaryFolder();

@@ -8,7 +8,14 @@ import { temporaryFolder } from "../support/server.ts";
 /** A state database of an older version is brought up to date when it is opened. */
 
 /** Takes away what this version has more than the one before. */
+const toFifth = `
+  DROP TABLE leases;
+  DROP TABLE replica;
+  DROP TABLE directory;
+  DROP TABLE directory_rows;
+  PRAGMA user_version = 5;`;
 const toFourth = `
+  ${toFifth}
   DROP TABLE signups;
   DROP INDEX keys_account;
   ALTER TABLE accounts DROP COLUMN email;

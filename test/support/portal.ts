@@ -50,6 +50,7 @@ export class Portal {
       portalAccount,
       publicUrl: "https://prices.example.com",
       fault: () => this.fault,
+      change: async (work) => this.store.atomically(work),
       takeOver: () => {
         accounts.refresh();
         if (this.failure !== undefined) throw this.failure;

@@ -1,0 +1,195 @@
+import type { Script } from "../replicas/redis.ts";
+import { type Ceilings, type Counts, Shares } from "../replicas/shares.ts";
+import { monthName, monthOf } from "../shared/months.ts";
+import type { Store } from "../store/store.ts";
+import type { Limits } from "./limits.ts";
+import type { Accounts, SavedBeside } from "./sync.ts";
+
+/** This server's part of the ceilings that several servers share: what Redis grants becomes bounds of its counts. */
+
+/** All servers must have as many: the accounts of one lie together in Redis. Each is called three times a second at least. */
+export const shards = 16;
+/** What a process of this server says comes after all that the ones before have said. */
+const sequencesPerStart = 2 ** 32;
+/** Redis counts as away when it hasn't answered anything asked since. */
+const awayMs = 1000;
+/** Whether it is, is looked at so often; and what it brings while it is away comes so often. */
+const lookMs = 100;
+
+interface Lease {
+  account: number;
+  month: number;
+  granted: number;
+}
+
+export interface SharingOptions {
+  store: Store;
+  accounts: Accounts;
+  /** With bounds that may be less than the quota. */
+  limits: Limits;
+  send: Script;
+  isFreeWithoutRedis: boolean;
+  /** Of a clock that never steps. */
+  nowMs: number;
+}
+
+export class Sharing implements Counts, SavedBeside {
+  readonly #store: Store;
+  readonly #accounts: Accounts;
+  readonly #limits: Limits;
+  #shares: Shares | undefined;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #isAway = false;
+  #members: number;
+  /** What the disk has of leases, by month and account. */
+  readonly #saved = new Map<number, Map<number, number>>();
+  /** Accounts whose bounds were set since their leases were last saved. */
+  readonly #changed = new Set<number>();
+  #due: Lease[] = [];
+  /** By account, in both months; without those that have none. */
+  readonly #charged = new Map<number, number>();
+
+  constructor({ store, accounts, limits, send, isFreeWithoutRedis, nowMs }: SharingOptions) {
+    this.#store = store;
+    this.#accounts = accounts;
+    this.#limits = limits;
+    const { id, starts, members } = store.beginReplica();
+    this.#members = members;
+    const options = {
+      replica: id,
+      shards,
+      counts: this,
+      send,
+      firstSequence: starts * sequencesPerStart,
+      members,
+      saved: (account: number, month: number) => this.#savedOf(month).get(account) ?? 0,
+      isFreeWithoutRedis,
+    };
+    const shares = new Shares(options, accounts.firstMonth, nowMs);
+    this.#shares = shares;
+    accounts.onChange = (account) => shares.enter(account);
+  }
+
+  get #all(): Shares {
+    if (this.#shares === undefined) throw new Error("the shares aren't there yet");
+    return this.#shares;
+  }
+
+  /** Whether this server has its part of everything. */
+  get isReady(): boolean {
+    return this.#all.isReady;
+  }
+
+  get members(): number {
+    return this.#all.members;
+  }
+
+  syncAgeMs(nowMs: number): number {
+    return this.#all.syncAgeMs(nowMs);
+  }
+
+  /** Whether Redis was away at the last look. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Requests that are leased and not used, when they were last saved. */
+  charged(): number {
+    let sum = 0;
+    for (const requests of this.#charged.values()) sum += requests;
+    return sum;
+  }
+
+  /** Says what was counted, and asks Redis for what is due. To be called every few milliseconds. */
+  step(nowMs: number, wallMs: number): void {
+    const shares = this.#all;
+    shares.enterMonths(this.#accounts.firstMonth);
+    const isLook = nowMs >= this.#lookedMs + lookMs;
+    if (isLook) {
+      this.#lookedMs = nowMs;
+      this.#isAway = this.syncAgeMs(nowMs) > awayMs;
+    }
+    this.#limits.sweep((slot, isUrgent) =>
+      shares.touch(this.#accounts.idOf(slot), nowMs, isUrgent && !this.#isAway),
+    );
+    if (isLook || nowMs >= shares.nextMs()) shares.tick(nowMs, monthOf(wallMs));
+  }
+
+  /** Gives everything back, after the last answer. */
+  async leave(nowMs: number, save: () => void): Promise<void> {
+    await this.#all.leave(nowMs, save);
+  }
+
+  accounts(): Iterable<number> {
+    return this.#accounts.ids();
+  }
+
+  ceilings(account: number): Ceilings {
+    return this.#limits.ceilings(this.#accounts.slotOf(account));
+  }
+
+  used(account: number, month: number): number {
+    return this.#accounts.used(account, month);
+  }
+
+  refused(account: number): number {
+    return this.#limits.refused(this.#accounts.slotOf(account));
+  }
+
+  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {
+    const slot = this.#accounts.slotOf(account);
+    const used = this.used(account, month);
+    const inAll = this.#shares?.inAll(account, month) ?? used;
+    const left = this.#limits.ceilings(slot).quota - (inAll - used);
+    this.#limits.admitUpTo(slot, month, count, reason, left);
+    this.#changed.add(account);
+  }
+
+  raise(account: number, month: number, by: number): void {
+    this.#limits.raise(this.#accounts.slotOf(account), month, by);
+  }
+
+  isDue(): boolean {
+    this.#due = [];
+    const first = this.#accounts.firstMonth;
+    for (const account of this.#changed) {
+      let charged = 0;
+      for (const month of [first, first + 1]) {
+        const granted = this.#all.granted(account, month);
+        const used = this.used(account, month);
+        charged += Math.max(0, granted - used);
+        const saved = this.#savedOf(month).get(account);
+        // The next process takes what was counted for granted, at least.
+        if (saved === undefined ? granted > used : granted !== saved)
+          this.#due.push({ account, month, granted });
+      }
+      if (charged > 0) this.#charged.set(account, charged);
+      else this.#charged.delete(account);
+    }
+    return this.#due.length > 0 || this.members !== this.#members;
+  }
+
+  write(): void {
+    for (const { account, month, granted } of this.#due)
+      this.#store.saveLease(monthName(month), account, granted);
+    if (this.members !== this.#members) this.#store.saveMembers(this.members);
+  }
+
+  written(): void {
+    this.#changed.clear();
+    this.#members = this.members;
+    for (const { account, month, granted } of this.#due) {
+      this.#savedOf(month).set(account, granted);
+      this.#all.save(account, month, granted);
+    }
+    this.#due = [];
+  }
+
+  #savedOf(month: number): Map<number, number> {
+    const known = this.#saved.get(month);
+    if (known !== undefined) return known;
+    const saved = this.#store.leases(monthName(month));
+    this.#saved.set(month, saved);
+    return saved;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Cluster, Redis } from "ioredis";
+import type { RedisAddress } from "../shared/redis-url.ts";
+
+/** Connects to Redis, and goes on trying as long as the server runs. */
+
+export type RedisClient = Redis | Cluster;
+
+/** As long as `Shares` waits for an answer: later it counts as lost. */
+const maxAnswerMs = 2000;
+/** A connection on which nothing came for so long, though something was asked, is made anew. */
+const maxSilenceMs = 3000;
+const firstPauseMs = 50;
+const maxPauseMs = 1000;
+
+const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
+
+/**
+ * A client that never waits for a connection: what is asked while there is none fails at once, and nothing is asked
+ * twice.
+ *
+ * @param onFault told why there is no connection
+ */
+export async function connectRedis(
+  address: RedisAddress,
+  onFault: (reason: string) => void,
+): Promise<RedisClient> {
+  // Only here: most servers share nothing.
+  const { Cluster, Redis } = await import("ioredis");
+  const { kind, isTls, hosts, username, password, db, primary } = address;
+  const common = {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    db,
+    connectionName: "hcqs",
+    enableAutoPipelining: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: maxAnswerMs,
+    connectTimeout: maxAnswerMs,
+    socketTimeout: maxSilenceMs,
+    retryStrategy: pauseMs,
+    // A primary that became a replica: the next connection is to the new one.
+    reconnectOnError: ({ message }: Error) => message.startsWith("READONLY"),
+    ...(isTls && { tls: {} }),
+  };
+  const client =
+    kind === "cluster"
+      ? new Cluster(hosts, {
+          redisOptions: common,
+          enableAutoPipelining: true,
+          enableOfflineQueue: false,
+          slotsRefreshTimeout: maxAnswerMs,
+          clusterRetryStrategy: pauseMs,
+        })
+      : kind === "sentinel"
+        ? new Redis({
+            ...common,
+            sentinels: hosts,
+            name: primary ?? "",
+            enableTLSForSentinelMode: isTls,
+            sentinelRetryStrategy: pauseMs,
+            ...(isTls && { sentinelTLS: {} }),
+          })
+        : new Redis({ ...common, ...hosts[0] });
+  client.on("error", ({ message }: Error) => onFault(message));
+  return client;
+}

@@ -1,0 +1,46 @@
+import { Script as LuaScript, type ScriptClient } from "./script.ts";
+
+/** Runs the script of the shares in Redis. */
+
+const shares = new LuaScript("shares.lua");
+
+/** The answer: see the script's last line. Numbers in place of booleans, as Redis has none. */
+export type Told = [
+  state: "ok",
+  boot: string,
+  isLearning: number,
+  isNew: number,
+  members: number,
+  isSettled: number,
+  read: number,
+  isComplete: number,
+  changes: string[],
+  rows: [used: number, granted: number, inAll: number, held: number][],
+];
+
+/** Runs the script for a shard; the values are its arguments behind time and run id. */
+export type Script = (
+  shard: number,
+  months: readonly string[],
+  values: readonly (string | number)[],
+) => Promise<Told | ["stale", number]>;
+
+/** A shard's keys, which lie together in a Cluster. */
+export function keysOf(shard: number, months: readonly string[]): string[] {
+  const names = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"];
+  const ofMonths = ["usage", "tight"].flatMap((name) => months.map((month) => `${name}:${month}`));
+  return [...names, ...ofMonths].map((name) => `hc:{${shard}}:${name}`);
+}
+
+/**
+ * The script in a Redis.
+ *
+ * @param clock in place of Redis' own time in milliseconds and run id
+ */
+export function scriptIn(client: ScriptClient, clock = () => ({ ms: "" as number | "", boot: "" })): Script {
+  return async (shard, months, values) => {
+    const keys = keysOf(shard, months);
+    const { ms, boot } = clock();
+    return (await shares.run(client, keys, [ms, boot, ...values])) as Told;
+  };
+}

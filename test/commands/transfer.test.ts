@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { exportAccounts } from "../../server/accounts/transfer.ts";
+import { Store } from "../../server/store/store.ts";
+import { run, succeed } from "../support/commands.ts";
+import { keepingStripped, temporaryFolder } from "../support/server.ts";
+import { modeOf } from "../support/state.ts";
+
+/** Moving accounts from one state to another. */
+
+/** A state in which every column of an account says something. */
+async function filledState(): Promise<string> {
+  const folder = temporaryFolder();
+  await succeed(
+    folder,
+    "keys create --account a --plan enterprise --burst 5 --quota 600 --webhook https://example.com/ --email ann@example.com",
+    "keys create --account b~c --plan free --expires 2999-01-01",
+    "keys rotate 1 --overlap 5",
+    "keys rotate 2 --overlap 0",
+    "accounts rotate-secret a --overlap 3",
+    "keys create --account nothing --plan startup",
+  );
+  const store = Store.open(folder);
+  store.saveUsage("2026-12", [[1, 7]]);
+  store.saveUsage("2027-01", [
+    [1, 599],
+    [2, 3],
+  ]);
+  store.saveDay("2027-01-30", [[1, 500]]);
+  store.saveDay("2027-01-31", [[1, 599]]);
+  const event = { account: 1, month: "2027-01", quota: 600, payload: '{"type":"quota.warning"}' };
+  const created_at = "2027-01-30T00:00:00.000Z";
+  for (const [threshold, digit] of [
+    [80, "a"],
+    [90, "b"],
+  ] as const)
+    store.createEvent({ ...event, id: `evt_${digit.repeat(32)}`, threshold, created_at }, [
+      "webhook",
+      "email",
+    ]);
+  const delivery = { id: `evt_${"a".repeat(32)}`, tries: 3, next_try_at: null, last_answer: "200" };
+  store.updateDelivery({ ...delivery, channel: "webhook", state: "delivered" });
+  store.createSignup({ mailbox: "bob@example.com", address: "192.0.2.1" }, 2, new Date(created_at));
+  store.close();
+  return folder;
+}
+
+const contentOf = (folder: string) => {
+  const store = Store.open(folder);
+  const content = exportAccounts(store);
+  store.close();
+  return content;
+};
+
+test("accounts go to another state with keys, use, events and addresses, under the same ids", async () => {
+  const [from, to] = [await filledState(), temporaryFolder()];
+  const file = join(temporaryFolder(), "accounts");
+  const [said] = await succeed(from, `accounts export ${file}`);
+  assert.equal(said, `${file}\n`);
+  assert.equal(modeOf(file), "600");
+  const lines = readFileSync(file, "utf8");
+  assert.equal(lines, contentOf(from));
+  const [entered, again] = await succeed(to, `accounts import ${file}`, `accounts import ${file}`);
+  assert.equal(entered, "entered 3 accounts\n");
+  assert.equal(again, "entered 0 accounts; 3 were there already, the same\n");
+  assert.equal(contentOf(to), lines);
+  const lists = ["keys list --json", "accounts list --json", "events list --json"];
+  assert.deepEqual(await succeed(to, ...lists), await succeed(from, ...lists));
+  const [key] = await succeed(to, "keys create --account nothing", "keys show 6");
+  assert.match(key, /^hcq_/);
+});
+
+test("accounts are said on stdout and read from stdin where no file is named", async () => {
+  const [from, to] = [await filledState(), temporaryFolder()];
+  const command = (stateDir: string, args: string[], input = "") => {
+    const main = new URL("../../server/commands/accounts.ts", import.meta.url).pathname;
+    return spawnSync(process.execPath, [...keepingStripped, main, ...args], {
+      env: { ...process.env, STATE_DIR: stateDir },
+      encoding: "utf8",
+      input,
+    });
+  };
+  const { stdout } = command(from, ["export"]);
+  assert.equal(stdout, contentOf(from));
+  assert.equal(command(to, ["import"], stdout).stdout, "entered 3 accounts\n");
+  assert.equal(contentOf(to), stdout);
+});
+
+test("what contradicts what is there, or isn't whole, is refused with its line, and nothing is entered", async () => {
+  const lines = contentOf(await filledState()).split("\n");
+  const [head, one, two, three] = lines;
+  const changed = (line: string, changes: object) => JSON.stringify({ ...JSON.parse(line), ...changes });
+  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
+  await succeed(to, "keys create --account b~c --plan free");
+  const before = contentOf(to);
+  const taken = JSON.parse(before.split("\n")[1]).keys[0].hash;
+  const firstKeys = JSON.parse(one).keys;
+  const headOf = (accounts: number) => changed(head, { accounts });
+  const other = { id: 7, name: "x", keys: [], events: [], mailboxes: [] };
+  for (const [content, message] of [
+    [[], "line 1: found nothing, expected a line of JSON"],
+    [["{"], /line 1: found ".*", expected a line of JSON/],
+    [['{"accounts":0}'], /line 1: format: found undefined, expected /],
+    [[changed(head, { version: 2, accounts: 0 })], "line 1: version: found 2, expected 1"],
+    [[head, one, two], ": found 2 accounts, expected 3, as its first line says"],
+    [[headOf(1), changed(one, { quota: -1 })], /line 2: quota: found -1, expected >=0/],
+    [[headOf(1), changed(one, { more: 1 })], /line 2: more: found "more", expected never/],
+    [
+      [headOf(2), changed(three, { id: 9 }), two],
+      "line 3: account b c: found the account b c with other id of that id or name, expected none, or the same",
+    ],
+    [
+      [headOf(1), one],
+      "line 2: account a: found the account b c with other name of that id or name, expected none, or the same",
+    ],
+    [
+      [headOf(1), changed(one, { ...other, keys: firstKeys.slice(0, 1) })],
+      "line 2: account x: found key 1, which another account has, expected what no other has",
+    ],
+    [
+      [headOf(1), changed(one, { ...other, keys: [{ ...firstKeys[1], id: 50, hash: taken }] })],
+      "line 2: account x: found the hash of its key 50, which another account has, expected what no other has",
+    ],
+  ] as [string[], string | RegExp][]) {
+    writeFileSync(file, content.map((line) => `${line}\n`).join(""));
+    const [{ code, stdout, stderr }] = await run(to, [`accounts import ${file}`]);
+    assert.deepEqual([code, stdout], [1, ""], stderr);
+    if (typeof message === "string") assert.ok(stderr.endsWith(`${message}\n`), stderr);
+    else assert.match(stderr, message);
+    assert.ok(stderr.startsWith(`file ${file}`), stderr);
+    assert.equal(contentOf(to), before);
+  }
+});
+
+test("a file that is there isn't written over, and one that isn't can't be read", async () => {
+  const folder = await filledState();
+  const file = join(temporaryFolder(), "accounts");
+  writeFileSync(file, "mine");
+  const [out, into, more] = await run(folder, [
+    `accounts export ${file}`,
+    `accounts import ${file}s`,
+    "accounts export a b",
+  ]);
+  assert.match(out.stderr, /^file .*: found EEXIST.*, expected a name that is free/);
+  assert.equal(readFileSync(file, "utf8"), "mine");
+  assert.match(into.stderr, /^file .*: found ENOENT.*, expected what accounts export has written/);
+  assert.equal(more.stderr, 'accounts export: found "b" after the file, expected nothing more\n');
+});

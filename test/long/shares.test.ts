@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { Limits } from "../../server/accounts/limits.ts";
+import { plans } from "../../server/shared/plans.ts";
+import { seededRandom } from "../support/random.ts";
+import { type RedisServer, startRedis } from "../support/redis-server.ts";
+import { faultyRun } from "../support/shares-faults.ts";
+import { type Point, pictureOf } from "../support/shares-picture.ts";
+import { Simulation } from "../support/shares-simulation.ts";
+import { sizeFrom, trialRandom } from "./trial.ts";
+
+/**
+ * Replicas share ceilings: virtual time and network around the script in a real Redis. Sizes: SHARES_RUNS,
+ * SHARES_REPLICAS, SHARES_ACCOUNTS, SHARES_MINUTES; SHARES_PICTURE names a file to draw errors and load into.
+ */
+
+const runs = sizeFrom("SHARES_RUNS", 200);
+const replicas = sizeFrom("SHARES_REPLICAS", 100);
+const accounts = sizeFrom("SHARES_ACCOUNTS", 10_000);
+const minutes = sizeFrom("SHARES_MINUTES", 180);
+
+let redis: RedisServer;
+before(async () => {
+  redis = await startRedis(16);
+});
+after(() => redis.stop());
+
+for (const losesWrites of [false, true])
+  test(`no quota is passed, and no count lost, in runs with faults${losesWrites ? " where Redis loses writes" : ""}`, async (t) => {
+    const firstSeed = trialRandom(t).int(1_000_000);
+    let seed = firstSeed;
+    const sums = { calls: 0, rows: 0, overBurst: 0, overQuota: 0 };
+    const work = async (client: (typeof redis.clients)[number]) => {
+      while (seed < firstSeed + runs) {
+        const own = seed++;
+        const { simulation, months, history } = await faultyRun(client, own, losesWrites);
+        const says = (text: string) => `seed ${own}: ${text}\n${history.join("\n")}`;
+        for (const [i, { quota, admitted, lost, stored }] of months.entries()) {
+          const allowance = simulation.allowance(i >> 1);
+          const what = JSON.stringify({ account: i >> 1, quota, admitted, lost, stored, allowance });
+          assert.ok(admitted - lost - allowance <= quota, says(`over its quota: ${what}`));
+          assert.equal(stored.used, stored.usedByEach, says(what));
+          assert.equal(stored.granted, stored.grantedToEach, says(what));
+          assert.ok(stored.granted <= quota + allowance, says(`granted over its quota: ${what}`));
+          if (losesWrites) continue;
+          assert.ok(stored.used + lost >= admitted && stored.used <= admitted, says(`counts lost: ${what}`));
+          // The month that is used up at the end.
+          if (i % 2 === 1) assert.ok(admitted >= quota, says(`less than its quota: ${what}`));
+        }
+        sums.calls += simulation.calls;
+        sums.rows += simulation.rows;
+        sums.overBurst = Math.max(sums.overBurst, simulation.overBurst);
+        sums.overQuota = Math.max(sums.overQuota, simulation.overQuota);
+      }
+    };
+    await Promise.all(redis.clients.map(work));
+    t.diagnostic(`${runs} runs from seed ${firstSeed}, at most: ${JSON.stringify(sums)}`);
+  });
+
+test("sustained load gets what one server admits, on one replica and spread over all", async (t) => {
+  for (const members of [3, 10])
+    for (const burst of [10, 50, 500])
+      for (const isOnOne of [true, false])
+        for (const demand of [0.9, 2]) {
+          const { ratio, overBurst } = await sustained({ members, burst, isOnOne, demand });
+          const what = `${members} replicas, ${burst} per second, demand ${demand}, ${isOnOne ? "one" : "all"}`;
+          t.diagnostic(`${what}: ${(100 * ratio).toFixed(1)} %`);
+          assert.ok(ratio >= 0.98 && ratio <= 1.01, `${what}: ${ratio}`);
+          assert.equal(overBurst, 0, what);
+        }
+});
+
+test("the last of a quota is refused early to few", async (t) => {
+  let worst = 0;
+  for (const { burst, quota } of [{ burst: 50, quota: 10_000 }])
+    for (const members of [3, 10]) {
+      await redis.client.flushdb();
+      const simulation = new Simulation({ seed: 1, client: redis.client, accounts: [{ burst, quota }] });
+      for (let i = 0; i < members; i++) simulation.add();
+      await simulation.run(4000);
+      poisson(simulation, burst * 0.8, (quota / burst / 0.8) * 1000 + 40_000, () =>
+        simulation.random.pick(simulation.replicas),
+      );
+      await simulation.run(simulation.nowMs + (quota / burst / 0.8) * 1000 + 42_000);
+      const { admitted, early } = simulation.tally(0, simulation.month());
+      t.diagnostic(`${members} replicas, quota ${quota}: ${admitted} admitted, ${early} refused early`);
+      assert.equal(admitted, quota);
+      worst = Math.max(worst, early / quota);
+    }
+  assert.ok(worst <= 0.005, String(worst));
+});
+
+test("what a burst gets at once, on an idle replica and on one that it always comes to", async (t) => {
+  for (const members of [3, 10]) {
+    const burst = 50;
+    await redis.client.flushdb();
+    const simulation = new Simulation({
+      seed: 1,
+      client: redis.client,
+      accounts: [{ burst, quota: 1_000_000 }],
+    });
+    for (let i = 0; i < members; i++) simulation.add();
+    await simulation.run(4000);
+    const [first] = simulation.replicas;
+    const burstAt = () => {
+      let admitted = 0;
+      for (let i = 0; i < burst; i++) if (simulation.request(first, 0)) admitted++;
+      return admitted;
+    };
+    const idle = burstAt();
+    let hashed = 0;
+    for (let round = 0; round < 10; round++) {
+      await simulation.run(simulation.nowMs + 1000);
+      hashed += burstAt();
+    }
+    t.diagnostic(
+      `${members} replicas: ${idle} of ${burst} when idle, ${hashed / 10} when it comes every second`,
+    );
+    assert.ok(idle >= Math.floor(burst / members));
+    assert.equal(simulation.overBurst, 0);
+  }
+});
+
+test(`${replicas} replicas hold the ceilings of ${accounts} accounts for ${minutes} minutes, with faults`, async (t) => {
+  const random = trialRandom(t);
+  await redis.client.flushdb();
+  const ceilings = Array.from({ length: accounts }, () => {
+    const { burst } = random.pick([plans.free, plans.developer, plans.startup]);
+    return { burst, quota: random.pick([100, 1000, 10_000]) };
+  });
+  const simulation = new Simulation({
+    seed: random.int(2 ** 31),
+    client: redis.client,
+    accounts: ceilings,
+    startMs: Date.UTC(2026, 0, 31, 23, 59),
+  });
+  for (let i = 0; i < replicas; i++) simulation.add(Math.round((random.next() - 0.5) * 600_000));
+  await simulation.run(6000);
+  const endMs = 6000 + minutes * 60_000;
+  // A few accounts make most of the load.
+  const step = () => {
+    if (simulation.nowMs > endMs) return;
+    const account = Math.floor(accounts * random.next() ** 4);
+    const replica = random.pick(simulation.replicas);
+    for (let i = random.int(8); i >= 0; i--) simulation.request(replica, account);
+    simulation.at(simulation.nowMs - Math.log(1 - random.next()) * 50, step);
+  };
+  step();
+  let faults = 0;
+  const fault = () => {
+    if (simulation.nowMs > endMs) return;
+    faults++;
+    const replica = random.pick(simulation.replicas);
+    const backMs = simulation.nowMs + 1000 + random.int(30_000);
+    const kind = random.int(6);
+    if (kind === 0 && replica.isUp) simulation.kill(replica);
+    else if (kind === 1 && replica.isUp) simulation.leave(replica);
+    else if (kind === 2) replica.isCut = true;
+    else if (kind === 3) simulation.maxDelayMs = random.pick([20, 200, 1000]);
+    else if (kind === 4) void simulation.restartRedis("same");
+    else simulation.setRedisClock(Math.round((random.next() - 0.5) * 600_000));
+    simulation.at(backMs, () => {
+      replica.isCut = false;
+      simulation.maxDelayMs = 2;
+      if (!replica.isUp) simulation.start(replica);
+    });
+    simulation.at(simulation.nowMs + 5000 + random.int(20_000), fault);
+  };
+  simulation.at(10_000, fault);
+  for (let ms = 6000; ms < endMs; ms += 30_000) {
+    await simulation.run(Math.min(endMs, ms + 30_000));
+    assert.equal(simulation.overQuota, 0);
+    const sums = await simulation.allStored();
+    assert.deepEqual(sums.wrong, []);
+  }
+  let [admitted, early] = [0, 0];
+  for (const tally of simulation.tallies.values()) {
+    admitted += tally.admitted;
+    early += tally.early;
+  }
+  const { calls, rows, overBurst } = simulation;
+  t.diagnostic(JSON.stringify({ admitted, early, faults, calls, rows: Math.round(rows), overBurst }));
+  assert.ok(admitted > 0);
+});
+
+const picture = process.env.SHARES_PICTURE;
+if (picture)
+  test("errors and load against replicas, rate and interval", async () => {
+    const points: Point[] = [];
+    for (const members of [1, 2, 3, 5, 10, 20, 50])
+      for (const burst of [10, 50, 500])
+        for (const tickMs of [50, 100, 200, 500])
+          points.push({
+            members,
+            burst,
+            tickMs,
+            ...(await sustained({ members, burst, isOnOne: false, demand: 2, tickMs })),
+          });
+    writeFileSync(picture, pictureOf(points));
+  });
+
+function poisson(
+  simulation: Simulation,
+  perSecond: number,
+  forMs: number,
+  pick: () => (typeof simulation.replicas)[number],
+  seen: (ms: number) => void = () => {},
+): void {
+  const untilMs = simulation.nowMs + forMs;
+  const step = () => {
+    if (simulation.nowMs > untilMs) return;
+    seen(simulation.nowMs);
+    simulation.request(pick(), 0);
+    simulation.at(simulation.nowMs - (Math.log(1 - simulation.random.next()) * 1000) / perSecond, step);
+  };
+  step();
+}
+
+/** What replicas admit of a demand, in bursts per second, against what one server admits of the same requests. */
+async function sustained({
+  members,
+  burst,
+  isOnOne,
+  demand,
+  tickMs = 100,
+}: {
+  members: number;
+  burst: number;
+  isOnOne: boolean;
+  demand: number;
+  tickMs?: number;
+}) {
+  await redis.client.flushdb();
+  const quota = 1_000_000_000;
+  const simulation = new Simulation({ seed: 1, client: redis.client, accounts: [{ burst, quota }], tickMs });
+  for (let i = 0; i < members; i++) simulation.add();
+  await simulation.run(4000);
+  const single = new Limits();
+  single.configure(0, burst, 2_000_000_000);
+  const month = simulation.month();
+  single.enter(0, month, 0);
+  const random = seededRandom(2);
+  let alone = 0;
+  const pick = () => (isOnOne ? simulation.replicas[0] : random.pick(simulation.replicas));
+  // The start, where a full bucket is used up, is no sustained load.
+  // Long enough for what the replicas may hold at its ends to be little of it.
+  const seconds = Math.max(10, 1500 / burst);
+  poisson(simulation, burst * demand, 5000 + seconds * 1000, pick, (ms) => {
+    if (single.admit(0, month, ms) >= 0) alone++;
+  });
+  await simulation.run(simulation.nowMs + 5000);
+  const [aloneBefore, before, calls] = [alone, simulation.tally(0, month).admitted, simulation.calls];
+  await simulation.run(simulation.nowMs + seconds * 1000);
+  const admitted = simulation.tally(0, month).admitted - before;
+  return {
+    ratio: admitted / (alone - aloneBefore),
+    overBurst: simulation.overBurst,
+    callsPerSecond: (simulation.calls - calls) / seconds,
+  };
+}

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import pino from "pino";
+import * as v from "valibot";
+import { Mirror } from "../../server/snapshots/mirror.ts";
+import { seededRandom } from "../support/fixtures.ts";
+import { temporaryFolder, until } from "../support/server.ts";
+
+/** Fetching snapshots from a server that is slow, breaks off, and lies. */
+
+const logLine = v.looseObject({ msg: v.string(), reason: v.optional(v.string()) });
+
+function bytesOf(length: number, seed: number): Buffer {
+  const random = seededRandom(seed);
+  return Buffer.from(Uint8Array.from({ length }, () => random.int(256)));
+}
+
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A web server with an index, whose faults are set by the test. */
+class Origin {
+  readonly files = new Map<string, Buffer>();
+  readonly asked: { url: string; range: string; ifRange: string; status: number }[] = [];
+  /** In place of what a good server does. */
+  faulty: Handler | undefined;
+  index: unknown;
+  /** Changes with each publication. */
+  etag = '"1"';
+  readonly #server = createServer((request, response) => {
+    response.on("close", () => {
+      const { range = "", "if-range": ifRange = "" } = request.headers;
+      this.asked.push({
+        url: request.url ?? "",
+        range,
+        ifRange: String(ifRange),
+        status: response.statusCode,
+      });
+    });
+    if (this.faulty !== undefined && request.url !== "/data/index.json") this.faulty(request, response);
+    else this.answer(request, response);
+  });
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    after(() => {
+      this.#server.close();
+      this.#server.closeAllConnections();
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/data/index.json`;
+  }
+
+  publish(files: Record<string, Buffer>): void {
+    this.files.clear();
+    for (const [version, bytes] of Object.entries(files)) this.files.set(`/data/${version}.parquet`, bytes);
+    this.index = Object.entries(files).map(([version, bytes]) => ({
+      ...{ version, file: `${version}.parquet` },
+      ...{ bytes: bytes.length, sha256: sha256(bytes) },
+    }));
+    this.etag = `"${Number(this.etag.slice(1, -1)) + 1}"`;
+  }
+
+  answer({ url = "", headers }: IncomingMessage, response: ServerResponse): void {
+    if (url === "/data/index.json") {
+      if (headers["if-none-match"] === this.etag) response.writeHead(304).end();
+      else response.writeHead(200, { ETag: this.etag }).end(JSON.stringify(this.index));
+      return;
+    }
+    const bytes = this.files.get(url);
+    if (bytes === undefined) return void response.writeHead(404).end();
+    const etag = `"${sha256(bytes).slice(0, 8)}"`;
+    const [, from] = /^bytes=(\d+)-$/.exec(headers.range ?? "") ?? [];
+    if (from === undefined || (headers["if-range"] ?? etag) !== etag)
+      return void response.writeHead(200, { ETag: etag }).end(bytes);
+    const range = `bytes ${from}-${bytes.length - 1}/${bytes.length}`;
+    response.writeHead(206, { ETag: etag, "Content-Range": range }).end(bytes.subarray(Number(from)));
+  }
+}
+
+async function trial(stallMs = 60_000) {
+  const origin = new Origin();
+  await origin.listen();
+  const folder = temporaryFolder();
+  const lines: v.InferOutput<typeof logLine>[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(v.parse(logLine, JSON.parse(line))) });
+  const start = () => new Mirror({ url: origin.url, folder, log, stallMs });
+  let hour = 0;
+  return {
+    origin,
+    folder,
+    lines,
+    start,
+    mirror: start(),
+    /** A moment after all pauses. */
+    later: () => ++hour * 3_600_000,
+    /** What is in the folder, by name. */
+    served: () => readdirSync(folder).filter((name) => !name.startsWith(".")),
+    read: (version: string) => readFileSync(join(folder, `${version}.parquet`)),
+    reasons: () => lines.flatMap(({ reason }) => reason ?? []),
+  };
+}
+
+test("what the index names is fetched, newest first, and once; an index that is as before isn't sent again", async () => {
+  const { origin, mirror, served, read, later } = await trial();
+  const [old, current] = [bytesOf(200_000, 1), bytesOf(5, 2)];
+  origin.publish({ "2023.2": old, "2023.10": current });
+  await mirror.poll(later());
+  assert.deepEqual(served(), ["2023.10.parquet", "2023.2.parquet"]);
+  assert.deepEqual(read("2023.2"), old);
+  assert.deepEqual(read("2023.10"), current);
+  await mirror.poll(later());
+  assert.deepEqual(
+    origin.asked.map(({ url, status }) => `${url.replace("/data/", "")} ${status}`),
+    ["index.json 200", "2023.10.parquet 200", "2023.2.parquet 200", "index.json 304"],
+  );
+});
+
+test("a file that breaks off is gone on with, also by the next process, if it is still the same", async () => {
+  const { origin, folder, mirror, start, served, read, later, reasons } = await trial();
+  const bytes = bytesOf(300_000, 3);
+  origin.publish({ "2024.1": bytes });
+  const part = () => statSync(join(folder, ".fetched", `${sha256(bytes)}.part`)).size;
+  /** Sends up to a place, and closes the connection once that is stored. */
+  const cut =
+    (upTo: number): Handler =>
+    (request, response) => {
+      const [, from = "0"] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];
+      const range = `bytes ${from}-${bytes.length - 1}/${bytes.length}`;
+      const head = { "Content-Length": bytes.length - Number(from), ETag: '"a"', "Content-Range": range };
+      response.writeHead(from === "0" ? 200 : 206, head);
+      response.write(bytes.subarray(Number(from), upTo));
+      void until("what was sent to be stored", () => part() === upTo).then(() => response.destroy());
+    };
+  origin.faulty = cut(100_000);
+  await mirror.poll(later());
+  assert.equal(reasons().length, 1);
+  assert.equal(part(), 100_000);
+  origin.faulty = cut(200_000);
+  await mirror.poll(later());
+  assert.equal(part(), 200_000);
+  assert.deepEqual(served(), []);
+  await mirror.close();
+  origin.faulty = undefined;
+  await start().poll(later());
+  assert.deepEqual(read("2024.1"), bytes);
+  assert.deepEqual(
+    origin.asked.flatMap(({ url, range, ifRange }) => (url.endsWith(".json") ? [] : [`${range} ${ifRange}`])),
+    [" ", 'bytes=100000- "a"', "bytes=200000- "],
+  );
+});
+
+test("what stalls is given up, and the others are fetched meanwhile", async () => {
+  const { origin, mirror, served, read, later, reasons } = await trial(300);
+  const [old, current] = [bytesOf(100_000, 4), bytesOf(100_000, 5)];
+  origin.publish({ "2023.1": old, "2024.1": current });
+  origin.faulty = (request, response) => {
+    if (request.url?.includes("2023")) origin.answer(request, response);
+    else response.writeHead(200, { ETag: '"a"' }).write(current.subarray(0, 50_000));
+  };
+  await mirror.poll(later());
+  assert.deepEqual(served(), ["2023.1.parquet"]);
+  assert.match(reasons()[0], /2024\.1\.parquet: \d+ bytes came in 0\.3 s, expected 65536$/);
+  origin.faulty = undefined;
+  await mirror.poll(later());
+  assert.deepEqual(read("2024.1"), current);
+});
+
+test("bytes that aren't what the index says are thrown away, and asked for again after a pause that grows", async () => {
+  const { origin, folder, mirror, served, read, reasons } = await trial();
+  const bytes = bytesOf(100_000, 6);
+  const other = bytesOf(100_000, 7);
+  origin.publish({ "2024.1": bytes });
+  const lies: [Handler, RegExp][] = [
+    [(_, response) => response.writeHead(200).end(other), /SHA-256 of 100000 bytes that were fetched: found/],
+    [
+      (_, response) => response.writeHead(200).end(Buffer.concat([bytes, other])),
+      /found more, expected the 100000/,
+    ],
+    [(_, response) => response.writeHead(200).end(bytes.subarray(1)), /found its end after 99999 bytes/],
+    [
+      (_, response) => response.writeHead(206, { "Content-Range": "bytes 0-9/10" }).end("0123456789"),
+      /found the status 206, range bytes 0-9\/10, expected 99999 to 100000/,
+    ],
+    [(_, response) => response.writeHead(416).end(), /found the status 416/],
+    [(_, response) => response.writeHead(404).end(), /found the status 404, expected 200/],
+    [(_, response) => response.destroy(), /2024\.1\.parquet: /],
+  ];
+  let now = 0;
+  let pause = 1000;
+  for (const [i, [lie, reason]] of lies.entries()) {
+    origin.faulty = lie;
+    await mirror.poll(now);
+    assert.match(reasons()[i], reason);
+    assert.deepEqual(served(), []);
+    const asked = origin.asked.filter(({ url }) => url.endsWith(".parquet")).length;
+    await mirror.poll(now + pause - 1);
+    assert.equal(origin.asked.filter(({ url }) => url.endsWith(".parquet")).length, asked);
+    now += pause;
+    pause *= 2;
+  }
+  // What belongs to other bytes is found when all is there.
+  writeFileSync(join(folder, ".fetched", `${sha256(bytes)}.part`), other.subarray(0, 10));
+  origin.faulty = undefined;
+  await mirror.poll(now);
+  assert.deepEqual(served(), []);
+  await mirror.poll(now + pause);
+  assert.deepEqual(read("2024.1"), bytes);
+});
+
+test("an index that isn't one changes nothing, and is told of once", async () => {
+  const { origin, mirror, served, later, reasons } = await trial();
+  const bytes = bytesOf(10, 8);
+  origin.publish({ "2024.1": bytes });
+  await mirror.poll(later());
+  const entry = { version: "2024.1", file: "a", bytes: 1, sha256: "0".repeat(64) };
+  for (const index of [
+    [],
+    {},
+    null,
+    [{ ...entry, version: "../1" }],
+    [{ ...entry, file: "../a" }],
+    [{ ...entry, file: "http://127.0.0.1/" }],
+    [{ ...entry, bytes: -1 }],
+    [{ ...entry, sha256: "x" }],
+    [entry, entry],
+    "x".repeat(2 ** 20),
+  ]) {
+    origin.index = index;
+    origin.etag = `"${JSON.stringify(index).length} x"`;
+    const before = reasons().length;
+    await mirror.poll(later());
+    await mirror.poll(later());
+    assert.equal(reasons().length, before + 1, JSON.stringify(index).slice(0, 100));
+    assert.deepEqual(served(), ["2024.1.parquet"]);
+  }
+});
+
+test("a version that the index names no more goes, if it was fetched; what the operator put there stays", async () => {
+  const { origin, folder, mirror, served, read, later, lines, reasons } = await trial();
+  const [one, two, three] = [bytesOf(10, 9), bytesOf(10, 10), bytesOf(10, 11)];
+  writeFileSync(join(folder, "2022.1.parquet"), "mine");
+  writeFileSync(join(folder, "2021.1.parquet"), one);
+  origin.publish({ "2021.1": one, "2022.1": two, "2023.1": two, "2024.1": three });
+  await mirror.poll(later());
+  assert.deepEqual(read("2022.1").toString(), "mine");
+  assert.match(reasons()[0], /^2022\.1\.parquet: SHA-256: found .*what is here stays/);
+  assert.ok(!origin.asked.some(({ url }) => url.includes("2021")));
+  origin.publish({ "2024.1": three });
+  await mirror.poll(later());
+  assert.deepEqual(served(), ["2021.1.parquet", "2022.1.parquet", "2024.1.parquet"]);
+  assert.ok(lines.some(({ msg }) => msg.startsWith("snapshot taken out")));
+  assert.ok(!existsSync(join(folder, ".fetched", "2023.1.parquet")));
+});

@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** A port between servers and a Redis: what passes may be late, held or cut. */
+
+export class RedisProxy {
+  /** Each way. */
+  delayMs = 0;
+  readonly #path: string;
+  readonly #server = createServer((client) => this.#pass(client));
+  readonly #sockets = new Set<Socket>();
+  #isHolding = false;
+  #held: (() => void)[] = [];
+
+  /** @param path of Redis' socket */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** @returns its address */
+  async listen(): Promise<string> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    const address = this.#server.address();
+    if (typeof address !== "object" || address === null) throw new Error("the proxy has no port");
+    return `redis://127.0.0.1:${address.port}`;
+  }
+
+  /** Lets nothing pass until `release`. */
+  hold(): void {
+    this.#isHolding = true;
+  }
+
+  release(): void {
+    this.#isHolding = false;
+    for (const send of this.#held.splice(0)) send();
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #pass(client: Socket): void {
+    const redis = connect(this.#path);
+    for (const [from, to] of [
+      [client, redis],
+      [redis, client],
+    ]) {
+      this.#sockets.add(from);
+      from.setNoDelay(true);
+      from.on("error", () => {});
+      from.on("close", () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+      // Nothing overtakes what was sent before.
+      let arrivesMs = 0;
+      from.on("data", (bytes) => {
+        const send = () => void to.write(bytes);
+        const arrive = () => void (this.#isHolding ? this.#held.push(send) : send());
+        const nowMs = performance.now();
+        arrivesMs = Math.max(arrivesMs, nowMs + this.delayMs);
+        if (arrivesMs > nowMs) setTimeout(arrive, arrivesMs - nowMs);
+        else arrive();
+      });
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { monthName, monthOf } from "../../server/shared/months.ts";
+import { Connection } from "./connection.ts";
+import { temporaryFolder } from "./folders.ts";
+import {
+  currentOnly,
+  datasetsFolder,
+  pricesPath,
+  type Running,
+  ready,
+  requestText,
+  spawnServer,
+} from "./server.ts";
+
+/** Server processes that share ceilings, and what each answered. */
+
+const datasetsDir = datasetsFolder(currentOnly);
+
+/** When a request was sent that was admitted, and when its answer came. */
+export interface Admitted {
+  sentMs: number;
+  cameMs: number;
+}
+
+/** Why a request was refused, by what its 429 says. */
+export type Refusal = "second" | "month" | "lease";
+
+export class Replica {
+  readonly stateDir = temporaryFolder();
+  readonly #redisUrl: string;
+  readonly #env: Record<string, string>;
+  #process: Running | undefined;
+  #api = "";
+  #ops = "";
+
+  /** @param seed a state folder with accounts and keys, which all replicas have */
+  constructor(seed: string, redisUrl: string, env: Record<string, string> = {}) {
+    cpSync(seed, this.stateDir, { recursive: true });
+    this.#redisUrl = redisUrl;
+    this.#env = env;
+  }
+
+  get api(): string {
+    return this.#api;
+  }
+
+  /** What the server has logged. */
+  get log(): string {
+    return this.#process?.stderr ?? "";
+  }
+
+  async start(): Promise<this> {
+    const env = { ...this.#env, REDIS_URL: this.#redisUrl };
+    this.#process = spawnServer({ datasetsDir, stateDir: this.stateDir, env });
+    const { api, ops } = await ready(this.#process);
+    this.#api = api;
+    this.#ops = ops;
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#process?.signal("SIGTERM");
+    const finished = await this.#process?.finished();
+    assert.equal(finished?.code, 0, finished?.stderr);
+  }
+
+  async kill(): Promise<void> {
+    this.#process?.signal("SIGKILL");
+    while (this.#process?.hasEnded === false) await new Promise(setImmediate);
+  }
+
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.#ops}/metrics`)).text();
+    const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+    assert.ok(line !== undefined, `no metric ${name}`);
+    return Number(line.slice(name.length));
+  }
+
+  async usage(key: string): Promise<{ used: number; days: number }> {
+    const headers = { Authorization: `Bearer ${key}` };
+    const answer = await fetch(`${this.#api}/api/v1/usage`, { headers });
+    const { data } = (await answer.json()) as {
+      data: { quota: { used: number }; days: { used: number }[] };
+    };
+    return { used: data.quota.used, days: data.days.reduce((sum, { used }) => sum + used, 0) };
+  }
+}
+
+/** One client of one replica: a request at a time. */
+export class Client {
+  readonly admitted: Admitted[] = [];
+  readonly refused: Record<Refusal, number> = { second: 0, month: 0, lease: 0 };
+  remaining = Number.NaN;
+  last: "admitted" | Refusal = "admitted";
+  readonly #connection: Connection;
+  readonly #text: string;
+
+  private constructor(connection: Connection, key: string) {
+    this.#connection = connection;
+    this.#text = requestText(`GET ${pricesPath}?procedure=5072&limit=1`, { Authorization: `Bearer ${key}` });
+  }
+
+  static async of(replica: Replica, key: string): Promise<Client> {
+    return new Client(await Connection.open(replica.api), key);
+  }
+
+  async ask(): Promise<"admitted" | Refusal> {
+    const sentMs = performance.now();
+    await this.#connection.send(this.#text);
+    const answer = await this.#connection.answer();
+    this.remaining = answer.remaining;
+    if (answer.status === 200) {
+      this.admitted.push({ sentMs, cameMs: performance.now() });
+      this.last = "admitted";
+      return this.last;
+    }
+    assert.equal(answer.status, 429, answer.body.toString());
+    const { message } = answer.error();
+    this.last = /per second/.test(message) ? "second" : /nearly/.test(message) ? "lease" : "month";
+    this.refused[this.last]++;
+    return this.last;
+  }
+
+  /** Asks again and again until a condition holds. */
+  async askUntil(isDone: () => boolean): Promise<void> {
+    while (!isDone()) await this.ask();
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+}
+
+export const sum = (clients: readonly Client[]) =>
+  clients.reduce((total, { admitted }) => total + admitted.length, 0);
+
+/** The field of Redis' hash of an account's use in this month. */
+export const usageKey = (account: number) => `hc:{${account % 16}}:usage:${monthName(monthOf(Date.now()))}`;

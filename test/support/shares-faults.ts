@@ -1,0 +1,175 @@
+import type { Redis } from "ioredis";
+import { startOfMonth } from "../../server/shared/months.ts";
+import { seededRandom } from "./random.ts";
+import { Simulation } from "./shares-simulation.ts";
+
+/** Runs of the simulation with faults drawn from a seed, which end healed and used up. */
+
+export interface FaultyRun {
+  simulation: Simulation;
+  /** What happened, to be read where a run fails. */
+  history: string[];
+  /** By account, and of which month it was at the end: admitted, what died uncounted, and what Redis says. */
+  months: {
+    quota: number;
+    admitted: number;
+    lost: number;
+    stored: Awaited<ReturnType<Simulation["stored"]>>;
+  }[];
+}
+
+/** @param losesWrites whether Redis also comes back empty or from a backup */
+export async function faultyRun(
+  client: Redis,
+  seed: number,
+  losesWrites: boolean,
+  faultSeconds = 30,
+): Promise<FaultyRun> {
+  await client.flushdb();
+  const random = seededRandom(seed);
+  const accounts = Array.from({ length: 6 }, () => {
+    const burst = random.pick([1, 3, 10, 50, 200]);
+    return { burst, quota: burst * random.pick([5, 10, 30]) + random.int(20) };
+  });
+  const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
+  const simulation = new Simulation({ seed, client, accounts, shards: 1 + random.int(2), startMs });
+  const history: string[] = [];
+  const note = (text: string) => history.push(`${(simulation.nowMs / 1000).toFixed(3)} ${text}`);
+  const count = 1 + random.int(5);
+  for (let i = 0; i < count; i++)
+    simulation.add(random.int(2) === 0 ? 0 : Math.round((random.next() - 0.5) * 600_000));
+  await simulation.run(4000);
+  await simulation.backUp();
+  simulation.repeatedPercent = 2;
+
+  const up = () => simulation.replicas.filter(({ isUp }) => isUp);
+  const later = (maxSeconds: number, work: () => void) =>
+    simulation.at(simulation.nowMs + (0.1 + random.next() * maxSeconds) * 1000, work);
+  const restart = (replica: (typeof simulation.replicas)[number]) =>
+    later(20, () => {
+      if (replica.isUp) return;
+      note(`${replica.id} starts`);
+      simulation.start(replica);
+    });
+  const faults: Record<string, () => void | Promise<void>> = {
+    kill: () => {
+      const replica = random.pick(up());
+      if (!replica) return;
+      note(`${replica.id} is killed`);
+      simulation.kill(replica);
+      restart(replica);
+    },
+    leave: () => {
+      const replica = random.pick(up());
+      if (!replica) return;
+      note(`${replica.id} leaves`);
+      simulation.leave(replica);
+      restart(replica);
+    },
+    cut: () => {
+      const replica = random.pick(simulation.replicas);
+      note(`${replica.id} is cut off`);
+      replica.isCut = true;
+      later(random.pick([1, 5, 25]), () => {
+        replica.isCut = false;
+        note(`${replica.id} is back`);
+      });
+    },
+    add: () => {
+      if (simulation.replicas.length > 8) return;
+      note(`${simulation.add(0).id} is new`);
+    },
+    slow: () => {
+      simulation.maxDelayMs = random.pick([50, 500, 3000]);
+      note(`slow: ${simulation.maxDelayMs} ms`);
+      later(10, () => {
+        simulation.maxDelayMs = 2;
+      });
+    },
+    lossy: () => {
+      note("lossy");
+      simulation.lostPercent = 20;
+      later(10, () => {
+        simulation.lostPercent = 0;
+      });
+    },
+    refuse: () => {
+      note("refusing");
+      simulation.isRefusing = true;
+      later(random.pick([1, 20]), () => {
+        simulation.isRefusing = false;
+        note("answering");
+      });
+    },
+    clock: () => {
+      const offMs = Math.round((random.next() - 0.5) * 600_000);
+      note(`clock of Redis ${offMs}`);
+      simulation.setRedisClock(offMs);
+    },
+    restart: () => {
+      note("Redis restarts");
+      return simulation.restartRedis("same");
+    },
+  };
+  if (losesWrites) {
+    faults.empty = () => {
+      note("Redis restarts empty");
+      return simulation.restartRedis("empty");
+    };
+    faults.backup = () => {
+      note("Redis restarts from a backup");
+      return simulation.restartRedis("backup");
+    };
+  }
+  const names = Object.keys(faults);
+  const endMs = 4000 + faultSeconds * 1000;
+  for (let ms = 5000; ms < endMs; ms += 500 + random.int(6000))
+    simulation.at(ms, () => faults[random.pick(names)]());
+
+  const load = (account: number, perSecond: number, untilMs: number, isOnOne: boolean) => {
+    const fixed = random.pick(simulation.replicas);
+    const step = () => {
+      if (simulation.nowMs > untilMs) return;
+      const replica = isOnOne ? fixed : random.pick(simulation.replicas);
+      const batch = random.int(10) === 0 ? 1 + random.int(10) : 1;
+      for (let i = 0; i < batch; i++) simulation.request(replica, account);
+      simulation.at(simulation.nowMs - (Math.log(1 - random.next()) * 1000) / perSecond, step);
+    };
+    step();
+  };
+  for (const [account, { burst }] of accounts.entries())
+    load(account, Math.min(150, burst * random.pick([0.1, 0.5, 1, 2])), endMs, random.int(3) === 0);
+  await simulation.run(endMs);
+
+  // All is well again, and after a while all that is left of the quotas is asked for.
+  note("healed");
+  simulation.isRefusing = false;
+  simulation.lostPercent = 0;
+  simulation.repeatedPercent = 0;
+  simulation.maxDelayMs = 2;
+  for (const replica of simulation.replicas) {
+    replica.isCut = false;
+    replica.offMs = 0;
+    if (!replica.isUp) simulation.start(replica);
+  }
+  await simulation.run(endMs + 5000);
+  let lastMs = 0;
+  const month = simulation.month();
+  for (const [account, { burst, quota }] of accounts.entries()) {
+    let ms = simulation.nowMs;
+    const left = quota - simulation.tally(account, month).admitted;
+    for (let i = 0; i < left * 1.3 + 40 * simulation.replicas.length; i++) {
+      ms += 1000 / burst / (0.5 + random.next());
+      simulation.at(ms, () => void simulation.request(random.pick(simulation.replicas), account));
+    }
+    lastMs = Math.max(lastMs, ms);
+  }
+  await simulation.run(lastMs + 3000);
+  const months = [];
+  for (const [account, { quota }] of accounts.entries())
+    for (const each of [month - 1, month]) {
+      const { admitted, lost } = simulation.tally(account, each);
+      months.push({ quota, admitted, lost, stored: await simulation.stored(account, each) });
+    }
+  return { simulation, history, months };
+}

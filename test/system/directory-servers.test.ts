@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { run } from "../support/commands.ts";
+import { until } from "../support/connection.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { RedisProxy } from "../support/redis-proxy.ts";
+import { type RedisServer, startRedis } from "../support/redis-server.ts";
+import { Replica } from "../support/replicas.ts";
+
+/** Servers and commands on machines of their own that have accounts and keys in common. */
+
+let redis: RedisServer;
+let proxy: RedisProxy;
+let url: string;
+const replicas: Replica[] = [];
+before(async () => {
+  redis = await startRedis();
+  proxy = new RedisProxy(redis.path);
+  url = await proxy.listen();
+  const env = { PORTAL: "on", SIGNUP: "open", WEBHOOK_ALLOW_LOOPBACK: "true" };
+  for (let i = 0; i < 2; i++) replicas.push(new Replica(temporaryFolder(), url, env));
+  // One after the other: the first one delivers events.
+  for (const replica of replicas) await replica.start();
+});
+after(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  proxy.close();
+  await redis.stop();
+});
+
+/** Runs commands on a machine that has no state. @returns what they say on stdout */
+async function succeed(...commands: string[]): Promise<string[]> {
+  const results = await run(join(temporaryFolder(), "none"), commands, { REDIS_URL: url });
+  return results.map(({ code, stdout, stderr }, i) => {
+    assert.equal(code, 0, `${commands[i]}: ${stderr}`);
+    assert.doesNotMatch(stderr, /taken it over/);
+    return stdout.trimEnd();
+  });
+}
+
+const headers = (key: string) => ({ Authorization: `Bearer ${key}` });
+const statuses = (key: string) =>
+  Promise.all(
+    replicas.map(async ({ api }) => (await fetch(`${api}/api/v1/usage`, { headers: headers(key) })).status),
+  );
+
+test("a key that is made or revoked on any machine is so on all when the command returns", async () => {
+  const [key] = await succeed("keys create --account a --plan business");
+  assert.deepEqual(await statuses(key), [200, 200]);
+  const [other, , list] = await succeed("keys create --account a", "keys revoke 1", "keys list --json");
+  assert.deepEqual(await statuses(key), [401, 401]);
+  assert.deepEqual(await statuses(other), [200, 200]);
+  assert.deepEqual(
+    JSON.parse(list).map(({ id, state }: { id: number; state: string }) => [id, state]),
+    [
+      [1, "revoked"],
+      [2, "active"],
+    ],
+  );
+});
+
+test("what people change on one server's portal holds on all", async () => {
+  const [key] = await succeed("keys create --account people --plan business");
+  const ask = async (replica: Replica, path: string, body: object) => {
+    const answer = await fetch(`${replica.api}/portal/${path}`, {
+      method: "POST",
+      headers: { ...headers(key), "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Record<string, string> };
+  };
+  const made = await ask(replicas[0], "keys/create", {});
+  assert.equal(made.status, 201, JSON.stringify(made));
+  assert.deepEqual(await statuses(made.body.key), [200, 200]);
+  const revoked = await ask(replicas[1], "keys/revoke", { id: Number(made.body.id) });
+  assert.equal(revoked.status, 200);
+  assert.deepEqual(await statuses(made.body.key), [401, 401]);
+  await ask(replicas[1], "account/email", { email: "ann@example.com" });
+  const [accounts] = await succeed("accounts list --json");
+  assert.match(accounts, /ann@example\.com/);
+});
+
+test("accounts that are imported bring what they have used of this month, and all servers count on", async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const from = temporaryFolder();
+  const [key] = (
+    await run(from, ["keys create --account moved --plan enterprise --burst 100 --quota 1000"])
+  ).map(({ stdout }) => stdout.trimEnd());
+  const [exported] = (await run(from, ["accounts export"])).map(({ stdout }) => stdout.trimEnd());
+  const [head, line] = exported.split("\n");
+  const record = JSON.parse(line);
+  const keys = record.keys.map((one: object) => ({ ...one, id: 900 }));
+  const file = join(temporaryFolder(), "accounts");
+  const moved = { ...record, id: 900, keys, usage: [{ month, used: 990 }] };
+  writeFileSync(file, `${head}\n${JSON.stringify(moved)}\n`);
+  const [said] = await succeed(`accounts import ${file}`);
+  assert.equal(said, "entered 1 account");
+  const answers: number[] = [];
+  const ask = async (replica: Replica) => {
+    const path = "/api/v1/healthcare/prices?procedure=5072&limit=1";
+    answers.push((await fetch(`${replica.api}${path}`, { headers: headers(key) })).status);
+  };
+  await until("all that is left to be used", async () => {
+    for (const replica of replicas) await ask(replica);
+    return answers.filter((status) => status === 200).length >= 10;
+  });
+  for (const replica of replicas) await ask(replica);
+  assert.equal(answers.filter((status) => status === 200).length, 10);
+  await until("the use to be listed", async () => {
+    const [accounts] = await succeed("accounts list --json");
+    return JSON.parse(accounts).some(({ used }: { used: number }) => used === 1000);
+  });
+});
+
+test("without Redis commands change nothing, people are told to try again, and servers go by their copies", async () => {
+  const [key] = await succeed("keys create --account kept --plan business");
+  proxy.hold();
+  try {
+    const [{ code, stderr }] = await run(temporaryFolder(), ["keys list"], { REDIS_URL: url });
+    assert.equal(code, 1);
+    assert.match(stderr, /^REDIS_URL: found no Redis that does it/);
+    const answer = await fetch(`${replicas[0].api}/portal/keys/create`, {
+      method: "POST",
+      headers: { ...headers(key), "Content-Type": "application/json" },
+      body: "{}",
+    });
+    assert.equal(answer.status, 503);
+    assert.deepEqual(await statuses(key), [200, 200]);
+  } finally {
+    proxy.release();
+  }
+  await until("keys to be made again", async () => {
+    const [{ code }] = await run(temporaryFolder(), ["keys create --account kept"], { REDIS_URL: url });
+    return code === 0;
+  });
+});
+
+test("each event comes once, whoever counted; what a server that is killed leaves goes on with the same id", async () => {
+  const came: { id: string; threshold: number; used: number }[] = [];
+  let status = 200;
+  const receiver = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { data } = JSON.parse(body);
+      came.push({
+        id: String(request.headers["webhook-id"]),
+        threshold: data.threshold,
+        used: data.quota.used,
+      });
+      response.writeHead(status).end();
+    });
+  });
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  after(() => {
+    receiver.close();
+    receiver.closeAllConnections();
+  });
+  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const create = (name: string) =>
+    `keys create --account ${name} --plan enterprise --burst 1000 --quota 40 --webhook ${hook}`;
+  const env = { REDIS_URL: url, WEBHOOK_ALLOW_LOOPBACK: "true" };
+  const [one, other] = (await run(temporaryFolder(), [create("one"), create("other")], env)).map(
+    ({ stdout }) => stdout.trimEnd(),
+  );
+  const useUp = async (key: string, of: readonly Replica[]) => {
+    let admitted = 0;
+    await until("the quota to be used up", async () => {
+      for (const { api } of of) {
+        const path = "/api/v1/healthcare/prices?procedure=5072&limit=1";
+        if ((await fetch(`${api}${path}`, { headers: headers(key) })).status === 200) admitted++;
+      }
+      return admitted >= 40;
+    });
+    assert.equal(admitted, 40);
+  };
+  await useUp(one, replicas);
+  await until("all three events", () => came.length >= 3);
+  assert.deepEqual(came.map(({ threshold }) => threshold).sort(), [100, 80, 90]);
+  const events = async () => {
+    const [list] = await succeed("events list --json");
+    const all = JSON.parse(list) as { id: string; account: string; delivery: string; threshold: number }[];
+    return all.filter(({ account }) => account === "one" || account === "other");
+  };
+  await until("the deliveries to be recorded", async () =>
+    (await events()).every(({ delivery }) => delivery === "delivered"),
+  );
+  status = 500;
+  await useUp(other, [replicas[1]]);
+  await until("three more tries", () => came.length >= 6);
+  await until("their outcomes to be recorded", async () => {
+    const found = (await events()).filter(({ account }) => account === "other");
+    return found.length === 3 && JSON.stringify(found).includes('"last_answer":"500"');
+  });
+  await replicas[0].kill();
+  status = 200;
+  const waiting = (await events()).filter(({ delivery }) => delivery === "pending");
+  assert.equal(waiting.length, 3);
+  for (const { id } of waiting) await run(temporaryFolder(), [`events retry ${id}`], env);
+  await until("the deliveries by the other server", async () =>
+    (await events()).every(({ delivery }) => delivery === "delivered"),
+  );
+  const tries = came.slice(6).map(({ id }) => id);
+  assert.deepEqual(tries.sort(), waiting.map(({ id }) => id).sort());
+  assert.deepEqual(new Set(came.slice(3, 6).map(({ id }) => id)), new Set(tries));
+  await replicas[0].start();
+});

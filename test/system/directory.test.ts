@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Redis } from "ioredis";
+import { exportAccounts } from "../../server/accounts/transfer.ts";
+import { Directory, DirectoryAway } from "../../server/replicas/directory.ts";
+import { type NewAccount, Store } from "../../server/store/store.ts";
+import { type RedisServer, startRedis } from "../support/redis-server.ts";
+
+/** Accounts, keys and events that several servers have in common, in a real Redis. */
+
+const databases = 8;
+let redis: RedisServer;
+let next = 0;
+before(async () => {
+  redis = await startRedis(databases);
+});
+after(() => redis.stop());
+
+const now = new Date("2027-01-31T00:00:00Z");
+const free: NewAccount = {
+  name: "",
+  plan: "free",
+  burst: 10,
+  quota: 10_000,
+  webhook: null,
+  webhook_secret: null,
+};
+const hash = (of: string) => Buffer.alloc(32, of);
+
+/** Copies of what is in a database of its own. */
+function group() {
+  const client = redis.clients[next++];
+  return {
+    client,
+    join(replica = "", store = Store.inMemory()) {
+      return { store, directory: new Directory(store, client, replica) };
+    },
+  };
+}
+
+const make = (store: Store, name: string) => () => {
+  const { id } = store.createAccount({ ...free, name }, now);
+  return store.createKey(id, hash(name), "last", null, now);
+};
+
+test("what one changes, all have, under the same ids", async () => {
+  const { join } = group();
+  const [a, b] = [join("a"), join("b")];
+  assert.equal(await a.directory.change(make(a.store, "one")), 1);
+  await b.directory.read();
+  assert.equal(await b.directory.change(make(b.store, "two")), 2);
+  await b.directory.change(() => b.store.revokeKey(1, now));
+  const event = { id: `evt_${"a".repeat(32)}`, account: 1, month: "2027-01", threshold: 80, quota: 10_000 };
+  await a.directory.change(() =>
+    a.store.createEvent({ ...event, payload: "{}", created_at: now.toISOString() }, ["webhook"]),
+  );
+  await a.directory.change(() => a.store.createSignup({ mailbox: "a@b.cd", address: "::" }, 1, now));
+  await a.directory.change(() => a.store.forgetSignups(now));
+  const c = join();
+  for (const { directory } of [a, b, c]) await directory.read();
+  const content = exportAccounts(a.store);
+  assert.match(content, /"revoked_at":"2027/);
+  assert.match(content, /"mailbox":"a@b.cd"/);
+  for (const { store } of [b, c]) assert.equal(exportAccounts(store), content);
+  assert.equal(c.store.keyOf(hash("two"))?.id, 2);
+});
+
+test("changes at the same time are done one after the other, on what the others have made", async () => {
+  const { join } = group();
+  const copies = Array.from({ length: 8 }, (_, i) => join(`r${i}`));
+  const ids = await Promise.all(
+    copies.flatMap(({ store, directory }, i) =>
+      [1, 2, 3].map((j) => directory.change(make(store, `account ${i} ${j}`))),
+    ),
+  );
+  assert.deepEqual(
+    ids.toSorted((a, b) => a - b),
+    Array.from({ length: 24 }, (_, i) => i + 1),
+  );
+  for (const { directory } of copies) await directory.read();
+  const [content, ...others] = copies.map(({ store }) => exportAccounts(store));
+  for (const other of others) assert.equal(other, content);
+});
+
+test("work that fails changes nothing", async () => {
+  const { join } = group();
+  const { store, directory } = join("a");
+  const failing = () => {
+    make(store, "one")();
+    throw new Error("no");
+  };
+  await assert.rejects(directory.change(failing), { message: "no" });
+  await directory.change(make(store, "two"));
+  assert.deepEqual(store.accountIds(), [1]);
+});
+
+test("more than one look takes is taken over whole", async () => {
+  const { join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(() => {
+    for (let i = 0; i < 1500; i++) make(a.store, `account ${i}`)();
+  });
+  // The key comes before its account, which changed later.
+  await a.directory.change(() => {
+    const account = a.store.accountOf(1);
+    assert.ok(account);
+    a.store.updateAccount({ ...account, quota: 5 });
+  });
+  await b.directory.read();
+  assert.equal(exportAccounts(b.store), exportAccounts(a.store));
+});
+
+test("a change is waited for until all that are heard of have it", async () => {
+  const { join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "one"));
+  await b.directory.read();
+  await b.directory.read();
+  await a.directory.change(make(a.store, "two"));
+  await a.directory.read();
+  assert.equal(await a.directory.taken(0), 1);
+  const waiting = a.directory.taken(60_000);
+  await b.directory.read();
+  await b.directory.read();
+  assert.equal(await waiting, 0);
+  await a.directory.change(make(a.store, "three"));
+  await a.directory.read();
+  await b.directory.leave();
+  assert.equal(await a.directory.taken(0), 0);
+});
+
+test("one at a time delivers, and another one when it leaves", async () => {
+  const { join } = group();
+  const [a, b] = [join("a"), join("b")];
+  for (const { directory } of [a, b]) await directory.read();
+  const delivers = () => [a, b].map(({ directory }) => directory.delivers(performance.now()));
+  assert.deepEqual(delivers(), [true, false]);
+  await a.directory.leave();
+  await b.directory.read();
+  assert.deepEqual(delivers(), [false, true]);
+});
+
+test("the first server brings its accounts; one with others is refused", async () => {
+  const { join } = group();
+  const [a, b, c] = [join("a"), join("b"), join("c")];
+  make(a.store, "one")();
+  make(b.store, "two")();
+  await a.directory.read();
+  await assert.rejects(b.directory.read(), {
+    message:
+      /^REDIS_URL: found other accounts than those in STATE_DIR, expected the same, or an empty STATE_DIR;/,
+  });
+  await c.directory.read();
+  assert.equal(exportAccounts(c.store), exportAccounts(a.store));
+  assert.deepEqual(b.store.accountIds(), [1]);
+  assert.equal(b.store.account("two")?.id, 1);
+});
+
+test("what Redis has lost is written again from the copies: all of it, or what came after a backup", async () => {
+  const { client, join } = group();
+  const copies = [join("a"), join("b"), join("c")];
+  const [a, b, c] = copies;
+  const backup = new Map<string, Buffer>();
+  const names = async () => await client.keys("hc:*");
+  await a.directory.change(make(a.store, "one"));
+  for (const { directory } of copies) await directory.read();
+  for (const name of await names()) backup.set(name, (await client.dumpBuffer(name)) ?? Buffer.alloc(0));
+  const lose = async (restored: Map<string, Buffer>) => {
+    await client.flushdb();
+    for (const [name, content] of restored) await client.restore(name, 0, content);
+  };
+  const settle = async () => {
+    for (let i = 0; i < 3; i++) for (const { directory } of copies) await directory.read();
+    const contents = copies.map(({ store }) => exportAccounts(store));
+    assert.deepEqual(contents, [contents[0], contents[0], contents[0]]);
+    const fresh = join();
+    await fresh.directory.read();
+    assert.equal(exportAccounts(fresh.store), contents[0]);
+    return a.store.accounts("2027-01", now).map(({ name }) => name);
+  };
+  await b.directory.change(make(b.store, "two"));
+  await c.directory.read();
+  await c.directory.change(() => c.store.revokeKey(1, now));
+  // Only c knows all; a, which knows least, is the first to see it.
+  await lose(new Map());
+  assert.deepEqual(await settle(), ["one", "two"]);
+  assert.notEqual(a.store.key(1)?.revoked_at, null);
+  await a.directory.change(make(a.store, "three"));
+  await settle();
+  await b.directory.change(make(b.store, "four"));
+  await lose(backup);
+  assert.deepEqual(await settle(), ["four", "one", "three", "two"]);
+  assert.equal(await c.directory.change(make(c.store, "five")), 5);
+  await settle();
+});
+
+test("without Redis nothing is changed, and what is here stays", async () => {
+  const server = await startRedis();
+  const store = Store.inMemory();
+  const directory = new Directory(store, server.client, "a");
+  await directory.change(make(store, "one"));
+  const client = new Redis({
+    port: 1,
+    enableOfflineQueue: false,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  });
+  client.on("error", () => {});
+  after(() => client.disconnect());
+  await assert.rejects(new Directory(store, client, "a").change(make(store, "two")), DirectoryAway);
+  assert.deepEqual(store.accountIds(), [1]);
+  await server.stop();
+});

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { until } from "../support/connection.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { RedisProxy } from "../support/redis-proxy.ts";
+import { type RedisServer, startRedis } from "../support/redis-server.ts";
+import { Client, Replica, sum, usageKey } from "../support/replicas.ts";
+import { ample, createKey } from "../support/server.ts";
+
+/** Three server processes share ceilings through a real Redis behind a proxy; REPLICAS_SECONDS sizes the loads. */
+
+const seconds = Number(process.env.REPLICAS_SECONDS ?? 4);
+const count = 3;
+const seed = temporaryFolder();
+let accounts = 0;
+/** The key of an account of its own; all are made before the servers start. */
+const account = (burst: number, quota: number) => {
+  accounts++;
+  return { id: accounts, burst, quota, key: createKey(seed, `account ${accounts}`, { burst, quota }) };
+};
+const bystander = account(ample.burst, ample.quota);
+const all = account(500, 900);
+const slow = [1, 50, 500].map((ms) => ({ ms, ...account(500, 400) }));
+const bursting = account(60, ample.quota);
+const alone = account(100, ample.quota);
+const everywhere = account(100, ample.quota);
+const restarted = account(400, 1500);
+const killed = account(400, 1200);
+const leaving = account(400, 600);
+
+let redis: RedisServer;
+let proxy: RedisProxy;
+let url: string;
+let replicas: Replica[];
+before(async () => {
+  redis = await startRedis();
+  proxy = new RedisProxy(redis.path);
+  url = await proxy.listen();
+  replicas = Array.from({ length: count }, () => new Replica(seed, url));
+  await Promise.all(replicas.map((replica) => replica.start()));
+  await allMembers();
+});
+after(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  proxy.close();
+  await redis.stop();
+});
+
+async function allMembers(): Promise<void> {
+  for (const replica of replicas)
+    await until("all to be members", async () => {
+      const [members, age] = [
+        await replica.metric("hcqs_replicas"),
+        await replica.metric("hcqs_sync_age_seconds"),
+      ];
+      return members === count && age < 1;
+    });
+}
+
+const clientsOf = (key: string) => Promise.all(replicas.map((replica) => Client.of(replica, key)));
+
+/** Each asks until its replica says that the month is used up. */
+async function useUp(clients: readonly Client[]): Promise<void> {
+  await Promise.all(clients.map((client) => client.askUntil(() => client.last === "month")));
+}
+
+const early = (clients: readonly Client[]) =>
+  clients.reduce((total, { refused }) => total + refused.lease, 0);
+
+test("together they admit exactly the quota, and each knows what is left", async (t) => {
+  const clients = await clientsOf(all.key);
+  await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 300)));
+  // Quiet but for one, which hears of the others.
+  await until("one replica to know of all", async () => {
+    await clients[0].ask();
+    return clients[0].last === "admitted" && clients[0].remaining === all.quota - sum(clients);
+  });
+  await useUp(clients);
+  assert.equal(sum(clients), all.quota);
+  t.diagnostic(`${early(clients)} early refusals of ${all.quota}`);
+  for (const client of clients) {
+    assert.ok(client.admitted.length > 0);
+    client.close();
+  }
+  await until("all to be given back", async () => {
+    const charged = await Promise.all(replicas.map((r) => r.metric("hcqs_lease_charged_requests")));
+    return charged.every((requests) => requests <= 4);
+  });
+});
+
+for (const { ms, key, quota } of slow)
+  test(`a Redis that is ${ms} ms away each way delays no request, and the quota is exact`, async (t) => {
+    proxy.delayMs = ms;
+    const clients = await clientsOf(key);
+    try {
+      await useUp(clients);
+    } finally {
+      proxy.delayMs = 0;
+    }
+    assert.equal(sum(clients), quota);
+    t.diagnostic(`${early(clients)} early refusals of ${quota}`);
+    for (const client of clients) client.close();
+  });
+
+test("requests are answered while nothing comes from Redis", async () => {
+  await allMembers();
+  const clients = await clientsOf(bystander.key);
+  proxy.hold();
+  for (const client of clients) await client.askUntil(() => client.admitted.length === 100);
+  proxy.release();
+  for (const client of clients) client.close();
+});
+
+test("no window of time has more requests than the burst allows", async () => {
+  await allMembers();
+  const clients = await clientsOf(bursting.key);
+  const endMs = performance.now() + seconds * 1000;
+  await Promise.all(clients.map((client) => client.askUntil(() => performance.now() > endMs)));
+  const sent = clients.flatMap(({ admitted }) => admitted).sort((a, b) => a.sentMs - b.sentMs);
+  const { burst } = bursting;
+  const most = count * Math.max(1, Math.floor(burst / count / 10));
+  for (const { sentMs: fromMs } of sent) {
+    const came = sent
+      .filter(({ sentMs }) => sentMs >= fromMs)
+      .map(({ cameMs }) => cameMs)
+      .sort((a, b) => a - b);
+    for (const [i, toMs] of came.entries()) {
+      const allowed = (burst * (toMs - fromMs)) / 1000 + burst + most;
+      assert.ok(i + 1 <= allowed, `${i + 1} requests in ${toMs - fromMs} ms, expected ${allowed} at most`);
+    }
+  }
+  for (const client of clients) client.close();
+});
+
+for (const [name, { key, burst }, used] of [
+  ["one", alone, 1],
+  ["all", everywhere, count],
+] as const)
+  test(`a load that lasts gets what a single server admits, on ${name} of them`, async (t) => {
+    await allMembers();
+    const clients = (await clientsOf(key)).slice(0, used);
+    const fromMs = performance.now() + 2000;
+    const toMs = fromMs + seconds * 1000;
+    await Promise.all(clients.map((client) => client.askUntil(() => performance.now() > toMs)));
+    const times = clients.flatMap(({ admitted }) => admitted.map(({ cameMs }) => cameMs));
+    const share = times.filter((ms) => ms > fromMs && ms <= toMs).length / (burst * seconds);
+    t.diagnostic(`${(100 * share).toFixed(1)} %`);
+    assert.ok(share > 0.93 && share < 1.04, `${share} of what the burst allows`);
+    for (const client of clients) client.close();
+  });
+
+test("a Redis that is restarted empty costs nothing of the quota", async () => {
+  await allMembers();
+  const clients = await clientsOf(restarted.key);
+  await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 500)));
+  await redis.stop();
+  for (const client of clients) for (let i = 0; i < 50; i++) await client.ask();
+  const held = await replicas[0].metric("hcqs_sync_age_seconds");
+  assert.ok(held >= 0);
+  redis = await startRedis(1, redis.path);
+  await useUp(clients);
+  assert.equal(sum(clients), restarted.quota);
+  for (const client of clients) client.close();
+});
+
+test("a replica that is killed comes back with what Redis knew of it", async (t) => {
+  await allMembers();
+  const clients = await clientsOf(killed.key);
+  await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 600)));
+  await replicas[2].kill();
+  const fields = await redis.client.hgetall(usageKey(killed.id));
+  const each = Object.entries(fields).filter(([field]) => /^\d+:/.test(field));
+  const known = each.map(([, value]) => Number.parseInt(value, 10));
+  assert.equal(known.length, count);
+  await Promise.all(
+    clients
+      .slice(0, 2)
+      .map((client) => client.askUntil(() => client.last === "lease" || client.last === "month")),
+  );
+  assert.ok(sum(clients) <= killed.quota);
+  clients[2].close();
+  await replicas[2].start();
+  const again = await Client.of(replicas[2], killed.key);
+  const now = [clients[0], clients[1], again];
+  await useUp(now);
+  // What nobody knows of any more that it had admitted in its last moments.
+  const ownField = each.find(
+    ([, value]) => Math.abs(Number.parseInt(value, 10) - clients[2].admitted.length) < 300,
+  );
+  assert.ok(ownField !== undefined);
+  const total = sum([...now, clients[2]]);
+  const redisNow = await until("all to be told", async () => {
+    const entry = await redis.client.hget(usageKey(killed.id), String(killed.id));
+    return Number.parseInt(entry ?? "", 10) === killed.quota && killed.quota;
+  });
+  t.diagnostic(`${total - redisNow} requests died with it`);
+  assert.ok(total >= killed.quota && total - killed.quota <= 300, String(total));
+  for (const client of now) client.close();
+});
+
+test("a replica that is stopped gives back what it holds, and one that starts without Redis says so", async () => {
+  await allMembers();
+  const clients = await clientsOf(leaving.key);
+  await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 200)));
+  const stopping = replicas[2].stop();
+  await Promise.all(clients.slice(0, 2).map((client) => client.askUntil(() => client.last === "month")));
+  await stopping;
+  assert.equal(sum(clients), leaving.quota);
+  assert.deepEqual(
+    await Promise.all(replicas.slice(0, 2).map((replica) => replica.metric("hcqs_replicas"))),
+    [2, 2],
+  );
+  const lost = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1");
+  await lost.start();
+  assert.match(lost.log, /Redis is away/);
+  // It knows the account, and what was used of it by itself.
+  const client = await Client.of(lost, leaving.key);
+  await client.ask();
+  assert.equal(client.last, "lease");
+  client.close();
+  for (const each of clients) each.close();
+  await lost.stop();
+  await replicas[2].start();
+});

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { keysOf, scriptIn } from "../../server/replicas/redis.ts";
+import type { ScriptClient } from "../../server/replicas/script.ts";
+import type { Ceilings } from "../../server/replicas/shares.ts";
+import { type RedisServer, startRedis } from "../support/redis-server.ts";
+import { Simulation } from "../support/shares-simulation.ts";
+
+/** Replicas share ceilings through the script in a real Redis; time and network are the test's. */
+
+let redis: RedisServer;
+before(async () => {
+  redis = await startRedis();
+});
+after(() => redis.stop());
+beforeEach(async () => {
+  await redis.client.flushall();
+});
+
+/** So many replicas that know each other. */
+async function replicas(count: number, ...accounts: Ceilings[]) {
+  const simulation = new Simulation({ seed: 1, client: redis.client, accounts });
+  for (let i = 0; i < count; i++) simulation.add();
+  await simulation.run(4000);
+  assert.ok(simulation.replicas.every(({ shares }) => shares.isReady));
+  return simulation;
+}
+
+/** How many requests are admitted of those that come to a replica at one moment. */
+function admittedAtOnce(simulation: Simulation, replica: number, requests: number, account = 0): number {
+  let count = 0;
+  for (let i = 0; i < requests; i++) if (simulation.request(simulation.replicas[replica], account)) count++;
+  return count;
+}
+
+test("the script is sent whole only to a Redis that doesn't have it", async () => {
+  const sent: string[] = [];
+  const client: ScriptClient = {
+    evalsha: (...values) => {
+      sent.push("evalsha");
+      return redis.client.evalsha(...values);
+    },
+    eval: (...values) => {
+      sent.push("eval");
+      return redis.client.eval(...values);
+    },
+  };
+  await redis.client.script("FLUSH");
+  const script = scriptIn(client);
+  const months = ["2026-01", "2026-02"];
+  const first = await script(0, months, ["a", 1, "", 0, "start", ...months]);
+  const second = await script(0, months, ["a", 2, "", 0, "tick", ...months]);
+  assert.deepEqual(sent, ["evalsha", "eval", "evalsha"]);
+  assert.equal(first[0], "ok");
+  const [, runId] = /run_id:(\w+)/.exec(await redis.client.info("server")) ?? [];
+  assert.equal(second[1], runId);
+  assert.deepEqual(await script(0, months, ["a", 2, "", 0, "tick", ...months]), ["stale", 2]);
+});
+
+test("a shard's keys lie in one slot of a Cluster", () => {
+  const keys = keysOf(7, ["2026-01", "2026-02"]);
+  assert.equal(keys.length, 11);
+  assert.ok(keys.every((key) => key.startsWith("hc:{7}:")));
+});
+
+test("each replica has its part of an idle account's burst, and an overdraft of a tenth of that", async () => {
+  const simulation = await replicas(3, { burst: 60, quota: 100_000 });
+  assert.deepEqual(
+    [0, 1, 2].map((replica) => admittedAtOnce(simulation, replica, 100)),
+    [22, 22, 22],
+  );
+});
+
+test("the tokens go where they are asked for, and come back to all", async () => {
+  const simulation = await replicas(3, { burst: 60, quota: 100_000 });
+  for (let ms = 0; ms < 3000; ms += 10) {
+    simulation.at(simulation.nowMs + ms, () => void simulation.request(simulation.replicas[0], 0));
+  }
+  await simulation.run(simulation.nowMs + 3000);
+  const { admitted } = simulation.tally(0, simulation.month());
+  // Of 300 requests in 3 s a bucket of 60 that fills at 60 per second admits 240.
+  assert.ok(admitted >= 0.98 * 180 && admitted <= 240, String(admitted));
+  await simulation.run(simulation.nowMs + 10_000);
+  assert.deepEqual(
+    [0, 1, 2].map((replica) => admittedAtOnce(simulation, replica, 100)),
+    [22, 22, 22],
+  );
+  assert.equal(simulation.overBurst, 0);
+});
+
+test("a quota is admitted to the last request, and not one more", async () => {
+  const simulation = await replicas(3, { burst: 50, quota: 200 });
+  for (let i = 0; i < 900; i++)
+    simulation.at(simulation.nowMs + i * 20, () => {
+      simulation.request(simulation.replicas[i % 3], 0);
+    });
+  await simulation.run(simulation.nowMs + 20_000);
+  assert.equal(simulation.tally(0, simulation.month()).admitted, 200);
+  assert.deepEqual(await simulation.stored(0, simulation.month()), {
+    used: 200,
+    granted: 200,
+    lost: 0,
+    usedByEach: 200,
+    grantedToEach: 200,
+  });
+});
+
+test("each threshold is recorded once, whatever replicas cross it", async () => {
+  const simulation = await replicas(3, { burst: 50, quota: 100 });
+  for (let i = 0; i < 400; i++)
+    simulation.at(simulation.nowMs + i * 20, () => {
+      simulation.request(simulation.replicas[i % 3], 0);
+    });
+  simulation.repeatedPercent = 20;
+  await simulation.run(simulation.nowMs + 20_000);
+  const events = await redis.client.xrange("hc:{0}:events", "-", "+");
+  const thresholds = events.map(([, fields]) => fields.slice(0, 8));
+  assert.deepEqual(
+    thresholds,
+    [80, 90, 100].map((threshold) => [
+      ...["account", "0", "month", "2026-01", "threshold", String(threshold), "quota", "100"],
+    ]),
+  );
+});
+
+test("an event that a replica has taken up and not delivered is taken over from it", async () => {
+  const stream = "hc:{0}:events";
+  await redis.client.xgroup("CREATE", stream, "deliveries", "0", "MKSTREAM");
+  const id = await redis.client.xadd(stream, "*", "account", "0");
+  await redis.client.xreadgroup("GROUP", "deliveries", "a", "COUNT", 10, "STREAMS", stream, ">");
+  const claimed = await redis.client.xautoclaim(stream, "deliveries", "b", 0, "0");
+  assert.deepEqual(claimed[1], [[id, ["account", "0"]]]);
+  await redis.client.xack(stream, "deliveries", String(id));
+  const [, none] = await redis.client.xautoclaim(stream, "deliveries", "c", 0, "0");
+  assert.deepEqual(none, []);
+});
+
+test("a replica that leaves gives back what it holds, and the others have its part", async () => {
+  const simulation = await replicas(3, { burst: 60, quota: 100_000 });
+  for (let ms = 0; ms < 2000; ms += 50)
+    simulation.at(simulation.nowMs + ms, () => void simulation.request(simulation.replicas[2], 0));
+  await simulation.run(simulation.nowMs + 2000);
+  const month = simulation.month();
+  const before = await simulation.stored(0, month);
+  assert.ok(before.granted > 100, String(before.granted));
+  simulation.leave(simulation.replicas[2]);
+  await simulation.run(simulation.nowMs + 3000);
+  const left = await simulation.stored(0, month);
+  assert.deepEqual([left.used, left.granted], [40, 40]);
+  assert.deepEqual(
+    [0, 1].map((replica) => admittedAtOnce(simulation, replica, 100)),
+    [33, 33],
+  );
+});
+
+test("what a killed replica leased stays charged until it is back", async () => {
+  const simulation = await replicas(2, { burst: 50, quota: 1000 });
+  const [, second] = simulation.replicas;
+  for (let ms = 0; ms < 2500; ms += 50)
+    simulation.at(simulation.nowMs + ms, () => void simulation.request(second, 0));
+  await simulation.run(simulation.nowMs + 2500);
+  const month = simulation.month();
+  const { granted } = await simulation.stored(0, month);
+  assert.ok(granted > 60, String(granted));
+  simulation.kill(second);
+  await simulation.run(simulation.nowMs + 65_000);
+  assert.equal((await simulation.stored(0, month)).granted, granted);
+  simulation.start(second);
+  await simulation.run(simulation.nowMs + 3000);
+  simulation.request(second, 0);
+  await simulation.run(simulation.nowMs + 3000);
+  const { used, granted: back } = await simulation.stored(0, month);
+  assert.equal(used, simulation.tally(0, month).admitted);
+  assert.equal(back, used);
+});
+
+test("without Redis a replica has its part of the rate and what it has leased, and settles later", async () => {
+  const simulation = await replicas(2, { burst: 20, quota: 100_000 });
+  for (let ms = 0; ms < 20_000; ms += 20)
+    simulation.at(simulation.nowMs + ms, () => void simulation.request(simulation.replicas[0], 0));
+  await simulation.run(simulation.nowMs + 5000);
+  const month = simulation.month();
+  const before = simulation.tally(0, month).admitted;
+  simulation.isRefusing = true;
+  await simulation.run(simulation.nowMs + 11_000);
+  const during = simulation.tally(0, month).admitted - before;
+  assert.ok(during >= 95 && during <= 135, String(during));
+  simulation.isRefusing = false;
+  await simulation.run(simulation.nowMs + 10_000);
+  assert.equal((await simulation.stored(0, month)).used, simulation.tally(0, month).admitted);
+  assert.equal(simulation.overBurst, 0);
+});
+
+test("a Redis that comes back empty is told again what was counted and leased", async () => {
+  const simulation = await replicas(3, { burst: 50, quota: 300 });
+  const load = (requests: number) => {
+    for (let i = 0; i < requests; i++)
+      simulation.at(simulation.nowMs + i * 20, () => {
+        simulation.request(simulation.replicas[i % 3], 0);
+      });
+  };
+  load(150);
+  await simulation.run(simulation.nowMs + 3200);
+  await simulation.restartRedis("empty");
+  await simulation.run(simulation.nowMs + 5000);
+  const month = simulation.month();
+  assert.equal((await simulation.stored(0, month)).used, 150);
+  load(900);
+  await simulation.run(simulation.nowMs + 25_000);
+  assert.equal(simulation.tally(0, month).admitted, 300);
+  assert.equal(simulation.overQuota, 0);
+});
