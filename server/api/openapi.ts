@@ -91,6 +91,7 @@ const errorSchema: JsonSchema = {
   properties: {
     error: {
       type: "object",
+      description: "What is wrong.",
       required: ["type", "message"],
       properties: {
         type: { type: "string", enum: allErrorTypes, description: "Stable: what to decide by." },
@@ -406,7 +407,10 @@ const openapi: Endpoint = endpoint({
   returns: "The OpenAPI 3.1 document.",
   kind: "service",
   parameters: v.object({}),
-  response: v.pipe(v.looseObject({ openapi: v.string() }), v.description("An OpenAPI 3.1 document.")),
+  response: v.pipe(
+    v.looseObject({ openapi: v.pipe(v.string(), v.description("The form's version")) }),
+    v.description("An OpenAPI 3.1 document."),
+  ),
   errors: [],
   answer: openapiDocument,
 });

@@ -24,6 +24,8 @@ const scope = v.pipe(
   v.title("Scope"),
   v.description("The part of the country that the answer is about"),
 );
+const described = <Schema extends v.GenericSchema>(description: string, schema: Schema) =>
+  v.pipe(schema, v.description(description));
 const procedureFields = {
   code: text("APC code of the procedure group", "5072"),
   name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
@@ -89,21 +91,27 @@ const chargeSummary = v.pipe(
 );
 
 export const pricesResponse = v.object({
-  procedure: v.object(procedureFields),
+  procedure: described("The procedure group", v.object(procedureFields)),
   scope,
   summary: chargeSummary,
-  data: v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
+  data: described(
+    "A row per facility, cheapest first",
+    v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
+  ),
   source,
   next,
 });
 
 export const proceduresResponse = v.object({
   scope,
-  summary: v.object({ procedures: count("Procedure groups on all pages") }),
-  data: v.array(
-    v.pipe(
-      v.object({ ...procedureFields, facilities: count("Facilities with prices"), ...chargeFields }),
-      v.title("ProcedureVariation"),
+  summary: described("Of the list", v.object({ procedures: count("Procedure groups on all pages") })),
+  data: described(
+    "A row per procedure group, in the order asked for",
+    v.array(
+      v.pipe(
+        v.object({ ...procedureFields, facilities: count("Facilities with prices"), ...chargeFields }),
+        v.title("ProcedureVariation"),
+      ),
     ),
   ),
   source,
@@ -114,7 +122,7 @@ const ratio = (description: string) =>
   v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
 
 export const procedureResponse = v.object({
-  procedure: v.object(procedureFields),
+  procedure: described("The procedure group", v.object(procedureFields)),
   scope,
   summary: chargeSummary,
   rows: v.pipe(
@@ -186,40 +194,49 @@ export const procedureResponse = v.object({
 });
 
 export const facilityResponse = v.object({
-  facility: v.object({
-    ...facilityFields,
-    street: v.nullable(text("Street", "8700 Beverly Blvd")),
-    zip: v.nullable(text("ZIP code", "90048")),
-    rural_urban: v.pipe(
-      v.nullable(
-        v.object({
-          code: v.nullable(text("RUCA code", "1")),
-          description: v.nullable(
-            text(
-              "What the code stands for",
-              "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
+  facility: described(
+    "The facility",
+    v.object({
+      ...facilityFields,
+      street: v.nullable(text("Street", "8700 Beverly Blvd")),
+      zip: v.nullable(text("ZIP code", "90048")),
+      rural_urban: v.pipe(
+        v.nullable(
+          v.object({
+            code: v.nullable(text("RUCA code", "1")),
+            description: v.nullable(
+              text(
+                "What the code stands for",
+                "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
+              ),
             ),
-          ),
-        }),
+          }),
+        ),
+        v.description("Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown"),
       ),
-      v.description("Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown"),
-    ),
-  }),
-  summary: v.object({ procedures: count("Procedure groups with a price at the facility") }),
-  data: v.array(
-    v.pipe(
-      v.object({
-        ...procedureFields,
-        ...priceFields,
-        services: v.nullable(count("Services of the year")),
-        beneficiaries: v.nullable(count("Beneficiaries who had them")),
-        medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
-        outlier_services: v.nullable(count("Services with an outlier payment")),
-        outlier_amount: v.nullable(dollars("Average outlier payment of these")),
-        national: standing,
-        state: standing,
-      }),
-      v.title("ProcedurePrice"),
+    }),
+  ),
+  summary: described(
+    "Of the facility",
+    v.object({ procedures: count("Procedure groups with a price at the facility") }),
+  ),
+  data: described(
+    "A row per procedure group, by code",
+    v.array(
+      v.pipe(
+        v.object({
+          ...procedureFields,
+          ...priceFields,
+          services: v.nullable(count("Services of the year")),
+          beneficiaries: v.nullable(count("Beneficiaries who had them")),
+          medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+          outlier_services: v.nullable(count("Services with an outlier payment")),
+          outlier_amount: v.nullable(dollars("Average outlier payment of these")),
+          national: standing,
+          state: standing,
+        }),
+        v.title("ProcedurePrice"),
+      ),
     ),
   ),
   source,
@@ -228,16 +245,28 @@ export const facilityResponse = v.object({
 const score = v.pipe(v.number(), v.description("The higher, the better; comparable within one answer"));
 
 export const searchResponse = v.object({
-  query: v.object({ q: text("As it was asked", "springfield il"), type: v.picklist(documentKinds) }),
-  summary: v.object({ matches: count("Matches on all pages") }),
-  data: v.array(
-    v.variant("type", [
-      v.pipe(v.object({ type: v.literal("facility"), ...facilityFields, score }), v.title("FacilityMatch")),
-      v.pipe(
-        v.object({ type: v.literal("procedure"), ...procedureFields, score }),
-        v.title("ProcedureMatch"),
-      ),
-    ]),
+  query: described(
+    "What was asked for",
+    v.object({
+      q: text("As it was asked", "springfield il"),
+      type: described("What was searched for", v.picklist(documentKinds)),
+    }),
+  ),
+  summary: described("Of the list", v.object({ matches: count("Matches on all pages") })),
+  data: described(
+    "The matches, best first",
+    v.array(
+      v.variant("type", [
+        v.pipe(
+          v.object({ type: described("What it is", v.literal("facility")), ...facilityFields, score }),
+          v.title("FacilityMatch"),
+        ),
+        v.pipe(
+          v.object({ type: described("What it is", v.literal("procedure")), ...procedureFields, score }),
+          v.title("ProcedureMatch"),
+        ),
+      ]),
+    ),
   ),
   source,
   next,
@@ -246,7 +275,7 @@ export const searchResponse = v.object({
 const percentChange = (what: string) => v.pipe(v.number(), v.description(`${what}, in percent, one decimal`));
 
 export const trendsResponse = v.object({
-  procedure: v.object(procedureFields),
+  procedure: described("The procedure group", v.object(procedureFields)),
   scope,
   data: v.pipe(
     v.array(
@@ -294,10 +323,13 @@ export const trendsResponse = v.object({
     ),
     v.description("A row per data year that has prices, by year, from its newest revision"),
   ),
-  source: v.object({
-    data_years: v.pipe(v.array(dataYear), v.description("The years of the rows")),
-    caveat,
-  }),
+  source: described(
+    "Where the numbers come from",
+    v.object({
+      data_years: v.pipe(v.array(dataYear), v.description("The years of the rows")),
+      caveat,
+    }),
+  ),
 });
 
 const status = v.pipe(
@@ -305,15 +337,21 @@ const status = v.pipe(
   v.description("`current` answers without a version; `available` is the newest of an older year"),
 );
 
-const versionList = v.array(
-  v.pipe(
-    v.object({
-      data_year: dataYear,
-      data_version: dataVersion,
-      status,
-      path: text("What its paths begin with", "/api/v1/versions/2024.1"),
-    }),
-    v.title("Version"),
+const versionList = described(
+  "The loaded data versions, newest first",
+  v.array(
+    v.pipe(
+      v.object({
+        data_year: dataYear,
+        data_version: dataVersion,
+        status,
+        path: text(
+          "What the paths of its endpoints begin with; nothing answers there itself",
+          "/api/v1/versions/2024.1",
+        ),
+      }),
+      v.title("Version"),
+    ),
   ),
 );
 
@@ -321,93 +359,122 @@ export const versionsResponse = v.object({ data: versionList });
 
 export const overviewResponse = v.object({
   description: text("Path of the whole description", "/api/v1/openapi.json"),
-  endpoints: v.array(
-    v.pipe(
-      v.object({
-        path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
-        version_path: v.pipe(
-          v.nullable(v.string()),
-          v.description(
-            "The same from one data version, or from the newest of a year; null where there is none",
-          ),
-        ),
-        summary: v.string(),
-        parameters: v.array(
-          v.object({
-            name: text("Name", "procedure"),
-            in: v.picklist(["path", "query"]),
-            required: v.boolean(),
-            description: v.string(),
-            default: v.pipe(
-              v.nullable(v.union([v.string(), v.number()])),
-              v.description("What stands for it where it is left out; null where nothing does"),
+  endpoints: described(
+    "Every endpoint",
+    v.array(
+      v.pipe(
+        v.object({
+          path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
+          version_path: v.pipe(
+            v.nullable(v.string()),
+            v.description(
+              "The same from one data version, or from the newest of a year; null where there is none",
             ),
-          }),
-        ),
-      }),
-      v.title("EndpointOutline"),
+          ),
+          summary: described("What it answers", v.string()),
+          parameters: described(
+            "Its parameters",
+            v.array(
+              v.object({
+                name: text("Name", "procedure"),
+                in: described("Where it stands", v.picklist(["path", "query"])),
+                required: described("Whether a request needs it", v.boolean()),
+                description: described("What it means", v.string()),
+                default: v.pipe(
+                  v.nullable(v.union([v.string(), v.number()])),
+                  v.description("What stands for it where it is left out; null where nothing does"),
+                ),
+              }),
+            ),
+          ),
+        }),
+        v.title("EndpointOutline"),
+      ),
     ),
   ),
   versions: versionList,
 });
 
 export const datasetsResponse = v.object({
-  data: v.array(
-    v.pipe(
-      v.object({
-        id: text("Stable name of the dataset", "opps-2024.1"),
-        title: v.string(),
-        publisher: v.string(),
-        data_year: dataYear,
-        data_version: dataVersion,
-        status,
-        rows: count("All rows of the source"),
-        priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
-        suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
-        incomplete_rows: count("Other rows without prices, as with one amount only"),
-        facilities: count("Facilities in the source"),
-        procedures: count("Procedure groups in the source"),
-        released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
-        loaded_at: time,
-        sha256: v.pipe(sha256, v.description("Checksum of the content and of what is said of it here")),
-        content_sha256: v.pipe(
-          sha256,
-          v.description("Checksum of the rows alone: the same rows have the same, whatever the revision"),
-        ),
-        source_sha256: v.pipe(
-          v.nullable(sha256),
-          v.description("SHA-256 of the source file; null where it isn't known"),
-        ),
-        source_url: v.nullable(v.string()),
-        caveat,
-        coverage: v.object({
-          states: v.pipe(v.array(v.string()), v.description("State codes with prices")),
-          missing_states: v.array(
+  data: described(
+    "The data versions, newest first",
+    v.array(
+      v.pipe(
+        v.object({
+          id: text("Stable name of the dataset", "opps-2024.1"),
+          title: described("Title of the publication", v.string()),
+          publisher: described("Who published it", v.string()),
+          data_year: dataYear,
+          data_version: dataVersion,
+          status,
+          rows: count("All rows of the source"),
+          priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
+          suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
+          incomplete_rows: count("Other rows without prices, as with one amount only"),
+          facilities: count("Facilities in the source"),
+          procedures: count("Procedure groups in the source"),
+          released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
+          loaded_at: described("When this server loaded it", time),
+          sha256: v.pipe(sha256, v.description("Checksum of the content and of what is said of it here")),
+          content_sha256: v.pipe(
+            sha256,
+            v.description("Checksum of the rows alone: the same rows have the same, whatever the revision"),
+          ),
+          source_sha256: v.pipe(
+            v.nullable(sha256),
+            v.description("SHA-256 of the source file; null where it isn't known"),
+          ),
+          source_url: described(
+            "Where the source file was; null where it isn't known",
+            v.nullable(v.string()),
+          ),
+          caveat,
+          coverage: described(
+            "What it has prices of, and what not",
             v.object({
-              state: text("State code", "MD"),
-              reason: text("Why", "hospitals there are outside the OPPS"),
+              states: v.pipe(v.array(v.string()), v.description("State codes with prices")),
+              missing_states: described(
+                "States without prices",
+                v.array(
+                  v.object({
+                    state: text("State code", "MD"),
+                    reason: text("Why", "hospitals there are outside the OPPS"),
+                  }),
+                ),
+              ),
+              procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),
             }),
           ),
-          procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),
         }),
-      }),
-      v.title("Dataset"),
+        v.title("Dataset"),
+      ),
     ),
   ),
 });
 
 export const usageResponse = v.object({
-  account: v.string(),
-  plan: v.picklist(planNames),
-  period: v.pipe(v.object({ start: time, end: time }), v.description("The month, in UTC")),
-  quota: v.object({
-    limit: count("Requests per month"),
-    used: count("Requests of this month, this one included"),
-    remaining: count("Requests left in this month"),
-  }),
-  burst: v.object({ limit: count("Requests per second") }),
+  account: described("The account's name", v.string()),
+  plan: described("Its plan", v.picklist(planNames)),
+  period: v.pipe(
+    v.object({ start: described("Its start", time), end: described("The next one's start", time) }),
+    v.description("The month, in UTC"),
+  ),
+  quota: described(
+    "The ceiling of the month",
+    v.object({
+      limit: count("Requests per month"),
+      used: count("Requests of this month, this one included"),
+      remaining: count("Requests left in this month"),
+    }),
+  ),
+  burst: described("The ceiling of a second", v.object({ limit: count("Requests per second") })),
   days: v.pipe(
-    v.array(v.object({ date: v.pipe(v.string(), v.isoDate()), used: count("Requests of the day") })),
+    v.array(
+      v.object({
+        date: described("The day", v.pipe(v.string(), v.isoDate())),
+        used: count("Requests of the day"),
+      }),
+    ),
     v.minLength(1),
     v.description(
       "The UTC days of this month up to today, those without requests included; they add up to quota.used. A request " +

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { tableFromIPC } from "apache-arrow";
 import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
@@ -225,6 +226,21 @@ for (const { target, parts } of shown)
       end = start + part.length;
     }
   });
+
+test("the README's query of the exported file leaves codes as they are", async () => {
+  const [query] = readme.match(/SELECT \* FROM read_csv\(.*?\}\)/) ?? assert.fail("there is one");
+  const saved = path.join(temporaryFolder(), "all.csv");
+  writeFileSync(saved, told("/api/v1/export.csv?procedure=5072&state=DC").bytes);
+  const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
+  const connection = await instance.connect();
+  const { data_version, ccn, code, zip, submitted_charge } = (
+    await connection.runAndReadAll(query.replace("all.csv", saved))
+  ).getRowObjectsJson()[0];
+  assert.deepEqual([data_version, ccn, code, zip], ["2024.1", "990580", "5072", "20566"]);
+  assert.equal(submitted_charge, 6085.13);
+  connection.closeSync();
+  instance.closeSync();
+});
 
 test("the README's figures of exported files are those of the sample", () => {
   const [, rows, columns] = readme.match(/open_stream\("dc.arrow"\).* (\d+) rows and (\d+) columns/) ?? [];

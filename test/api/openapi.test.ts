@@ -41,6 +41,21 @@ async function ask(request: string, headers: Record<string, string | undefined> 
   return answer;
 }
 
+test("every property of a schema says what it is", () => {
+  const silent: string[] = [];
+  const visit = (part: unknown, at: string): void => {
+    if (typeof part !== "object" || part === null) return;
+    for (const [name, inner] of Object.entries(part)) {
+      if (name === "properties")
+        for (const [property, schema] of Object.entries<object>(inner))
+          if (!("description" in schema || "$ref" in schema)) silent.push(`${at}.${property}`);
+      visit(inner, `${at}.${name}`);
+    }
+  };
+  visit(openapiDocument, "document");
+  assert.deepEqual(silent, []);
+});
+
 /** A request of each path that finds something. */
 const found = new Map([
   ["/api/v1", "/api/v1"],
