@@ -74,6 +74,7 @@ const withTimers = {
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/notices/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
+  "test/support/redis-proxy.ts": "what passes comes late",
   "test/support/server.ts": "a ceiling",
   "test/support/stopping.ts": "stops come at given moments",
 };

@@ -3,7 +3,14 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { burstExceeded, Limits, monthUnknown, quotaExceeded } from "../../server/accounts/limits.ts";
+import {
+  burstExceeded,
+  Limits,
+  leaseExceeded,
+  maxAccounts,
+  monthUnknown,
+  quotaExceeded,
+} from "../../server/accounts/limits.ts";
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
 import type { Hammered, Hammering } from "../support/limits-worker.ts";
@@ -381,4 +388,62 @@ test("two objects over one buffer are one", () => {
   const slot = account(3, 100);
   const admit = (either: Limits) => either.admit(slot, month, 5000);
   assert.deepEqual([limits, other, other, limits].map(admit), [99, 98, 97, burstExceeded]);
+});
+
+test("where ceilings are shared, as many are admitted as may be, and the rest is refused for its reason", () => {
+  const shared = new Limits(undefined, true);
+  shared.configure(0, 100, 50);
+  shared.enter(0, month, 3);
+  assert.equal(shared.admit(0, month, 5000), leaseExceeded);
+  shared.admitUpTo(0, month, 5, "quota", 30);
+  assert.deepEqual(
+    [1, 2, 3].map(() => shared.admit(0, month, 5000)),
+    [26, 25, leaseExceeded],
+  );
+  assert.deepEqual([shared.usedByOthers(0, month), shared.remaining(0, month)], [20, 25]);
+  shared.admitUpTo(0, month, 5, "burst", 30);
+  assert.equal(shared.admit(0, month, 5000), burstExceeded);
+  // What others have used is known only now.
+  shared.admitUpTo(0, month, 6, "burst", 4);
+  assert.equal(shared.admit(0, month, 5000), 0);
+  assert.equal(shared.admit(0, month, 5000), quotaExceeded);
+  assert.equal(shared.refused(0), 4);
+  // Other ceilings and another month leave that to who shares.
+  shared.configure(0, 100, 500);
+  assert.equal(shared.admit(0, month, 5000), quotaExceeded);
+  shared.admitUpTo(0, month + 2, 100, "quota", 100);
+  assert.equal(shared.admit(0, month, 5000), quotaExceeded);
+  shared.raise(0, month, 10);
+  assert.equal(shared.used(0, month), 16);
+});
+
+test("accounts that were counted are told once, and whether it is urgent", () => {
+  const shared = new Limits(undefined, true);
+  const told = () => {
+    const found: [slot: number, isUrgent: boolean][] = [];
+    shared.sweep((slot, isUrgent) => found.push([slot, isUrgent]));
+    return found;
+  };
+  const slots = [0, 15, 16, 40_000, maxAccounts - 1];
+  for (const slot of slots) {
+    shared.configure(slot, 100, 50);
+    shared.enter(slot, month, 0);
+    shared.admitUpTo(slot, month, 2, "quota", 50);
+  }
+  assert.deepEqual(told(), []);
+  for (const slot of slots) shared.admit(slot, month, 5000);
+  assert.deepEqual(
+    told(),
+    slots.map((slot) => [slot, false]),
+  );
+  assert.deepEqual(told(), []);
+  shared.giveBack(15, month);
+  // The last one that may be.
+  shared.admit(16, month, 5000);
+  for (let i = 0; i < 3; i++) shared.admit(0, month, 5000);
+  assert.deepEqual(told(), [
+    [0, true],
+    [15, false],
+    [16, true],
+  ]);
 });

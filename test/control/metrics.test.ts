@@ -102,6 +102,7 @@ test("refusals are counted by ceiling, and keys that don't do by what is wrong",
   assert.deepEqual(grown, [
     ['hcqs_limit_refusals_total{ceiling="burst"}', 2],
     ['hcqs_limit_refusals_total{ceiling="quota"}', 2],
+    ['hcqs_limit_refusals_total{ceiling="early"}', 0],
     ['hcqs_limit_refusals_total{ceiling="clock"}', 0],
     ['hcqs_unauthorized_total{reason="missing"}', 2],
     ['hcqs_unauthorized_total{reason="malformed"}', 1],

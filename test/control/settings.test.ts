@@ -29,7 +29,8 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     SIGNUP_DAILY: "-1",
     SMTP_URL: "http://user:secret@localhost",
     MAIL_FROM: "nobody",
-    REDIS_URL: "redis://:secret@localhost",
+    REDIS_URL: "redis://:secret@localhost/mymaster",
+    QUOTA_WITHOUT_REDIS: "none",
   });
   assert.deepEqual([code, stdout], [1, ""]);
   assert.deepEqual(stderr.split("\n"), [
@@ -45,7 +46,8 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     'SIGNUP_DAILY is "-1", expected a whole number from 0 to 100000',
     "SMTP_URL is set, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
     'MAIL_FROM is "nobody", expected an e-mail address, or a name and one such as Prices <prices@example.com>',
-    "REDIS_URL is set, expected nothing: sharing ceilings between machines isn't supported yet",
+    "REDIS_URL is set, expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS",
+    'QUOTA_WITHOUT_REDIS is "none", expected leased or free',
     "",
   ]);
   assert.deepEqual(readdirSync(home), []);
@@ -102,6 +104,53 @@ test("a setting that is empty counts as unset, and one that is set is taken", ()
     threads: 3,
     signup: "off",
   });
+});
+
+test("REDIS_URL names one Redis, Sentinels or a Cluster", () => {
+  const address = (REDIS_URL: string) => {
+    const settings = readSettings({ REDIS_URL });
+    return Array.isArray(settings) ? undefined : settings.redis;
+  };
+  const plain = { isTls: false, username: undefined, password: undefined, db: 0, primary: undefined };
+  const redis = { ...plain, kind: "single", hosts: [{ host: "redis", port: 6379 }] };
+  assert.deepEqual(address("redis://redis"), redis);
+  assert.deepEqual(address("redis://redis:6379/0"), redis);
+  assert.deepEqual(address("rediss://a:p%40ss@redis/3"), {
+    ...{ ...redis, isTls: true, username: "a", password: "p@ss", db: 3 },
+  });
+  assert.deepEqual(address("redis://:secret@[::1]:7000"), {
+    ...{ ...redis, password: "secret", hosts: [{ host: "::1", port: 7000 }] },
+  });
+  const two = [
+    { host: "a", port: 26379 },
+    { host: "b", port: 7 },
+  ];
+  const sentinels = { ...plain, kind: "sentinel", hosts: two, primary: "mymaster" };
+  assert.deepEqual(address("redis+sentinel://a,b:7/mymaster"), sentinels);
+  assert.deepEqual(address("redis+sentinel://a,b:7/mymaster/2"), { ...sentinels, db: 2 });
+  assert.deepEqual(address("rediss+cluster://:secret@a:26379,b:7"), {
+    ...{ ...plain, kind: "cluster", hosts: two, isTls: true, password: "secret" },
+  });
+  for (const wrong of [
+    ...[
+      "redis",
+      "http://redis",
+      "redis://",
+      "redis://a,b",
+      "redis://redis/name",
+      "redis://redis/0/1",
+      "redis://redis:0",
+    ],
+    ...[
+      "redis://user@redis",
+      "redis://:%zz@redis",
+      "redis://redis:65536",
+      "redis://redis?db=1",
+      "redis://a b",
+    ],
+    ...["redis+sentinel://a", "redis+sentinel://a,,b/m", "redis+cluster://a/1", "redis+cluster://a/m/1"],
+  ])
+    assert.equal(address(wrong), undefined, wrong);
 });
 
 test("people may sign up in a trial, and elsewhere where it is set", () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
+import Database from "better-sqlite3";
+import { databaseFile } from "../../datasets/state.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Connection } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
@@ -45,6 +47,16 @@ export class Replica {
     return this.#api;
   }
 
+  /** By which Redis knows it. */
+  get id(): string {
+    const database = new Database(databaseFile(this.stateDir), { readonly: true });
+    try {
+      return String(database.prepare("SELECT id FROM replica").pluck().get());
+    } finally {
+      database.close();
+    }
+  }
+
   /** What the server has logged. */
   get log(): string {
     return this.#process?.stderr ?? "";
@@ -77,13 +89,16 @@ export class Replica {
     return Number(line.slice(name.length));
   }
 
-  async usage(key: string): Promise<{ used: number; days: number }> {
+  /** What an account has used, in all and by its days together; undefined when the request is refused. */
+  async usage(key: string): Promise<{ used: number; days: number } | undefined> {
     const headers = { Authorization: `Bearer ${key}` };
     const answer = await fetch(`${this.#api}/api/v1/usage`, { headers });
-    const { data } = (await answer.json()) as {
-      data: { quota: { used: number }; days: { used: number }[] };
+    if (!answer.ok) return undefined;
+    const { quota, days } = (await answer.json()) as {
+      quota: { used: number };
+      days: { used: number }[];
     };
-    return { used: data.quota.used, days: data.days.reduce((sum, { used }) => sum + used, 0) };
+    return { used: quota.used, days: days.reduce((total, { used }) => total + used, 0) };
   }
 }
 

@@ -105,6 +105,25 @@ test("a quota is admitted to the last request, and not one more", async () => {
   });
 });
 
+test("with a Redis that is slow the quota is admitted once, and credit isn't given anew before it was told", async () => {
+  const ceilings = { burst: 500, quota: 400 };
+  const simulation = new Simulation({
+    seed: 1,
+    client: redis.client,
+    accounts: [ceilings],
+    maxDelayMs: 500,
+    minDelayMs: 400,
+  });
+  for (let i = 0; i < 3; i++) simulation.add();
+  await simulation.run(10_000);
+  for (let ms = 0; ms < 3000; ms += 2)
+    for (const replica of simulation.replicas)
+      simulation.at(simulation.nowMs + ms, () => void simulation.request(replica, 0));
+  await simulation.run(simulation.nowMs + 4000);
+  assert.ok(simulation.tally(0, simulation.month()).admitted > 200);
+  assert.equal(simulation.overQuota, 0);
+});
+
 test("each threshold is recorded once, whatever replicas cross it", async () => {
   const simulation = await replicas(3, { burst: 50, quota: 100 });
   for (let i = 0; i < 400; i++)
