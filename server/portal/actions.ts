@@ -95,12 +95,12 @@ export class PortalActions {
 
   constructor(options: PortalOptions) {
     this.#options = options;
-    const { store, log, settings, mailer, portalAccount, publicUrl } = options;
+    const { store, log, settings, mailer, publicUrl } = options;
     const write: SignupOptions["write"] = (now, work) => {
       this.#checkRoom();
       return this.#write(now, work);
     };
-    this.#signup = { store, log, settings, mailer, portalAccount, publicUrl, write };
+    this.#signup = { store, log, settings, mailer, publicUrl, write };
   }
 
   /** Does what a request asks for. Never rejects. */

@@ -45,8 +45,6 @@ export interface SignupOptions {
   mailer: Mailer | undefined;
   /** Where links lead: the portal's address without a slash at its end. */
   publicUrl: string;
-  /** A name that no new account gets. */
-  portalAccount: string | undefined;
   /** Runs what writes. */
   write<Result>(now: Date, work: () => Result): Result;
 }
@@ -72,9 +70,7 @@ export async function signUp(
   if (store.hasSignedUp(signup.mailbox)) throw mailboxTaken();
   return options.write(now, () => {
     store.forgetSignups(dayBefore(now));
-    return make(accountName(name), email, options, now, (account) =>
-      store.createSignup(signup, account, now),
-    );
+    return make(name, email, options, now, (account) => store.createSignup(signup, account, now));
   });
 }
 
@@ -93,7 +89,7 @@ async function mailLink(
   const reply = { status: 202, body: { sent: true } };
   if (linksBefore >= maxLinksPerMailbox) return reply;
   const token = randomBytes(32).toString("base64url");
-  const link = { token: hashed(token), name: accountName(name), email };
+  const link = { token: hashed(token), name, email };
   write(now, () => {
     store.forgetSignups(dayBefore(now));
     store.createSignupLink(signup, link, now);
@@ -133,15 +129,14 @@ export function confirmSignup(body: string, options: SignupOptions, now: Date): 
 }
 
 function make(
-  name: string,
+  person: string,
   email: string,
-  { store, portalAccount }: SignupOptions,
+  { store }: SignupOptions,
   now: Date,
   enter: (account: number) => void,
 ): PortalReply {
-  const isTaken = (found: string) => found === portalAccount || store.account(found) !== undefined;
   const fields = { plan: "free", ...plans.free, webhook: null, webhook_secret: null, email } as const;
-  const account = store.createAccount({ name: freeName(name, isTaken), ...fields }, now);
+  const account = store.createAccount({ name: freeName(person, store), ...fields }, now);
   enter(account.id);
   const { key, id } = makeKey(store, account.id, null, now);
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
@@ -174,22 +169,32 @@ export function mailboxOf(email: string): string {
   return isGmail ? `${name.replaceAll(".", "")}@gmail.com` : `${name}@${domain}`;
 }
 
-/** An account's name after a person's: without accents, and of printable ASCII characters. */
+const base32 = "abcdefghijklmnopqrstuvwxyz234567";
+/** A billion of them. */
+const suffixLength = 6;
+const maxNameTries = 5;
+
+/**
+ * An account's name after a person's: its letters and digits, as far as they are ASCII's, and a random end. So nobody
+ * can take, before the operator does, the name that the operator will give a client's account.
+ */
 export function accountName(person: string): string {
   const plain = person
     .normalize("NFKD")
-    .replace(/[^ -~]+/g, "")
-    .replace(/ +/g, " ")
-    .trim();
-  return plain.slice(0, maxNameLength).trim() || "account";
+    .replace(/\p{M}+/gu, "")
+    .replace(/[^0-9A-Za-z]+/g, "-")
+    .slice(0, maxNameLength - suffixLength - 1)
+    .replace(/^-+|-+$/g, "");
+  const suffix = Array.from(randomBytes(suffixLength), (byte) => base32[byte % base32.length]).join("");
+  return `${plain || "account"}-${suffix}`;
 }
 
-/** A name with a number behind it, if need be. The number grows fast: few are tried however common the name is. */
-function freeName(name: string, isTaken: (name: string) => boolean): string {
-  let free = name;
-  for (let number = 2; isTaken(free); number *= 2) {
-    const end = ` ${number}`;
-    free = name.slice(0, maxNameLength - end.length).trim() + end;
+function freeName(person: string, store: Store): string {
+  for (let i = 0; i < maxNameTries; i++) {
+    const name = accountName(person);
+    if (store.account(name) === undefined) return name;
   }
-  return free;
+  throw new Refusal("unavailable", "no free name was found for the account; try again", {
+    headers: { "Retry-After": "1" },
+  });
 }
