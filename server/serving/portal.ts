@@ -83,10 +83,13 @@ export class PortalPosts {
   }
 }
 
-/** The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, or the socket's. */
+/**
+ * The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it is; without
+ * that header the socket's.
+ */
 function clientAddress({ forwardedFor, address }: Post, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;
-  return forwardedFor.split(",").at(-trustedProxies)?.trim() || address;
+  return forwardedFor.split(",").at(-trustedProxies)?.trim() ?? "";
 }
 
 function jsonReply({ status, body, headers = {} }: PortalReply): Reply {

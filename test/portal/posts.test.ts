@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clientOf } from "../../server/portal/floods.ts";
+import type { Post } from "../../server/serving/listener.ts";
+import { PortalPosts } from "../../server/serving/portal.ts";
+import type { PortalReply, PortalRequest } from "../../server/shared/messages.ts";
+
+/** What a serving thread hands on of what is posted. */
+
+const post: Post = {
+  path: "/portal/x",
+  authorization: "",
+  contentType: "application/json",
+  forwardedFor: "",
+  address: "192.0.2.9",
+  body: Buffer.from("{}"),
+};
+const done: PortalReply = { status: 200, body: {} };
+
+/** A thread's posts, and what is asked of the control thread. */
+function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async () => done) {
+  const asked: PortalRequest[] = [];
+  const handler = new PortalPosts(trustedProxies, (request) => {
+    asked.push(request);
+    return answer();
+  });
+  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }) };
+}
+
+for (const [proxies, forwardedFor, client] of [
+  [0, "198.51.100.1", "192.0.2.9"],
+  [1, "", "192.0.2.9"],
+  [1, "198.51.100.1", "198.51.100.1"],
+  [1, "10.0.0.1, 198.51.100.1", "198.51.100.1"],
+  [2, "10.0.0.1,198.51.100.1 , 203.0.113.1", "198.51.100.1"],
+  [1, "10.0.0.1, 198.51.100.1:5001", "198.51.100.1"],
+  [1, "[2001:db8:1:2::3]:443", "2001:db8:1:2::/64"],
+  [1, "198.51.100.1,", "unknown"],
+  [1, "198.51.100.1, ", "unknown"],
+  [1, "nonsense", "unknown"],
+  [2, "198.51.100.1", "unknown"],
+] as const)
+  test(`behind ${proxies} proxies the client of "${forwardedFor}" is ${client}`, async () => {
+    const { asked, reply } = posts(proxies);
+    await reply({ forwardedFor });
+    assert.equal(clientOf(asked[0].address), client);
+  });
