@@ -18,6 +18,8 @@ import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
 const daySeconds = 86_400;
 export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
+/** A mail server that hangs keeps each for seconds, and with it one of the requests that a serving thread may ask. */
+const maxLettersUnderWay = 16;
 /** Whoever fills the form in faster is a program. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
@@ -43,6 +45,8 @@ export interface SignupOptions {
   log: Logger;
   settings: Pick<Settings, "signup" | "signupDaily">;
   mailer: Mailer | undefined;
+  /** Those that the mail server hasn't taken yet. */
+  letters: { underWay: number };
   /** Where links lead: the portal's address without a slash at its end. */
   publicUrl: string;
   /** Runs what writes. */
@@ -83,9 +87,13 @@ async function mailLink(
   email: string,
   signup: Signup,
   linksBefore: number,
-  { store, log, mailer, publicUrl, write }: SignupOptions,
+  { store, log, mailer, letters, publicUrl, write }: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
+  if (letters.underWay >= maxLettersUnderWay)
+    throw new Refusal("unavailable", "too many e-mails wait to be sent; try again later", {
+      headers: { "Retry-After": "10" },
+    });
   const reply = { status: 202, body: { sent: true } };
   if (linksBefore >= maxLinksPerMailbox) return reply;
   const token = randomBytes(32).toString("base64url");
@@ -98,6 +106,7 @@ async function mailLink(
   const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
+  letters.underWay++;
   try {
     if (mailer === undefined) throw new Error("SMTP_URL isn't set");
     await mailer.send({ to: email, subject, text, id });
@@ -106,6 +115,8 @@ async function mailLink(
     throw new Refusal("unavailable", "the e-mail can't be sent now; try again later", {
       headers: { "Retry-After": "60" },
     });
+  } finally {
+    letters.underWay--;
   }
   return reply;
 }

@@ -69,7 +69,7 @@ export class PortalPosts {
     if (!/^application\/json\s*(;|$)/i.test(contentType))
       return failure(415, "invalid_parameter", "a body is JSON: send Content-Type: application/json");
     if (this.#underWay >= maxUnderWay)
-      return failure(503, "internal_error", "too much is asked at once; try again");
+      return failure(503, "unavailable", "too much is asked at once; try again", { "Retry-After": "1" });
     this.#underWay++;
     try {
       const text = Buffer.from(body).toString();
@@ -106,6 +106,6 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
   };
 }
 
-function failure(status: number, type: string, message: string): Reply {
-  return jsonReply({ status, body: { error: { type, message } } });
+function failure(status: number, type: string, message: string, headers?: Record<string, string>): Reply {
+  return jsonReply({ status, body: { error: { type, message } }, headers });
 }

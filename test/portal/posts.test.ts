@@ -45,3 +45,17 @@ for (const [proxies, forwardedFor, client] of [
     await reply({ forwardedFor });
     assert.equal(clientOf(asked[0].address), client);
   });
+
+test("of more than 64 posts at once the rest are told to try again", async () => {
+  const { promise, resolve } = Promise.withResolvers<PortalReply>();
+  const { asked, reply } = posts(0, () => promise);
+  const waiting = Array.from({ length: 64 }, () => reply({}));
+  const { status, head, body } = await reply({});
+  assert.equal(status, 503);
+  assert.match(String(head), /\r\nRetry-After: 1$/);
+  assert.equal(JSON.parse(String(body)).error.type, "unavailable");
+  resolve(done);
+  assert.deepEqual(new Set((await Promise.all(waiting)).map((answer) => answer.status)), new Set([200]));
+  assert.equal((await reply({})).status, 200);
+  assert.equal(asked.length, 65);
+});

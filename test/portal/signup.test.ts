@@ -351,3 +351,25 @@ test("when the letter isn't taken, the person is told to try again", async (t) =
   smtp.answers = takesAll;
   assert.equal((await portal.ask("/portal/signup", form("ann@example.com"))).status, 202);
 });
+
+test("a mail server that hangs holds up 16 letters, and nothing else", async (t) => {
+  const { mailer, portal } = await mailing(t);
+  const { promise, reject } = Promise.withResolvers<string>();
+  const { mock } = t.mock.method(mailer, "send", () => promise);
+  const ask = (i: number) =>
+    portal.ask("/portal/signup", form(`a${i}@example.com`), { address: `192.0.2.${i}` });
+  const waiting = Array.from({ length: 16 }, (_, i) => ask(i));
+  const before = portal.written();
+  for (let i = 16; i < 100; i++) {
+    const reply = await ask(i);
+    assert.deepEqual(
+      [reply.status, errorOf(reply).type, reply.headers?.["Retry-After"]],
+      [503, "unavailable", "10"],
+    );
+  }
+  assert.equal(portal.written(), before);
+  reject(new Error("it hangs"));
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 503);
+  mock.restore();
+  assert.equal((await ask(100)).status, 202);
+});
