@@ -15,6 +15,7 @@ import { maxKeys } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
 import { constantError, echo } from "../api/errors.ts";
 import type { Mailer } from "../notices/mail.ts";
+import { webhookFault } from "../notices/post.ts";
 import type { PortalReply, PortalRequest } from "../shared/messages.ts";
 import { emailAddress, time } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
@@ -194,11 +195,12 @@ export class PortalActions {
   #setWebhook(caller: Caller, body: string, now: Date): PortalReply {
     const { url } = readFields(webhookFields, body);
     if (url === caller.account.webhook) return done({ webhook: url });
+    const { webhookAllowLoopback } = this.#options.settings;
+    // Before the change: one that is refused is none of those that the account may make.
+    const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
+    if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
     const changed = this.#change(caller, now, (account) =>
-      refusing(
-        () => webhookAt(url, account, this.#options.settings.webhookAllowLoopback, "url"),
-        ({ expected }) => invalid("url", echo(url ?? ""), expected),
-      ),
+      webhookAt(url, account, webhookAllowLoopback, "url"),
     );
     const secret = changed.webhook_secret;
     return done({ webhook: url, ...(secret === null ? {} : { secret }) });

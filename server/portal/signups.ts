@@ -36,7 +36,11 @@ const signupFields = v.strictObject({
   email: v.pipe(v.string("an e-mail address"), v.trim(), emailAddress),
   /** People don't see it, and programs fill it in. */
   website: v.optional(v.literal("", "nothing"), ""),
-  elapsedMs: v.pipe(v.number("a number"), v.minValue(minElapsedMs, `at least ${minElapsedMs}`)),
+  elapsedMs: v.pipe(
+    v.number("a number"),
+    v.finite("a finite number"),
+    v.minValue(minElapsedMs, `at least ${minElapsedMs}`),
+  ),
 });
 const linkFields = v.strictObject({ token: v.string("the token of a link") });
 

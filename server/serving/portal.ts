@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { MIMEType } from "node:util";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import type { Post } from "./listener.ts";
@@ -66,13 +67,18 @@ export class PortalPosts {
     const { path, authorization, contentType, body } = post;
     if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
     // A page of another origin can't send this one unasked.
-    if (!/^application\/json\s*(;|$)/i.test(contentType))
-      return failure(415, "invalid_parameter", "a body is JSON: send Content-Type: application/json");
+    if (!isJson(contentType))
+      return failure(
+        415,
+        "invalid_parameter",
+        "a body is JSON in UTF-8: send Content-Type: application/json",
+      );
+    const text = textIn(body);
+    if (text === undefined) return failure(400, "invalid_parameter", "the body isn't UTF-8");
     if (this.#underWay >= maxUnderWay)
       return failure(503, "unavailable", "too much is asked at once; try again", { "Retry-After": "1" });
     this.#underWay++;
     try {
-      const text = Buffer.from(body).toString();
       const address = clientAddress(post, this.#trustedProxies);
       return jsonReply(await this.#ask({ path, body: text, authorization, address }));
     } catch {
@@ -80,6 +86,23 @@ export class PortalPosts {
     } finally {
       this.#underWay--;
     }
+  }
+}
+
+function isJson(contentType: string): boolean {
+  try {
+    const { essence, params } = new MIMEType(contentType);
+    return essence === "application/json" && /^utf-?8$/i.test(params.get("charset") ?? "utf-8");
+  } catch {
+    return false;
+  }
+}
+
+function textIn(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return undefined;
   }
 }
 

@@ -232,6 +232,16 @@ test("an account gets 20 keys a day, and changes in bounds, from however many ad
   assert.deepEqual(changes, [...Array(20).fill("200 "), ...Array(80).fill("429 5")]);
 });
 
+test("a webhook that is refused is none of the changes that an account may make", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const at = later(3_600_000);
+  const set = async (url: string, i: number) =>
+    (await portal.ask("/portal/account/webhook", { url }, { key, at, address: `10.0.0.${i}` })).status;
+  for (let i = 0; i < 30; i++) assert.equal(await set(`https://10.0.0.1/${i}`, i), 400);
+  for (let i = 0; i < 20; i++) assert.equal(await set(`https://example.com/${i}`, i), 200);
+  assert.equal(await set("https://example.com/", 0), 429);
+});
+
 test("a client's requests are bounded, and nobody else's by it", async (t) => {
   const { portal, key } = await signedUp(t);
   const at = later(3_600_000);

@@ -59,3 +59,35 @@ test("of more than 64 posts at once the rest are told to try again", async () =>
   assert.equal((await reply({})).status, 200);
   assert.equal(asked.length, 65);
 });
+
+for (const [contentType, status] of [
+  ["application/json", 200],
+  ["Application/JSON ; charset=UTF-8", 200],
+  ['application/json;charset="utf-8"', 200],
+  ["application/json; charset=utf8; v=1", 200],
+  ["application/json;", 200],
+  ["application/json; charset=utf-16", 415],
+  ["application/json; charset=latin1", 415],
+  ["application/jsonp", 415],
+  ["text/plain; application/json", 415],
+  ["", 415],
+] as const)
+  test(`a body of type ${JSON.stringify(contentType)} is answered ${status}`, async () => {
+    const { asked, reply } = posts();
+    assert.equal((await reply({ contentType })).status, status);
+    assert.equal(asked.length, status === 200 ? 1 : 0);
+  });
+
+test("a body is UTF-8", async () => {
+  const { asked, reply } = posts();
+  await reply({ body: Buffer.from('{"name":"Zoë \u{1f600}"}') });
+  assert.equal(asked[0].body, '{"name":"Zoë \u{1f600}"}');
+  for (const bytes of [[0xe9], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]]) {
+    const answer = await reply({ body: Buffer.from([0x22, ...bytes, 0x22]) });
+    assert.deepEqual(
+      [answer.status, JSON.parse(String(answer.body)).error],
+      [400, { type: "invalid_parameter", message: "the body isn't UTF-8" }],
+    );
+  }
+  assert.equal(asked.length, 1);
+});

@@ -92,6 +92,18 @@ for (const [body, type, param, message] of [
   [{ ...fields, name: "x".repeat(101) }, "invalid_parameter", "name", /expected 1 to 100 characters$/],
   [{ ...fields, name: "a\nb" }, "invalid_parameter", "name", 'name is "a\\nb", expected a name in one line'],
   [{ ...fields, name: 5 }, "invalid_parameter", "name", "name is number, expected 1 to 100 characters"],
+  [
+    { ...fields, name: "a\u0085\u202eb" },
+    "invalid_parameter",
+    "name",
+    'name is "a\\u0085\\u202eb", expected a name in one line',
+  ],
+  [
+    { ...fields, name: `${"x ".repeat(31)}\u{1f600}${"y ".repeat(30)}` },
+    "invalid_parameter",
+    "name",
+    `name is "${"x ".repeat(31)}…", expected 1 to 100 characters`,
+  ],
   [{ ...fields, email: undefined }, "missing_parameter", "email", "the field email is required"],
   ...[
     "ann",
@@ -124,6 +136,12 @@ for (const [body, type, param, message] of [
     "invalid_parameter",
     "elapsedMs",
     "elapsedMs is number, expected at least 2000",
+  ],
+  [
+    JSON.stringify({ ...fields, elapsedMs: 0 }).replace(":0}", ":1e999}"),
+    "invalid_parameter",
+    "elapsedMs",
+    "elapsedMs is number, expected a finite number",
   ],
   [
     { ...fields, elapsedMs: "5000" },
