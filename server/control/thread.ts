@@ -343,6 +343,10 @@ async function start(settings: Settings): Promise<void> {
         now: () => new Date(),
       })
     : undefined;
+  // After the last answer, and before the state is closed.
+  closers.push(() => {
+    if (guard.fault() === undefined) portal?.end();
+  });
   const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
 
   const keys = new KeyTable();

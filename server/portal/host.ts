@@ -34,6 +34,8 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
+  /** Of the stored key, and of the one before, which may work still. */
+  #ids: number[] = [];
 
   /** @throws DataError when there is no such account */
   constructor(options: HostOptions) {
@@ -64,7 +66,7 @@ export class PortalHost {
     const { store, portalAccount: name, now } = this.#options;
     const key = this.#key;
     if (key === null || name === undefined) return;
-    store.atomically(() => {
+    const id = store.atomically(() => {
       const account =
         store.account(name) ??
         store.createAccount(
@@ -72,8 +74,9 @@ export class PortalHost {
           now(),
         );
       const expires = new Date(this.#madeAt + keyLivesMs);
-      store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
+      return store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
     });
+    this.#ids = [...this.#ids.slice(-1), id];
   }
 
   /** Replaces the pages' key once a day. @returns whether it did: then there are new files */
@@ -92,6 +95,15 @@ export class PortalHost {
     }
     this.#options.takeOver();
     return true;
+  }
+
+  /** Ends the pages' keys, as nobody serves the pages any more. */
+  end(): void {
+    const { store, now } = this.#options;
+    if (this.#ids.length === 0) return;
+    store.atomically(() => {
+      for (const id of this.#ids) store.revokeKey(id, now());
+    });
   }
 
   /** What somebody does on a page. Never rejects. */

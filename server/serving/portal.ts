@@ -129,6 +129,6 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
   };
 }
 
-function failure(status: number, type: string, message: string, headers?: Record<string, string>): Reply {
+function failure(status: number, type: string, message: string, headers: Record<string, string> = {}): Reply {
   return jsonReply({ status, body: { error: { type, message } }, headers });
 }
