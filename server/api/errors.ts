@@ -121,15 +121,24 @@ export function errorBody({ type, message, param }: Pick<ApiError, "type" | "mes
 
 const maxEchoLength = 64;
 
-/** Input as an error message may repeat it: quoted, cut to 64 characters, and never an API key. */
+/** Those that JSON leaves as they are: the rest of the controls, and what begins a line or turns its direction. */
+const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Input as an error message may repeat it: quoted, cut to 64 characters, controls escaped, and never an API key. */
 export function echo(input: string): string {
-  return JSON.stringify(echoBare(input));
+  return JSON.stringify(echoBare(input)).replace(
+    controls,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** The same without quotes, for the `param` field. */
 export function echoBare(input: string): string {
   const masked = withoutKeys(input);
-  return masked.length > maxEchoLength ? `${masked.slice(0, maxEchoLength - 1)}…`.toWellFormed() : masked;
+  if (masked.length <= maxEchoLength) return masked;
+  // The first half of a pair stays with the second.
+  const cut = masked.slice(0, maxEchoLength - 1).replace(/[\ud800-\udbff]$/, "");
+  return `${cut}…`.toWellFormed();
 }
 
 /** Whatever is as long as a key's secret may be one, escaped or not. */

@@ -543,6 +543,10 @@ async function start(settings: Settings): Promise<void> {
         now: () => new Date(),
       })
     : undefined;
+  // After the last answer, and before the state is closed.
+  closers.push(async () => {
+    if (guard.fault() === undefined) await portal?.end();
+  });
   const connections = new Connections(maxConnections(settings.threads));
   const traffic = new Traffic(routes, settings.threads);
   metrics.watch({

@@ -15,6 +15,7 @@ import { maxKeys } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
 import { constantError, echo } from "../api/errors.ts";
 import type { Mailer } from "../notices/mail.ts";
+import { webhookFault } from "../notices/post.ts";
 import { DirectoryAway } from "../replicas/directory.ts";
 import type { PortalReply, PortalRequest } from "../shared/messages.ts";
 import { emailAddress, time } from "../shared/schemas.ts";
@@ -101,12 +102,12 @@ export class PortalActions {
 
   constructor(options: PortalOptions) {
     this.#options = options;
-    const { store, log, settings, mailer, portalAccount, publicUrl } = options;
+    const { store, log, settings, mailer, publicUrl } = options;
     const write: SignupOptions["write"] = async (now, work) => {
       this.#checkRoom();
       return this.#write(now, work);
     };
-    this.#signup = { store, log, settings, mailer, portalAccount, publicUrl, write };
+    this.#signup = { store, log, settings, mailer, letters: { underWay: 0 }, publicUrl, write };
   }
 
   /** Does what a request asks for. Never rejects. */
@@ -200,11 +201,12 @@ export class PortalActions {
   async #setWebhook(caller: Caller, body: string, now: Date): Promise<PortalReply> {
     const { url } = readFields(webhookFields, body);
     if (url === caller.account.webhook) return done({ webhook: url });
+    const { webhookAllowLoopback } = this.#options.settings;
+    // Before the change: one that is refused is none of those that the account may make.
+    const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
+    if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
     const changed = await this.#change(caller, now, (account) =>
-      refusing(
-        () => webhookAt(url, account, this.#options.settings.webhookAllowLoopback, "url"),
-        ({ expected }) => invalid("url", echo(url ?? ""), expected),
-      ),
+      webhookAt(url, account, webhookAllowLoopback, "url"),
     );
     const secret = changed.webhook_secret;
     return done({ webhook: url, ...(secret === null ? {} : { secret }) });

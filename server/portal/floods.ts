@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from "node:net";
+import { isIP, isIPv4, isIPv6 } from "node:net";
 
 /** Bounds what is done for a client, an account and all of them, whoever asks how often. */
 
@@ -35,9 +35,17 @@ export class Buckets {
   }
 }
 
-/** What counts as one client: an IPv4 address, in IPv6 form too, or the /64 of an IPv6 address. */
+/** Proxies write addresses with ports too: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
+const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
+
+/**
+ * What counts as one client: an IPv4 address, in IPv6 form too, or the /64 of an IPv6 address. All that is no address is
+ * one client together: else one that can change it would be many.
+ */
 export function clientOf(address: string): string {
-  const [plain] = address.split("%");
+  const [, inBrackets, beforePort] = withPort.exec(address) ?? [];
+  const [plain] = (inBrackets ?? beforePort ?? address).split("%");
+  if (isIP(plain) === 0) return "unknown";
   if (!isIPv6(plain)) return plain;
   // In this form there is no dotted part, and no letter is capital.
   const [before, after] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split("::");

@@ -35,6 +35,8 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
+  /** Of the stored key, and of the one before, which may work still. */
+  #ids: number[] = [];
 
   /** @throws DataError when there is no such account */
   constructor(options: HostOptions) {
@@ -71,7 +73,7 @@ export class PortalHost {
     const { store, change, portalAccount: name, now } = this.#options;
     const key = this.#key;
     if (key === null || name === undefined) return;
-    await change(() => {
+    const id = await change(() => {
       const account =
         store.account(name) ??
         store.createAccount(
@@ -79,8 +81,9 @@ export class PortalHost {
           now(),
         );
       const expires = new Date(this.#madeAt + keyLivesMs);
-      store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
+      return store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
     });
+    this.#ids = [...this.#ids.slice(-1), id];
   }
 
   /** Replaces the pages' key once a day. @returns whether it did: then there are new files */
@@ -99,6 +102,17 @@ export class PortalHost {
     }
     await this.#options.takeOver();
     return true;
+  }
+
+  /** Ends the pages' keys, as nobody serves the pages any more; where that can't be stored, they end by themselves. */
+  async end(): Promise<void> {
+    const { store, change, now } = this.#options;
+    if (this.#ids.length === 0) return;
+    await change(() => {
+      for (const id of this.#ids) store.revokeKey(id, now());
+    }).catch((error) => {
+      if (!(error instanceof DirectoryAway)) throw error;
+    });
   }
 
   /** What somebody does on a page. Never rejects. */

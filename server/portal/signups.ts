@@ -18,6 +18,8 @@ import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
 const daySeconds = 86_400;
 export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
+/** A mail server that hangs keeps each for seconds, and with it one of the requests that a serving thread may ask. */
+const maxLettersUnderWay = 16;
 /** Whoever fills the form in faster is a program. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
@@ -34,7 +36,11 @@ const signupFields = v.strictObject({
   email: v.pipe(v.string("an e-mail address"), v.trim(), emailAddress),
   /** People don't see it, and programs fill it in. */
   website: v.optional(v.literal("", "nothing"), ""),
-  elapsedMs: v.pipe(v.number("a number"), v.minValue(minElapsedMs, `at least ${minElapsedMs}`)),
+  elapsedMs: v.pipe(
+    v.number("a number"),
+    v.finite("a finite number"),
+    v.minValue(minElapsedMs, `at least ${minElapsedMs}`),
+  ),
 });
 const linkFields = v.strictObject({ token: v.string("the token of a link") });
 
@@ -43,10 +49,10 @@ export interface SignupOptions {
   log: Logger;
   settings: Pick<Settings, "signup" | "signupDaily">;
   mailer: Mailer | undefined;
+  /** Those that the mail server hasn't taken yet. */
+  letters: { underWay: number };
   /** Where links lead: the portal's address without a slash at its end. */
   publicUrl: string;
-  /** A name that no new account gets. */
-  portalAccount: string | undefined;
   /** Runs what writes. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
@@ -72,9 +78,7 @@ export async function signUp(
   if (store.hasSignedUp(signup.mailbox)) throw mailboxTaken();
   return options.write(now, () => {
     store.forgetSignups(dayBefore(now));
-    return make(accountName(name), email, options, now, (account) =>
-      store.createSignup(signup, account, now),
-    );
+    return make(name, email, options, now, (account) => store.createSignup(signup, account, now));
   });
 }
 
@@ -87,13 +91,17 @@ async function mailLink(
   email: string,
   signup: Signup,
   linksBefore: number,
-  { store, log, mailer, publicUrl, write }: SignupOptions,
+  { store, log, mailer, letters, publicUrl, write }: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
+  if (letters.underWay >= maxLettersUnderWay)
+    throw new Refusal("unavailable", "too many e-mails wait to be sent; try again later", {
+      headers: { "Retry-After": "10" },
+    });
   const reply = { status: 202, body: { sent: true } };
   if (linksBefore >= maxLinksPerMailbox) return reply;
   const token = randomBytes(32).toString("base64url");
-  const link = { token: hashed(token), name: accountName(name), email };
+  const link = { token: hashed(token), name, email };
   await write(now, () => {
     store.forgetSignups(dayBefore(now));
     store.createSignupLink(signup, link, now);
@@ -102,6 +110,7 @@ async function mailLink(
   const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
+  letters.underWay++;
   try {
     if (mailer === undefined) throw new Error("SMTP_URL isn't set");
     await mailer.send({ to: email, subject, text, id });
@@ -110,6 +119,8 @@ async function mailLink(
     throw new Refusal("unavailable", "the e-mail can't be sent now; try again later", {
       headers: { "Retry-After": "60" },
     });
+  } finally {
+    letters.underWay--;
   }
   return reply;
 }
@@ -133,15 +144,14 @@ export async function confirmSignup(body: string, options: SignupOptions, now: D
 }
 
 function make(
-  name: string,
+  person: string,
   email: string,
-  { store, portalAccount }: SignupOptions,
+  { store }: SignupOptions,
   now: Date,
   enter: (account: number) => void,
 ): PortalReply {
-  const isTaken = (found: string) => found === portalAccount || store.account(found) !== undefined;
   const fields = { plan: "free", ...plans.free, webhook: null, webhook_secret: null, email } as const;
-  const account = store.createAccount({ name: freeName(name, isTaken), ...fields }, now);
+  const account = store.createAccount({ name: freeName(person, store), ...fields }, now);
   enter(account.id);
   const { key, id } = makeKey(store, account.id, null, now);
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
@@ -174,22 +184,32 @@ export function mailboxOf(email: string): string {
   return isGmail ? `${name.replaceAll(".", "")}@gmail.com` : `${name}@${domain}`;
 }
 
-/** An account's name after a person's: without accents, and of printable ASCII characters. */
+const base32 = "abcdefghijklmnopqrstuvwxyz234567";
+/** A billion of them. */
+const suffixLength = 6;
+const maxNameTries = 5;
+
+/**
+ * An account's name after a person's: its letters and digits, as far as they are ASCII's, and a random end. So nobody
+ * can take, before the operator does, the name that the operator will give a client's account.
+ */
 export function accountName(person: string): string {
   const plain = person
     .normalize("NFKD")
-    .replace(/[^ -~]+/g, "")
-    .replace(/ +/g, " ")
-    .trim();
-  return plain.slice(0, maxNameLength).trim() || "account";
+    .replace(/\p{M}+/gu, "")
+    .replace(/[^0-9A-Za-z]+/g, "-")
+    .slice(0, maxNameLength - suffixLength - 1)
+    .replace(/^-+|-+$/g, "");
+  const suffix = Array.from(randomBytes(suffixLength), (byte) => base32[byte % base32.length]).join("");
+  return `${plain || "account"}-${suffix}`;
 }
 
-/** A name with a number behind it, if need be. The number grows fast: few are tried however common the name is. */
-function freeName(name: string, isTaken: (name: string) => boolean): string {
-  let free = name;
-  for (let number = 2; isTaken(free); number *= 2) {
-    const end = ` ${number}`;
-    free = name.slice(0, maxNameLength - end.length).trim() + end;
+function freeName(person: string, store: Store): string {
+  for (let i = 0; i < maxNameTries; i++) {
+    const name = accountName(person);
+    if (store.account(name) === undefined) return name;
   }
-  return free;
+  throw new Refusal("unavailable", "no free name was found for the account; try again", {
+    headers: { "Retry-After": "1" },
+  });
 }

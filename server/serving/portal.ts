@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { MIMEType } from "node:util";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import type { Post } from "./listener.ts";
@@ -66,13 +67,18 @@ export class PortalPosts {
     const { path, authorization, contentType, body } = post;
     if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
     // A page of another origin can't send this one unasked.
-    if (!/^application\/json\s*(;|$)/i.test(contentType))
-      return failure(415, "invalid_parameter", "a body is JSON: send Content-Type: application/json");
+    if (!isJson(contentType))
+      return failure(
+        415,
+        "invalid_parameter",
+        "a body is JSON in UTF-8: send Content-Type: application/json",
+      );
+    const text = textIn(body);
+    if (text === undefined) return failure(400, "invalid_parameter", "the body isn't UTF-8");
     if (this.#underWay >= maxUnderWay)
-      return failure(503, "internal_error", "too much is asked at once; try again");
+      return failure(503, "unavailable", "too much is asked at once; try again", { "Retry-After": "1" });
     this.#underWay++;
     try {
-      const text = Buffer.from(body).toString();
       const address = clientAddress(post, this.#trustedProxies);
       return jsonReply(await this.#ask({ path, body: text, authorization, address }));
     } catch {
@@ -83,10 +89,30 @@ export class PortalPosts {
   }
 }
 
-/** The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, or the socket's. */
+function isJson(contentType: string): boolean {
+  try {
+    const { essence, params } = new MIMEType(contentType);
+    return essence === "application/json" && /^utf-?8$/i.test(params.get("charset") ?? "utf-8");
+  } catch {
+    return false;
+  }
+}
+
+function textIn(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it is; without
+ * that header the socket's.
+ */
 function clientAddress({ forwardedFor, address }: Post, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;
-  return forwardedFor.split(",").at(-trustedProxies)?.trim() || address;
+  return forwardedFor.split(",").at(-trustedProxies)?.trim() ?? "";
 }
 
 function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
@@ -103,6 +129,6 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
   };
 }
 
-function failure(status: number, type: string, message: string): Reply {
-  return jsonReply({ status, body: { error: { type, message } } });
+function failure(status: number, type: string, message: string, headers: Record<string, string> = {}): Reply {
+  return jsonReply({ status, body: { error: { type, message } }, headers });
 }

@@ -44,7 +44,7 @@ export interface PortalRequest {
   /** JSON, if all is well. */
   body: string;
   authorization: string;
-  /** The client's IP address. */
+  /** The client's IP address, as a proxy has written it. */
   address: string;
 }
 

@@ -93,15 +93,15 @@ const hostNames = v.pipe(
     "host names without ports, with commas between them",
   ),
 );
-const originsExpected = "origins such as https://example.org, with commas between them, or *";
+const originsExpected = "origins such as https://example.org, with commas between them, or * alone";
 const origins = v.pipe(
   v.string(),
   v.transform((text) => text.split(",").map((origin) => origin.trim())),
-  v.check((list) => list.every((origin) => origin === "*" || isOrigin(origin)), originsExpected),
+  v.check((list) => list.every(isOrigin) || String(list) === "*", originsExpected),
 );
 
 function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
 function isWebUrl(text: string): boolean {

@@ -66,11 +66,15 @@ for (const [name, value] of [
   ["CORS_ORIGINS", "example.org"],
   ["CORS_ORIGINS", "https://example.org/"],
   ["CORS_ORIGINS", "https://example.org,"],
+  ["CORS_ORIGINS", "*,https://example.org"],
+  ["CORS_ORIGINS", "*,*"],
+  ["CORS_ORIGINS", "https://*.example.org"],
+  ["PUBLIC_URL", "https://*.example.org"],
 ])
   test(`${name}=${value} is refused`, () => {
     const lines = readSettings({ [name]: value });
     assert.ok(Array.isArray(lines) && lines.length === 1);
-    assert.match(lines[0], new RegExp(`^${name} is "${value}", expected `));
+    assert.ok(lines[0].startsWith(`${name} is "${value}", expected `), lines[0]);
   });
 
 test("both listeners on one port are refused, whatever else is wrong", () => {

@@ -21,15 +21,16 @@ const actions: [path: string, body: object][] = [
 async function signedUp(t: TestContext) {
   const portal = new Portal(t);
   const key = await portal.signUp("ann@example.com");
-  return { portal, key, done: (path: string, body: object) => portal.done(path, body, { key }) };
+  const [name] = portal.accountNames();
+  return { portal, key, name, done: (path: string, body: object) => portal.done(path, body, { key }) };
 }
 
 /** Numbers that are ids. */
 const idOf = (body: Record<string, unknown>) => Number(body.id);
 
 test("an account shows what it is, without its secret", async (t) => {
-  const { portal, done } = await signedUp(t);
-  const account = { account: "Ann Smith", plan: "free", quota: 10_000, burst: 10, email: "ann@example.com" };
+  const { portal, name, done } = await signedUp(t);
+  const account = { account: name, plan: "free", quota: 10_000, burst: 10, email: "ann@example.com" };
   assert.deepEqual(await done("/portal/account", {}), {
     ...account,
     webhook: null,
@@ -38,12 +39,12 @@ test("an account shows what it is, without its secret", async (t) => {
   const webhook = "https://example.com/hook";
   await done("/portal/account/webhook", { url: webhook });
   assert.deepEqual(await done("/portal/account", {}), { ...account, webhook, webhook_secret_set: true });
-  assert.ok(portal.store.account("Ann Smith")?.webhook_secret);
+  assert.ok(portal.store.account(name)?.webhook_secret);
 });
 
 test("the e-mail address for warnings is changed and removed", async (t) => {
-  const { portal, key, done } = await signedUp(t);
-  const email = () => portal.store.account("Ann Smith")?.email;
+  const { portal, key, name, done } = await signedUp(t);
+  const email = () => portal.store.account(name)?.email;
   assert.deepEqual(await done("/portal/account/email", { email: "bob@example.org" }), {
     email: "bob@example.org",
   });
@@ -58,14 +59,14 @@ test("the e-mail address for warnings is changed and removed", async (t) => {
 });
 
 test("a webhook's secret is shown once, and another address gets another", async (t) => {
-  const { portal, key, done } = await signedUp(t);
+  const { portal, key, name, done } = await signedUp(t);
   const [a, b] = ["https://example.com/a", "https://example.com/b"];
   const secrets = [];
   for (const url of [a, b]) {
     const { webhook, secret } = await done("/portal/account/webhook", { url });
     assert.equal(webhook, url);
     assert.match(String(secret), /^whsec_[0-9A-Za-z+/]{32}$/);
-    assert.equal(portal.store.account("Ann Smith")?.webhook_secret, secret);
+    assert.equal(portal.store.account(name)?.webhook_secret, secret);
     secrets.push(secret);
   }
   assert.notEqual(secrets[0], secrets[1]);
@@ -83,7 +84,7 @@ test("a webhook's secret is shown once, and another address gets another", async
     assert.deepEqual([reply.status, param, message.split(", expected ")[1]], [400, "url", expected]);
   }
   assert.deepEqual(await done("/portal/account/webhook", { url: null }), { webhook: null });
-  assert.equal(portal.store.account("Ann Smith")?.webhook_secret, null);
+  assert.equal(portal.store.account(name)?.webhook_secret, null);
 });
 
 test("keys are listed, made, rotated and revoked, and what is said holds at once", async (t) => {
@@ -229,6 +230,16 @@ test("an account gets 20 keys a day, and changes in bounds, from however many ad
     changes.push(`${reply.status} ${reply.headers?.["Retry-After"] ?? ""}`);
   }
   assert.deepEqual(changes, [...Array(20).fill("200 "), ...Array(80).fill("429 5")]);
+});
+
+test("a webhook that is refused is none of the changes that an account may make", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const at = later(3_600_000);
+  const set = async (url: string, i: number) =>
+    (await portal.ask("/portal/account/webhook", { url }, { key, at, address: `10.0.0.${i}` })).status;
+  for (let i = 0; i < 30; i++) assert.equal(await set(`https://10.0.0.1/${i}`, i), 400);
+  for (let i = 0; i < 20; i++) assert.equal(await set(`https://example.com/${i}`, i), 200);
+  assert.equal(await set("https://example.com/", 0), 429);
 });
 
 test("a client's requests are bounded, and nobody else's by it", async (t) => {

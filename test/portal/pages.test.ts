@@ -215,6 +215,24 @@ test("without PORTAL_ACCOUNT the page has no key; with one that is missing nothi
   assert.equal(existsSync(stateDir), false, "it leaves no state");
 });
 
+test("a server that stops ends its pages' key, and no other", async () => {
+  const stateDir = temporaryFolder();
+  const key = createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "visitors" };
+  for (const starts of [1, 2]) {
+    const started = await startServer({ stateDir, env });
+    assert.equal(await started.stop(), 0);
+    const store = Store.open(stateDir);
+    const keys = store.keys().filter(({ name }) => name === "visitors");
+    store.close();
+    assert.deepEqual(
+      keys.filter(({ revoked_at }) => revoked_at === null).map(({ last4 }) => last4),
+      [key.slice(-4)],
+    );
+    assert.equal(keys.length, 1 + starts);
+  }
+});
+
 test("a post with another request behind it isn't done, as its answer couldn't be sent", async () => {
   const body = JSON.stringify({});
   const headers = {

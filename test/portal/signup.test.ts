@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import * as v from "valibot";
+import { accountOptions } from "../../server/commands/account-options.ts";
 import { Mailer } from "../../server/notices/mail.ts";
+import { plans } from "../../server/shared/plans.ts";
 import { errorOf, form, Portal } from "../support/portal.ts";
 import { later, now } from "../support/quota-events.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -14,33 +17,61 @@ test("whoever signs up gets an account of plan free and a key that works at once
   const portal = new Portal(t);
   const reply = await portal.ask("/portal/signup", form("ann@example.com", " Ånn  Smïth "));
   assert.equal(reply.status, 201);
-  const { key, ...rest } = Object.fromEntries(Object.entries(reply.body));
+  const { account, key, ...rest } = Object.fromEntries(Object.entries(reply.body));
   assert.match(key, /^hcq_[0-9A-Za-z]{49}$/);
-  assert.deepEqual(rest, { account: "Ann Smith", plan: "free", keyId: 1 });
+  assert.match(account, /^Ann-Smith-[a-z2-7]{6}$/);
+  assert.deepEqual(rest, { plan: "free", keyId: 1 });
   assert.ok(portal.isTaken(key));
-  const { plan, burst, quota, email, webhook } = portal.store.account("Ann Smith") ?? assert.fail();
+  const { plan, burst, quota, email, webhook } = portal.store.account(account) ?? assert.fail();
   assert.deepEqual([plan, burst, quota, email, webhook], ["free", 10, 10_000, "ann@example.com", null]);
 });
 
-test("an account's name is one of its own, and fit to be one", async (t) => {
+test("an account's name is fit to be one, and ends in what nobody knows beforehand", async (t) => {
   const portal = new Portal(t, { portalAccount: "explore" });
-  const names: [given: string, account: string][] = [
-    ["Ann", "Ann"],
-    ["Ann", "Ann 2"],
-    ["Ann", "Ann 4"],
-    ["Ann 4", "Ann 4 2"],
-    ["explore", "explore 2"],
+  const names: [given: string, start: string][] = [
+    ["acme", "acme"],
+    ["explore", "explore"],
     ["李明", "account"],
-    ["x".repeat(100), "x".repeat(64)],
-    ["x".repeat(100), `${"x".repeat(62)} 2`],
-    [`${"y".repeat(63)} z`, "y".repeat(63)],
-    ["<b>O'Neill & \u{1f600}Sons</b>", "<b>O'Neill & Sons</b>"],
+    ["--", "account"],
+    ["x".repeat(100), "x".repeat(57)],
+    [`${"y".repeat(56)} z`, "y".repeat(56)],
+    ["<b>O'Neill & \u{1f600}Sons</b>", "b-O-Neill-Sons-b"],
+    ["\u212bnn 2\ud800", "Ann-2"],
   ];
-  for (const [i, [given, account]] of names.entries()) {
+  for (const [i, [given, start]] of names.entries()) {
     const asked = { address: `192.0.2.${i}` };
-    const body = await portal.done("/portal/signup", form(`a${i}@example.com`, given), asked);
-    assert.equal(body.account, account);
+    const { account } = await portal.done("/portal/signup", form(`a${i}@example.com`, given), asked);
+    assert.match(String(account), new RegExp(`^${start}-[a-z2-7]{6}$`));
+    assert.ok(v.is(accountOptions.entries.account, account), "an operator's commands take it");
   }
+});
+
+test("as many as like have one name", async (t) => {
+  const portal = new Portal(t, { signupDaily: 100_000 });
+  for (let i = 0; i < 1100; i++)
+    await portal.done("/portal/signup", form(`a${i}@example.com`, "x"), {
+      address: `10.0.${i >> 8}.${i & 255}`,
+    });
+  assert.equal(new Set(portal.accountNames()).size, 1100);
+});
+
+test("a name that is taken is drawn again, a few times at most, and what then fails writes nothing", async (t) => {
+  const portal = new Portal(t);
+  const other = portal.store.createAccount(
+    { name: "x", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
+    now,
+  );
+  let drawn = 0;
+  const taken = (upTo: number) =>
+    t.mock.method(portal.store, "account", () => (++drawn <= upTo ? other : undefined));
+  taken(4);
+  await portal.signUp("ann@example.com");
+  drawn = 0;
+  taken(Number.POSITIVE_INFINITY);
+  const before = portal.written();
+  const reply = await portal.ask("/portal/signup", form("bob@example.com"));
+  assert.deepEqual([reply.status, errorOf(reply).type, drawn], [503, "unavailable", 5]);
+  assert.equal(portal.written(), before);
 });
 
 const fields = form("ann@example.com");
@@ -61,6 +92,18 @@ for (const [body, type, param, message] of [
   [{ ...fields, name: "x".repeat(101) }, "invalid_parameter", "name", /expected 1 to 100 characters$/],
   [{ ...fields, name: "a\nb" }, "invalid_parameter", "name", 'name is "a\\nb", expected a name in one line'],
   [{ ...fields, name: 5 }, "invalid_parameter", "name", "name is number, expected 1 to 100 characters"],
+  [
+    { ...fields, name: "a\u0085\u202eb" },
+    "invalid_parameter",
+    "name",
+    'name is "a\\u0085\\u202eb", expected a name in one line',
+  ],
+  [
+    { ...fields, name: `${"x ".repeat(31)}\u{1f600}${"y ".repeat(30)}` },
+    "invalid_parameter",
+    "name",
+    `name is "${"x ".repeat(31)}…", expected 1 to 100 characters`,
+  ],
   [{ ...fields, email: undefined }, "missing_parameter", "email", "the field email is required"],
   ...[
     "ann",
@@ -93,6 +136,12 @@ for (const [body, type, param, message] of [
     "invalid_parameter",
     "elapsedMs",
     "elapsedMs is number, expected at least 2000",
+  ],
+  [
+    JSON.stringify({ ...fields, elapsedMs: 0 }).replace(":0}", ":1e999}"),
+    "invalid_parameter",
+    "elapsedMs",
+    "elapsedMs is number, expected a finite number",
   ],
   [
     { ...fields, elapsedMs: "5000" },
@@ -256,9 +305,10 @@ test("with SIGNUP=email a link is mailed first, which makes the account once", a
   const [token] = tokens();
   const again = new Portal(t, { signup: "email", mailer }, folder);
   const made = await again.done("/portal/signup/confirm", { token });
-  assert.deepEqual([made.account, made.plan, made.keyId], ["Ann <script>", "free", 1]);
+  assert.match(String(made.account), /^Ann-script-[a-z2-7]{6}$/);
+  assert.deepEqual([made.plan, made.keyId], ["free", 1]);
   assert.ok(again.isTaken(String(made.key)));
-  assert.equal(again.store.account("Ann <script>")?.email, "ann@example.com");
+  assert.equal(again.store.account(String(made.account))?.email, "ann@example.com");
   const second = await again.ask("/portal/signup/confirm", { token });
   assert.deepEqual([second.status, errorOf(second).param], [400, "token"]);
   assert.equal(again.accountNames().length, 1);
@@ -318,4 +368,26 @@ test("when the letter isn't taken, the person is told to try again", async (t) =
   assert.deepEqual([reply.status, errorOf(reply).type], [503, "unavailable"]);
   smtp.answers = takesAll;
   assert.equal((await portal.ask("/portal/signup", form("ann@example.com"))).status, 202);
+});
+
+test("a mail server that hangs holds up 16 letters, and nothing else", async (t) => {
+  const { mailer, portal } = await mailing(t);
+  const { promise, reject } = Promise.withResolvers<string>();
+  const { mock } = t.mock.method(mailer, "send", () => promise);
+  const ask = (i: number) =>
+    portal.ask("/portal/signup", form(`a${i}@example.com`), { address: `192.0.2.${i}` });
+  const waiting = Array.from({ length: 16 }, (_, i) => ask(i));
+  const before = portal.written();
+  for (let i = 16; i < 100; i++) {
+    const reply = await ask(i);
+    assert.deepEqual(
+      [reply.status, errorOf(reply).type, reply.headers?.["Retry-After"]],
+      [503, "unavailable", "10"],
+    );
+  }
+  assert.equal(portal.written(), before);
+  reject(new Error("it hangs"));
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 503);
+  mock.restore();
+  assert.equal((await ask(100)).status, 202);
 });

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keyState } from "../../server/accounts/changes.ts";
+import { PortalHost } from "../../server/portal/host.ts";
+import { Store } from "../../server/store/store.ts";
+import { later, silent } from "../support/quota-events.ts";
+import { temporaryFolder } from "../support/server.ts";
+
+/** The pages' keys, in the course of days. */
+
+test("the pages' key is replaced once a day, its predecessor works for 2 hours more, and both end with the server", async (t) => {
+  const store = Store.open(temporaryFolder());
+  t.after(() => store.close());
+  let at = 0;
+  const hours = (count: number) => {
+    at = count * 3_600_000;
+  };
+  const host = new PortalHost({
+    store,
+    log: silent,
+    settings: { signup: "off", signupDaily: 0, webhookAllowLoopback: false },
+    mailer: undefined,
+    portalAccount: "explore",
+    mayMakeAccount: true,
+    fault: () => undefined,
+    change: async (work) => store.atomically(work),
+    async takeOver() {},
+    now: () => later(at),
+  });
+  const states = () => store.keys().map((key) => keyState(key, later(at)));
+  await host.end();
+  assert.deepEqual(states(), [], "what hasn't begun has no key");
+  await host.begin("https://prices.example.com");
+  hours(23.9);
+  assert.equal(await host.renewKey(), false);
+  hours(24);
+  assert.equal(await host.renewKey(), true);
+  assert.deepEqual(states(), ["active", "active"]);
+  hours(26);
+  assert.deepEqual(states(), ["expired", "active"]);
+  hours(48);
+  assert.equal(await host.renewKey(), true);
+  hours(49);
+  assert.deepEqual(states(), ["expired", "active", "active"]);
+  await host.end();
+  assert.deepEqual(states(), ["expired", "revoked", "revoked"]);
+});
