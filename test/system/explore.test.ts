@@ -173,6 +173,26 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await page.locator(".picture .mark").waitFor({ state: "detached" });
 });
 
+test("what a field finds stays within the page", async () => {
+  for (const viewport of [wide, narrow]) {
+    const { page } = await open("/?procedure=5072", { viewport });
+    for (const [field, text] of [
+      ["Your hospital", "hospital"],
+      ["Procedure group", "level"],
+    ]) {
+      await page.getByRole("combobox", { name: field }).fill(text);
+      await page.getByRole("listbox", { name: field }).locator("[role=option]").first().waitFor();
+      assert.equal(
+        await page.evaluate<number>("document.documentElement.scrollWidth"),
+        viewport.width,
+        field,
+      );
+      const box = await page.getByRole("listbox", { name: field }).boundingBox();
+      assert.ok(box !== null && box.x >= 0, `${field} begins at ${box?.x}`);
+    }
+  }
+});
+
 test("a bar lists its facilities", async () => {
   const { page } = await open("/?procedure=5072");
   const { histogram } = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
