@@ -207,6 +207,11 @@ test("a bar lists its facilities", async () => {
   if (count > 10) await page.getByRole("button", { name: /^Show/ }).click();
   await rows.nth(count - 1).waitFor();
   assert.equal(await rows.count(), count);
+  await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
+  await page.waitForFunction(() => {
+    const top = document.querySelector("section.facilities")?.getBoundingClientRect().top ?? -1;
+    return top >= 0 && top < innerHeight / 2;
+  });
   await page.getByRole("link", { name: "The whole list" }).click();
   await page.getByRole("heading", { name: "Facilities, cheapest first" }).waitFor();
 });
@@ -246,12 +251,32 @@ describe("says", () => {
 
   test("why nothing is found", async () => {
     const { page } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
-    await page.getByText("the only row is suppressed").waitFor();
+    await page
+      .getByText(
+        "Its only row is suppressed by CMS (10 services or fewer): nobody says what this facility charges.",
+      )
+      .waitFor();
+    const field = page.getByRole("combobox", { name: "Procedure group" });
+    const named = new RegExp(`^${suppressedProcedure} · \\S`);
+    assert.match(await field.inputValue(), named);
+    assert.match(await page.title(), /^\S.* – What hospitals charge$/);
+    assert.equal(await page.getByLabel("Year", { exact: true }).inputValue(), "2024");
+    for (const [search, text] of [
+      ["?procedure=5072&state=ZZ", "There is no state “ZZ”"],
+      ["?procedure=50%0172", "The data has no procedure group “50\ufffd72”"],
+      ["?procedure=5072&year=1999", "There is no data of “1999”"],
+      ["?procedure=5072&facility=99%0199", "The data has no facility “99\ufffd99” with a price"],
+    ]) {
+      await page.goto(`/${search}`);
+      await page.locator(".under", { hasText: text }).waitFor();
+    }
     await page.goto("/?procedure=5072&state=MD");
-    await heading(page, "No prices for this in Maryland.");
+    await heading(page, /^No prices for .+ in Maryland\.$/);
     await page.locator(".under", { hasText: "all-payer rate setting" }).waitFor();
     await page.goto("/facilities/999999");
-    await page.getByText('There is no facility "999999"').waitFor();
+    await page.getByText("The data has no facility “999999” with a price").waitFor();
+    await page.goto("/facilities/%ff");
+    await page.getByRole("heading", { name: "There is no page here" }).waitFor();
   });
 
   test("that the server is gone, keeps the picture, and goes on by itself", async () => {

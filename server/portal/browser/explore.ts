@@ -15,7 +15,8 @@ import { Card } from "./card.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import { Command, curlOf } from "./curl.ts";
 import { Facilities, type Range } from "./facilities.ts";
-import { counted, times, whole } from "./format.ts";
+import { noFacility } from "./facility.ts";
+import { counted, printable, times, whole } from "./format.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
@@ -67,6 +68,15 @@ interface View {
   range: Range | null;
   trends: TrendsAnswer | Failure;
   facility: FacilityAnswer | Failure | null;
+  /** Its rows, where none has a price. */
+  unpriced: Unpriced | null;
+}
+
+interface Unpriced {
+  name: string;
+  year: string;
+  suppressed: number;
+  incomplete: number;
 }
 
 const there = <T extends object>(answer: T | Failure | null): T | null =>
@@ -112,17 +122,41 @@ async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     const found = there(most)?.data[0]?.code;
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
   }
-  return { choice, code, paths, scope, nation, prices, range, trends, facility };
+  const unpriced =
+    scope instanceof Failure && scope.status === 404 ? await unpricedOf(paths.export, signal) : null;
+  return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
+}
+
+/** The lines of an export, and what a line has in a column. */
+async function linesOf(path: string, signal: AbortSignal) {
+  const text = await getFile(path, signal).then((file) => file.text());
+  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
+  const [columns, ...lines] = d3.csvParseRows(text);
+  return { lines, cell: (line: string[], column: string) => line[columns.indexOf(column)] };
+}
+
+/** What the data has of a procedure without a price; the export lists such rows too. */
+async function unpricedOf(path: string, signal: AbortSignal): Promise<Unpriced | null> {
+  try {
+    const { lines, cell } = await linesOf(path, signal);
+    const count = (status: string) => lines.filter((line) => cell(line, "status") === status).length;
+    return {
+      name: cell(lines[0], "procedure"),
+      year: cell(lines[0], "data_year"),
+      suppressed: count("suppressed"),
+      incomplete: count("incomplete"),
+    };
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** Of a price list the part between two charges: no endpoint gives it, but the export has all. */
 async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
   const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
   if (!(low <= high)) return null;
-  const text = await getFile(path, signal).then((file) => file.text());
-  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
-  const [columns, ...lines] = d3.csvParseRows(text);
-  const cell = (line: string[], column: string) => line[columns.indexOf(column)];
+  const { lines, cell } = await linesOf(path, signal);
   const all = lines
     .filter((line) => cell(line, "status") === "priced")
     .map((line) => ({
@@ -167,7 +201,7 @@ export function Explore({ url }: { url: URL }) {
   }, [isThere]);
   const answer = view && there(view.scope);
   const known = answer ?? (view && there(view.nation));
-  const name = known?.procedure.name;
+  const name = known?.procedure.name ?? view?.unpriced?.name;
   useEffect(() => {
     if (name === undefined) return;
     const where = view?.choice.state ? ` in ${stateInSentence(view.choice.state)}` : "";
@@ -178,7 +212,7 @@ export function Explore({ url }: { url: URL }) {
     <${SampleBand} caveat=${known?.source.caveat} />
     <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
     ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
-    ${view ? html`<${Pictures} view=${view} dataset=${dataset} />` : html`<${Blank} isLate=${isLate} />`}
+    ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} isLate=${isLate} />`}
   </div>`;
 }
 
@@ -201,11 +235,11 @@ interface ControlsProps {
 function Controls({ choice, view, datasets, nation }: ControlsProps) {
   const { state, year } = choice;
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
-  const name = nation?.procedure.code === code ? nation.procedure.name : undefined;
+  const name = view?.code === code ? (nation?.procedure.name ?? view.unpriced?.name) : undefined;
   const facility = view && there(view.facility);
   const priced = new Set(nation?.data.map((row) => row.state));
   const years = [...new Set(datasets.map(({ data_year }) => data_year))].sort(d3.descending);
-  const shownYear = year ?? String(known(view)?.source.data_year ?? "");
+  const shownYear = year ?? String(known(view)?.source.data_year ?? view?.unpriced?.year ?? years[0] ?? "");
   const findProcedure = async (text: string, signal: AbortSignal): Promise<Option[]> => {
     const all = await ask<ProceduresAnswer>(
       pathOf("/healthcare/procedures", { sort: "spread", limit: 100, state }, year),
@@ -258,7 +292,7 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
       <label for="year">Year</label>
       <select id="year" value=${shownYear} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: Number(select(event)) === years[0] ? null : select(event) })}>
         ${(years.length > 0 ? [...new Set([...years.map(String), shownYear])] : [shownYear]).map(
-          (each) => html`<option value=${each} selected=${each === shownYear}>${each}</option>`,
+          (each) => html`<option value=${each} selected=${each === shownYear}>${each || "newest"}</option>`,
         )}
       </select>
     </div>
@@ -276,7 +310,13 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
 
 const known = (view: View | null) => view && (there(view.scope) ?? there(view.nation));
 
-function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined }) {
+interface PicturesProps {
+  view: View;
+  dataset: Dataset | undefined;
+  datasets: Dataset[];
+}
+
+function Pictures({ view, dataset, datasets }: PicturesProps) {
   const { choice, code, paths } = view;
   const scope = there(view.scope);
   const nation = there(view.nation);
@@ -293,10 +333,9 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
       ${
         scope
           ? html`<${Sentence} answer=${scope} standing=${facility} />`
-          : view.scope instanceof Failure &&
-            html`<${Nothing} failure=${view.scope} choice=${choice} name=${nation?.procedure.name} />`
+          : html`<${Nothing} view=${view} dataset=${dataset} datasets=${datasets} />`
       }
-      ${view.facility instanceof Failure && html`<p class="under">${sentenceOf(view.facility.message)}</p>`}
+      ${view.facility instanceof Failure && choice.facility && html`<p class="under">${noFacility(choice.facility)}</p>`}
     </div>
     <div class="pictures">
       ${
@@ -357,14 +396,44 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
     </div>`;
 }
 
-const sentenceOf = (message: string) => `${message[0].toUpperCase()}${message.slice(1)}.`;
-
-function Nothing({ failure, choice, name }: { failure: Failure; choice: Choice; name: string | undefined }) {
-  return html`<h1>${choice.state && name ? `No prices for this in ${stateInSentence(choice.state)}.` : "Nothing was found."}</h1>
-    <p class="under">${sentenceOf(failure.message)}
-      ${choice.state !== null && html` <a href=${withParameters({ state: null })}>See the whole nation</a>`}
-      ${choice.state === null && html` <a href="/">See what there is</a>`}
+/** Why there are no prices, as far as the data tells. */
+function Nothing({ view, dataset, datasets }: PicturesProps) {
+  const { choice, code, unpriced } = view;
+  const { state, year } = choice;
+  const name = unpriced?.name ?? there(view.nation)?.procedure.name;
+  const isState = state === null || state in states;
+  const where = state !== null && isState ? ` in ${stateInSentence(state)}` : "";
+  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
+  const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
+  const why = () => {
+    if (!isState) return `There is no state “${printable(state)}”: choose one at “Where”.`;
+    if (unpriced) return unpricedText(unpriced, where);
+    if (year !== null && datasets.length > 0 && !isYear)
+      return `There is no data of “${printable(year)}”: choose another year.`;
+    if (name === undefined)
+      return `The data has no procedure group “${printable(code)}”: choose one above, by its number or a word of its name.`;
+    return reason
+      ? `${reason[0].toUpperCase()}${reason.slice(1)}.`
+      : `No facility${where} is in the data with it.`;
+  };
+  return html`<h1>${name && isState ? `No prices for ${name}${where}.` : "Nothing was found."}</h1>
+    <p class="under">${why()}${" "}
+      ${
+        state === null
+          ? html`<a href="/">See what there is</a>`
+          : html`<a href=${withParameters({ state: null })}>See the whole nation</a>`
+      }
     </p>`;
+}
+
+function unpricedText({ suppressed, incomplete }: Unpriced, where: string): string {
+  const all = suppressed + incomplete;
+  const reasons = [
+    suppressed > 0 ? "suppressed by CMS (10 services or fewer)" : "",
+    incomplete > 0 ? "incomplete" : "",
+  ].filter(Boolean);
+  const rows = all === 1 ? `Its only row${where} is` : `All ${whole(all)} rows of it${where} are`;
+  return `${rows} ${reasons.join(" or ")}: nobody says what ${all === 1 ? "this facility charges" : "these facilities charge"}.`;
 }
 
 /** What isn't in the pictures, and where all of it is from. */

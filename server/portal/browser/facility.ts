@@ -5,7 +5,7 @@ import { askIfThere, pathOf } from "./ask.ts";
 import { Card } from "./card.ts";
 import { DotAt, Dots, DotsAxis, Key } from "./dots.ts";
 import type { Figures } from "./figures.ts";
-import { counted, money, percent, times, whole } from "./format.ts";
+import { counted, money, percent, printable, times, whole } from "./format.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
 import { withParameters } from "./location.ts";
@@ -50,11 +50,15 @@ export function Facility({ url }: { url: URL }) {
         ? html`<div class="sentence"><h1 class="unseen">A facility</h1></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
-              <p class="under">${view.message[0].toUpperCase()}${view.message.slice(1)}. <a href="/">Explore what there is</a></p>`
+              <p class="under">${noFacility(ccn)} <a href="/">Explore what there is</a></p>`
           : html`<${Standings} answer=${view} path=${path} year=${year} order=${isOrder(sort) ? sort : "code"} />`
     }
   </div>`;
 }
+
+/** What is said in place of a facility. */
+export const noFacility = (ccn: string) =>
+  `The data has no facility “${printable(ccn)}” with a price: its number, the CCN, has six characters.`;
 
 interface StandingsProps {
   answer: FacilityAnswer;
