@@ -9,6 +9,8 @@ export interface PageSettings {
   /** The key by which whoever looks asks, or null: then explore asks for one. */
   key: string | null;
   signup: "open" | "email" | "off";
+  /** Whether mail is sent. */
+  mail: boolean;
 }
 
 const libraries = {

@@ -70,7 +70,7 @@ function Form({ done }: { done: (made: Made) => void }) {
   const isQuick = failure?.param === "elapsedMs";
   return html`<div class="column">
     <h1>Get a key</h1>
-    <p class="lead">It is free: 10 requests a second, 10,000 a month. You only look here? That needs no key.</p>
+    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " You only look here? That needs no key."}</p>
     ${own !== null && html`<p class="band note-band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
@@ -85,7 +85,9 @@ function Form({ done }: { done: (made: Made) => void }) {
           hint=${
             settings.signup === "email"
               ? "A link is sent there. Later it gets a warning when your requests run out, and nothing else."
-              : "It gets a warning when your requests run out, and nothing else."
+              : settings.mail
+                ? "It gets a warning when your requests run out, and nothing else."
+                : "By it whoever runs this server can reach you. This server sends no mail."
           }
           error=${errorOf(failure, "email")}
         />
