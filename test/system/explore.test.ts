@@ -237,7 +237,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   const rows = await page.locator(".standing tbody tr").allInnerTexts();
   assert.equal(rows.length, data.length);
   const { national, submitted_charge } = data[0];
-  assert.ok(rows[0].includes(`${national.rank} of ${national.facilities}`), rows[0]);
+  assert.ok(rows[0].includes(`less: ${national.rank - 1} of ${national.facilities}`), rows[0]);
   assert.ok(rows[0].includes(dollars(submitted_charge)), rows[0]);
   await page.locator(".standing tbody a").first().click();
   await heading(page, "60 facilities");
@@ -285,6 +285,8 @@ describe("says", () => {
     await page.route("**/api/**", (route) => route.abort());
     await page.locator('.state[data-state="NY"]').click();
     await page.getByText("The server can't be reached.").waitFor();
+    await page.getByText(/Still showing 5072 .* in the whole nation, 2024\./).waitFor();
+    await page.locator(".explore.late").waitFor();
     await heading(page, "60 facilities");
     await page.unroute("**/api/**");
     await heading(page, "In New York");

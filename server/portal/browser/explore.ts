@@ -186,7 +186,7 @@ const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
 
 export function Explore({ url }: { url: URL }) {
   const choice = choiceOf(url);
-  const { view, failure, isLate, retry } = useLoaded(JSON.stringify(choice), (signal) =>
+  const { view, failure, isLate, isOld, retry } = useLoaded(JSON.stringify(choice), (signal) =>
     load(choice, signal),
   );
   const [datasets, setDatasets] = useState<Dataset[]>([]);
@@ -208,17 +208,30 @@ export function Explore({ url }: { url: URL }) {
     document.title = `${name}${where} – What hospitals charge`;
   }, [name, view]);
   const dataset = datasets.find(({ data_version }) => data_version === known?.source.data_version);
-  return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
+  const shown = isOld && view ? shownText(view) : undefined;
+  return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${SampleBand} caveat=${known?.source.caveat} />
     <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
-    ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} isLate=${isLate} />`}
+    ${failure && html`<${Trouble} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
+    ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
+    ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} failure=${failure} />`}
   </div>`;
 }
 
-/** Holds the places, so that nothing jumps when the answers come. */
-function Blank({ isLate }: { isLate: boolean }) {
-  return html`<div class="sentence"><h1 class="unseen">What hospitals charge</h1><p class="quiet" role="status">${isLate ? "Asking…" : ""}</p></div>
+/** Which choice a view is of. */
+function shownText(view: View): string {
+  const { choice, code, unpriced } = view;
+  const name = known(view)?.procedure.name ?? unpriced?.name ?? "";
+  const year = known(view)?.source.data_year ?? unpriced?.year ?? choice.year;
+  const where = choice.state ? stateInSentence(choice.state) : "the whole nation";
+  return `${printable(code)} ${name} in ${printable(where)}${year === null ? "" : `, ${year}`}`;
+}
+
+/** Holds the places, so that nothing jumps when the answers come. The page comes with the same words, of `pages.ts`. */
+function Blank({ failure }: { failure: Failure | null }) {
+  if (failure)
+    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown before that is settled.</p></div>`;
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div>
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>
@@ -342,7 +355,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half. " : ""}A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
           name=${name(scope, "charges")}
           figures=${histogramFigures(scope)}
           path=${paths.scope}
@@ -355,7 +368,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
         nation &&
         html`<${Card}
           title="Where it costs more"
-          about="median charge by state; a click on a state goes there, another one back"
+          about="median charge by state; a click on a state goes there, a second click on it goes back to the nation"
           name=${`states-${yearOf(nation)}-${code}`}
           figures=${mapFigures(nation, dataset)}
           path=${paths.nation}
@@ -452,9 +465,9 @@ function Reading({
   const rowsText =
     all === rows.priced
       ? all === 1
-        ? "Its only row in the data is shown."
-        : `All ${whole(all)} rows of this procedure in the data are shown; none is suppressed.`
-      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it are shown.
+        ? "Its only row in the data has a price."
+        : `All ${whole(all)} rows of this procedure in the data have a price; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it have a price.
           ${
             rows.suppressed > 0 &&
             html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`

@@ -89,7 +89,7 @@ function Standings({ answer, path, year, order }: StandingsProps) {
     <${Card}
       class="facilities standing"
       title="Where it stands in everything it does"
-      about=${html`the strips: the share of facilities that charge less, in the nation and in ${stateInSentence(facility.state)}; the dots, in dollars: <${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
+      about=${html`the strips: the share of facilities that charge less, and how many they are, in the nation and in ${stateInSentence(facility.state)}; the dots, in dollars: <${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
       name=${`facility-${source.data_version}-${facility.ccn}`}
       figures=${figuresOf(rows)}
       isTable=${true}
@@ -134,8 +134,8 @@ function summaryText({ data, facility }: FacilityAnswer): string {
   const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
   const middle = d3.median(data, (row) => row.submitted_charge / row.medicare_allowed) ?? 1;
   return (
-    `It has prices for ${counted(data.length, "procedure group", "procedure groups")}, and charges more than the nation's median in ${above} of them` +
-    `${inState.length > 0 ? `, more than ${stateName(facility.state)}'s in ${aboveState} of the ${inState.length} that others do there` : ""}. ` +
+    `It has prices for ${counted(data.length, "procedure group", "procedure groups")}, and charges more than the nation's median in ${above === 0 ? "none" : above === data.length ? "all" : above} of them` +
+    `${inState.length > 0 ? `, more than ${stateName(facility.state)}'s in ${aboveState === 0 ? "none" : aboveState === inState.length ? "all" : aboveState} of the ${inState.length} that others do there` : ""}. ` +
     `In the middle it charges ${times(middle).replace("×", " times")} what Medicare allows.`
   );
 }
@@ -174,7 +174,7 @@ function Share({ standing, where }: { standing: Standing; where: string }) {
       <line class="median" x1="50%" x2="50%" y1="1" y2="13" />
       <${DotAt} kind="charge" share=${percentile} y="7" />
     </svg>
-    <span class="quiet small">${percent(percentile)} · ${whole(rank)} of ${whole(facilities)}<span class="narrow-only"> ${where}</span></span>`;
+    <span class="quiet small">less: ${whole(rank - 1)} of ${whole(facilities)}<span class="narrow-only"> ${where}</span></span>`;
 }
 
 function figuresOf(rows: readonly FacilityRow[]): Figures {

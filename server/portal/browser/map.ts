@@ -164,7 +164,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
       ? ""
       : others.length <= 8
         ? `No facility with a price: ${others.map(stateName).join(", ")}.`
-        : `${others.length} more states have no facility with a price.`;
+        : `${others.length}${maryland === "" ? "" : " other"} states have no facility with a price.`;
   const reason =
     maryland === "" ? "" : `${maryland.replace("OPPS", "OPPS, Medicare's outpatient payment system")}. `;
   return reason + list;
