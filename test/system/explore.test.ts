@@ -93,6 +93,31 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   assert.ok(bytes < maxFirstViewBytes, `${bytes} bytes`);
 });
 
+test("before the program is there, the page has its head and says what it is; then nothing jumps", async () => {
+  const { page } = await open("/data");
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/main.ts", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.route("**/api/**", () => {});
+  await page.goto("/", { waitUntil: "commit" });
+  const places = async () => {
+    const parts = [".top .name", ".top nav a.accent", ".controls .hospital", ".sentence h1", ".sentence p"];
+    return Promise.all(parts.map((part) => page.locator(part).boundingBox()));
+  };
+  await heading(page, "What hospitals charge");
+  const before = await places();
+  release();
+  await page.locator(".card.blank").first().waitFor({ state: "attached" });
+  assert.deepEqual(await places(), before);
+  assert.equal(await page.locator("input:disabled").count(), 0);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
 test("each picture has a table, a CSV and a curl command that give the API's numbers", async () => {
   const { page } = await open("/?procedure=5072&state=NY");
   const path = `${procedures}/5072?state=NY`;
