@@ -124,8 +124,13 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   const answer = await answerOf<ProcedureAnswer>(path);
   const charges = card(page, "How charges are spread");
   await charges.getByRole("button", { name: "table" }).click();
-  const cells = await charges.locator("tbody td:last-child").allInnerTexts();
-  assert.deepEqual(cells.map(Number), answer.histogram.counts);
+  // A dot for each facility, and so its numbers.
+  const { data } = await answerOf<PricesAnswer>("/api/v1/healthcare/prices?procedure=5072&state=NY");
+  const cells = await charges.locator("tbody td:nth-child(5)").allInnerTexts();
+  assert.deepEqual(
+    cells,
+    data.map(({ submitted_charge }) => dollars(submitted_charge)),
+  );
 
   await charges.getByRole("button", { name: "curl" }).click();
   const [, url] = /^curl -H "Authorization: Bearer \$KEY" \\\n {2}"(.*)"$/.exec(
@@ -144,10 +149,11 @@ test("each picture has a table, a CSV and a curl command that give the API's num
       .split("\r\n");
   };
   const [head, first] = await saved("How charges are spread", "CSV");
-  assert.equal(head, "charge from,to,facilities");
-  const { edges, counts } = answer.histogram;
-  assert.equal(first, [edges[0], edges[1], counts[0]].join());
+  assert.equal(head, "ccn,facility,city,state,charge,allowed");
+  assert.equal(first.split(",").at(-2), String(data[0].submitted_charge));
   assert.equal((await saved("Facilities, cheapest first", "as CSV")).length, 1 + 20);
+
+  assert.equal((await saved("How charges are spread", "CSV")).length, 1 + 20);
 
   const map = card(page, "Where it costs more");
   await map.getByRole("button", { name: "table" }).click();

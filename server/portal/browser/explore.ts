@@ -357,7 +357,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
           title="How charges are spread"
           about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half. " : ""}A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
           name=${name(scope, "charges")}
-          figures=${histogramFigures(scope)}
+          figures=${histogramFigures(scope, prices)}
           path=${paths.scope}
         >
           <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })}
