@@ -115,18 +115,23 @@ function Form({ done }: { done: (made: Made) => void }) {
 /** A press of a button, since programs open the links of mails before people do. */
 function Confirmation({ token, done }: { token: string; done: (made: Made) => void }) {
   const { failure, isBusy, run } = useAction();
-  const confirm = () => run(async () => done(await post<Made>("/portal/signup/confirm", { token })));
-  const isSpent = failure?.param === "token";
+  const own = useOwnKey();
+  const confirm = () =>
+    run(async () => {
+      done(await post<Made>("/portal/signup/confirm", { token }));
+      // A second view of this page would offer what is spent.
+      history.replaceState(null, "", "/signup");
+    });
+  if (failure?.param === "token")
+    return html`<div class="column">
+      <${Result}>This link isn't valid any more<//>
+      <p class="lead">It was used, it is older than 24 hours, or a part of it is missing. A link makes one key, and shows it once.</p>
+      <p>${own === null ? html`<a href="/account">I have the key that it made</a>` : html`This browser has a key: <a href="/account">your account</a>`} · <a href="/signup">Ask for another link</a></p>
+    </div>`;
   return html`<div class="column">
     <h1>One more step</h1>
     <p class="lead">You have opened the link of our mail. Press the button, and your key is made and shown, this once.</p>
-    <p class="trouble" role="alert">
-      ${
-        isSpent
-          ? html`This link isn't valid: it was used, it is older than 24 hours, or a part of it is missing. <a href="/signup">Ask for another one</a>`
-          : otherError(failure)
-      }
-    </p>
+    <p class="trouble" role="alert">${otherError(failure)}</p>
     <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
   </div>`;
 }
