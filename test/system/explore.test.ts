@@ -192,6 +192,9 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
   await heading(page, dollars(before.summary.max_charge));
   await page.getByLabel("Year", { exact: true }).selectOption("2024");
+  await page.goto("/?procedure=5073");
+  await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
+  await page.getByRole("option", { name: "no price for this procedure" }).waitFor();
   await page.goto("/?procedure=5072");
   await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
   await page.getByRole("option", { name: "Hospital 000045" }).click();

@@ -128,7 +128,7 @@ async function load(choice: Choice, signal: AbortSignal): Promise<View> {
 }
 
 /** The lines of an export, and what a line has in a column. */
-async function linesOf(path: string, signal: AbortSignal) {
+async function linesOf(path: string, signal?: AbortSignal) {
   const text = await getFile(path, signal).then((file) => file.text());
   // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
   const [columns, ...lines] = d3.csvParseRows(text);
@@ -178,6 +178,21 @@ async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal):
     before: all.filter(({ submitted_charge }) => submitted_charge < low).length,
     data: all.filter(({ submitted_charge }) => isIn(submitted_charge)),
   };
+}
+
+let latestPriced: { path: string; facilities: Promise<Set<string> | null> } | null = null;
+
+/** The facilities that have a price for a procedure, anywhere; null where nobody says. Asked for once while it stays. */
+function pricedIn(code: string, year: string | null): Promise<Set<string> | null> {
+  const path = pathOf("/export.csv", { procedure: code }, year);
+  if (latestPriced?.path === path) return latestPriced.facilities;
+  const read = async () => {
+    const { lines, cell } = await linesOf(path);
+    const priced = lines.filter((line) => cell(line, "status") === "priced");
+    return new Set(priced.map((line) => cell(line, "ccn")));
+  };
+  latestPriced = { path, facilities: read().catch(() => null) };
+  return latestPriced.facilities;
 }
 
 /** Another procedure, state or year has other bars. */
@@ -272,10 +287,19 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
   };
   const findFacility = async (text: string, signal: AbortSignal): Promise<Option[]> => {
     if (text === "") throw new Error("Write a name, a city or a ZIP code.");
-    const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year), signal);
+    const path = pathOf("/search", { q: text, limit: 20 }, year);
+    const [{ data }, pricedHere] = await Promise.all([ask<SearchAnswer>(path, signal), pricedIn(code, year)]);
+    const more = (ccn: string) =>
+      pricedHere && !pricedHere.has(ccn) ? " · no price for this procedure" : "";
     return data.flatMap((found) =>
       found.type === "facility"
-        ? [{ id: found.ccn, title: found.facility, detail: `${found.city}, ${found.state}` }]
+        ? [
+            {
+              id: found.ccn,
+              title: found.facility,
+              detail: `${found.city}, ${found.state}${more(found.ccn)}`,
+            },
+          ]
         : [],
     );
   };
