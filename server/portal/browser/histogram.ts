@@ -204,10 +204,10 @@ function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, m
   </g>`;
 }
 
-/** Below all texts. */
+/** Below all texts; it ends where more of them begin. */
 function MarkLine({ marked, x }: { marked: Marked; x: d3.ScaleLogarithmic<number, number> }) {
   const at = x(marked.row.submitted_charge);
-  return html`<g class="mark"><line x1=${at} x2=${at} y1=${18} y2=${strips.charge} /></g>`;
+  return html`<line class="mark-line" x1=${at} x2=${at} y1=${18} y2=${floor} />`;
 }
 
 function Mark({

@@ -23,12 +23,12 @@ export function Trouble({ failure, retry, shown, isBlank = false }: TroubleProps
     const timer = setInterval(retry, retryMs);
     return () => clearInterval(timer);
   }, [isGone]);
-  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isBlank)}${shown && html` <span class="still">Still showing ${shown}.</span>`}</div>`;
+  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isBlank || shown !== undefined)}${shown && html` <span class="still">Still showing ${shown}.</span>`}</div>`;
 }
 
-function reasonOf(failure: Failure, retry: () => void, isBlank: boolean) {
+function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
   if (failure.status === 0)
-    return html`<b>The server can't be reached.</b> ${isBlank ? "It" : "What you see is from before; it"} is asked again by itself.${" "}
+    return html`<b>The server can't be reached.</b> ${isTold ? "It" : "What you see is from before; it"} is asked again by itself.${" "}
       <button type="button" onClick=${retry}>Try now</button>`;
   if (failure.status === 401)
     return ownKey() === null
