@@ -49,7 +49,8 @@ export class PortalHost {
 
   /** The pages and files, with the key, which works once the host has begun. */
   files(): WebFile[] {
-    return this.#pages.files({ key: this.#key, signup: this.#options.settings.signup });
+    const { settings, mailer } = this.#options;
+    return this.#pages.files({ key: this.#key, signup: settings.signup, mail: mailer !== undefined });
   }
 
   /** Stores the pages' key, and does what people ask for from now on. @param publicUrl where they reach the pages */

@@ -9,6 +9,8 @@ export interface PageSettings {
   /** The key by which whoever looks asks, or null: then explore asks for one. */
   key: string | null;
   signup: "open" | "email" | "off";
+  /** Whether mail is sent. */
+  mail: boolean;
 }
 
 const libraries = {
@@ -28,6 +30,31 @@ export const facilityPage = "/facilities/*";
 export const missingPage = "/*";
 const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account", missingPage];
 
+const links = [
+  ["/", "Explore"],
+  ["/data", "Data"],
+  ["/reference", "API"],
+  ["/signup", "Get a key"],
+] as const;
+
+/** What is there before the program runs; its `main.ts` and `explore.ts` take the same elements over, and nothing jumps. */
+function bodyOf(path: string): string {
+  const link = ([href, text]: (typeof links)[number]) =>
+    `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
+  const field = (name: string, label: string) =>
+    `<div class="field ${name}"><label>${label}</label><input type="text" disabled></div>`;
+  const fields = [
+    field("procedure", "Procedure group"),
+    field("", "Where"),
+    field("", "Year"),
+    field("hospital", "Your hospital"),
+  ];
+  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div></div>`;
+  const noscript =
+    "<noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at /api/v1 has all the numbers.</noscript>";
+  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by facility</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
+}
+
 /** Reads the files once, and makes pages as often as what they know changes. */
 export class Pages {
   readonly #program = readProgram("/portal/", [browser], libraries);
@@ -35,20 +62,21 @@ export class Pages {
   /** Files and pages; a page is there for each of its paths. */
   files(settings: PageSettings): WebFile[] {
     const program = this.#program;
-    const options: PageOptions = {
+    const options: Omit<PageOptions, "body"> = {
       title: "What hospitals charge",
       description:
         "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.",
-      body: '<div id="app"></div><noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at /api/v1 has all the numbers.</noscript>',
       styles: [`${browser}/style.css`, `${browser}/pictures.css`, `${browser}/pages.css`],
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
-      modules: ["preact", "preact/hooks", "htm"],
+      // All at once, not as one module after the other is found to import them.
+      modules: ["preact", "preact/hooks", "htm", ...program.modules],
       settings: { ...settings, states: program.url("states") },
     };
     const pages = paths.map((path) => {
       // A browser warns of what is fetched ahead and not used.
-      const { html, headers } = pageOf(program, path === "/" ? { ...options, data: ["states"] } : options);
+      const data = path === "/" ? ["states"] : [];
+      const { html, headers } = pageOf(program, { ...options, body: bodyOf(path), data });
       return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
     });
     return [...program.files, ...pages];

@@ -38,6 +38,8 @@ function libraryFile(name: string): string {
 
 export interface Program {
   files: WebFile[];
+  /** The paths of its own modules. */
+  modules: string[];
   /** The address of a module by its path below `server/`, or of a library by the name that it is imported by. */
   url(name: string): string;
   /** For the page: what names of libraries mean. */
@@ -87,9 +89,10 @@ export function readProgram(
     if (source === undefined) throw new Error(`the program at ${base} has no ${name}`);
     return urlOf(source.path);
   };
-  const modules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
-  const imports = Object.fromEntries(modules.map((name) => [name, url(name)]));
-  return { files, url, importMap: JSON.stringify({ imports }) };
+  const libraryModules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
+  const imports = Object.fromEntries(libraryModules.map((name) => [name, url(name)]));
+  const modules = own.filter((path) => extname(path) === ".ts");
+  return { files, modules, url, importMap: JSON.stringify({ imports }) };
 }
 
 export interface PageOptions {

@@ -36,7 +36,14 @@ before(async () => {
   [server, mailing, browser] = await Promise.all([
     startServer({
       stateDir,
-      env: { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", TRUSTED_PROXIES: "1" },
+      env: {
+        PORTAL: "on",
+        PORTAL_ACCOUNT: "explore",
+        SIGNUP: "open",
+        TRUSTED_PROXIES: "1",
+        SMTP_URL: smtp.url(),
+        MAIL_FROM: "keys@example.com",
+      },
     }),
     // No key for whoever looks.
     startServer({
@@ -298,6 +305,7 @@ test("by mail, a key comes after a press on the page of the link", async () => {
   const page = await open("/data", { mayFail }, mailing);
   await says(page, "A key is needed to look.");
   await page.goto("/signup");
+  await says(page, /^It is free: .* a month\.$/);
   await page.getByLabel("Your name").fill("Bo");
   await page.getByLabel("Your e-mail address").fill("bo@example.org");
   await writeSlowly(page);
@@ -310,6 +318,11 @@ test("by mail, a key comes after a press on the page of the link", async () => {
   await button(page, "Make my key").click();
   const key = await shownKey(page);
   assert.equal(await statusOf(key, "/api/v1/datasets", mailing), 200);
+  assert.equal(new URL(page.url()).search, "");
+  await button(page, "Keep it in this browser").click();
+  await page.goto("/account");
+  await button(page, `revoke the key that ends in ${last4(key)}`).click();
+  await says(page, "It is your only key that works");
   await page.goto(link);
   await button(page, "Make my key").click();
   await says(page, "This link isn't valid");

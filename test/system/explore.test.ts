@@ -93,14 +93,44 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   assert.ok(bytes < maxFirstViewBytes, `${bytes} bytes`);
 });
 
+test("before the program is there, the page has its head and says what it is; then nothing jumps", async () => {
+  const { page } = await open("/data");
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/main.ts", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.route("**/api/**", () => {});
+  await page.goto("/", { waitUntil: "commit" });
+  const places = async () => {
+    const parts = [".top .name", ".top nav a.accent", ".controls .hospital", ".sentence h1", ".sentence p"];
+    return Promise.all(parts.map((part) => page.locator(part).boundingBox()));
+  };
+  await heading(page, "What hospitals charge");
+  const before = await places();
+  release();
+  await page.locator(".card.blank").first().waitFor({ state: "attached" });
+  assert.deepEqual(await places(), before);
+  assert.equal(await page.locator("input:disabled").count(), 0);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
 test("each picture has a table, a CSV and a curl command that give the API's numbers", async () => {
   const { page } = await open("/?procedure=5072&state=NY");
   const path = `${procedures}/5072?state=NY`;
   const answer = await answerOf<ProcedureAnswer>(path);
   const charges = card(page, "How charges are spread");
   await charges.getByRole("button", { name: "table" }).click();
-  const cells = await charges.locator("tbody td:last-child").allInnerTexts();
-  assert.deepEqual(cells.map(Number), answer.histogram.counts);
+  // A dot for each facility, and so its numbers.
+  const { data } = await answerOf<PricesAnswer>("/api/v1/healthcare/prices?procedure=5072&state=NY");
+  const cells = await charges.locator("tbody td:nth-child(5)").allInnerTexts();
+  assert.deepEqual(
+    cells,
+    data.map(({ submitted_charge }) => dollars(submitted_charge)),
+  );
 
   await charges.getByRole("button", { name: "curl" }).click();
   const [, url] = /^curl -H "Authorization: Bearer \$KEY" \\\n {2}"(.*)"$/.exec(
@@ -119,10 +149,11 @@ test("each picture has a table, a CSV and a curl command that give the API's num
       .split("\r\n");
   };
   const [head, first] = await saved("How charges are spread", "CSV");
-  assert.equal(head, "charge from,to,facilities");
-  const { edges, counts } = answer.histogram;
-  assert.equal(first, [edges[0], edges[1], counts[0]].join());
+  assert.equal(head, "ccn,facility,city,state,charge,allowed");
+  assert.equal(first.split(",").at(-2), String(data[0].submitted_charge));
   assert.equal((await saved("Facilities, cheapest first", "as CSV")).length, 1 + 20);
+
+  assert.equal((await saved("How charges are spread", "CSV")).length, 1 + 20);
 
   const map = card(page, "Where it costs more");
   await map.getByRole("button", { name: "table" }).click();
@@ -161,6 +192,9 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
   await heading(page, dollars(before.summary.max_charge));
   await page.getByLabel("Year", { exact: true }).selectOption("2024");
+  await page.goto("/?procedure=5073");
+  await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
+  await page.getByRole("option", { name: "no price for this procedure" }).waitFor();
   await page.goto("/?procedure=5072");
   await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
   await page.getByRole("option", { name: "Hospital 000045" }).click();
@@ -171,6 +205,26 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000045");
   await page.getByRole("button", { name: "Remove: Your hospital" }).click();
   await page.locator(".picture .mark").waitFor({ state: "detached" });
+});
+
+test("what a field finds stays within the page", async () => {
+  for (const viewport of [wide, narrow]) {
+    const { page } = await open("/?procedure=5072", { viewport });
+    for (const [field, text] of [
+      ["Your hospital", "hospital"],
+      ["Procedure group", "level"],
+    ]) {
+      await page.getByRole("combobox", { name: field }).fill(text);
+      await page.getByRole("listbox", { name: field }).locator("[role=option]").first().waitFor();
+      assert.equal(
+        await page.evaluate<number>("document.documentElement.scrollWidth"),
+        viewport.width,
+        field,
+      );
+      const box = await page.getByRole("listbox", { name: field }).boundingBox();
+      assert.ok(box !== null && box.x >= 0, `${field} begins at ${box?.x}`);
+    }
+  }
 });
 
 test("a bar lists its facilities", async () => {
@@ -187,6 +241,11 @@ test("a bar lists its facilities", async () => {
   if (count > 10) await page.getByRole("button", { name: /^Show/ }).click();
   await rows.nth(count - 1).waitFor();
   assert.equal(await rows.count(), count);
+  await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
+  await page.waitForFunction(() => {
+    const top = document.querySelector("section.facilities")?.getBoundingClientRect().top ?? -1;
+    return top >= 0 && top < innerHeight / 2;
+  });
   await page.getByRole("link", { name: "The whole list" }).click();
   await page.getByRole("heading", { name: "Facilities, cheapest first" }).waitFor();
 });
@@ -212,7 +271,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   const rows = await page.locator(".standing tbody tr").allInnerTexts();
   assert.equal(rows.length, data.length);
   const { national, submitted_charge } = data[0];
-  assert.ok(rows[0].includes(`${national.rank} of ${national.facilities}`), rows[0]);
+  assert.ok(rows[0].includes(`less: ${national.rank - 1} of ${national.facilities}`), rows[0]);
   assert.ok(rows[0].includes(dollars(submitted_charge)), rows[0]);
   await page.locator(".standing tbody a").first().click();
   await heading(page, "60 facilities");
@@ -226,12 +285,32 @@ describe("says", () => {
 
   test("why nothing is found", async () => {
     const { page } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
-    await page.getByText("the only row is suppressed").waitFor();
+    await page
+      .getByText(
+        "Its only row is suppressed by CMS (10 services or fewer): nobody says what this facility charges.",
+      )
+      .waitFor();
+    const field = page.getByRole("combobox", { name: "Procedure group" });
+    const named = new RegExp(`^${suppressedProcedure} · \\S`);
+    assert.match(await field.inputValue(), named);
+    assert.match(await page.title(), /^\S.* – What hospitals charge$/);
+    assert.equal(await page.getByLabel("Year", { exact: true }).inputValue(), "2024");
+    for (const [search, text] of [
+      ["?procedure=5072&state=ZZ", "There is no state “ZZ”"],
+      ["?procedure=50%0172", "The data has no procedure group “50\ufffd72”"],
+      ["?procedure=5072&year=1999", "There is no data of “1999”"],
+      ["?procedure=5072&facility=99%0199", "The data has no facility “99\ufffd99” with a price"],
+    ]) {
+      await page.goto(`/${search}`);
+      await page.locator(".under", { hasText: text }).waitFor();
+    }
     await page.goto("/?procedure=5072&state=MD");
-    await heading(page, "No prices for this in Maryland.");
+    await heading(page, /^No prices for .+ in Maryland\.$/);
     await page.locator(".under", { hasText: "all-payer rate setting" }).waitFor();
     await page.goto("/facilities/999999");
-    await page.getByText('There is no facility "999999"').waitFor();
+    await page.getByText("The data has no facility “999999” with a price").waitFor();
+    await page.goto("/facilities/%ff");
+    await page.getByRole("heading", { name: "There is no page here" }).waitFor();
   });
 
   test("that the server is gone, keeps the picture, and goes on by itself", async () => {
@@ -240,6 +319,8 @@ describe("says", () => {
     await page.route("**/api/**", (route) => route.abort());
     await page.locator('.state[data-state="NY"]').click();
     await page.getByText("The server can't be reached.").waitFor();
+    await page.getByText(/Still showing 5072 .* in the whole nation, 2024\./).waitFor();
+    await page.locator(".explore.late").waitFor();
     await heading(page, "60 facilities");
     await page.unroute("**/api/**");
     await heading(page, "In New York");

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { Curl } from "./curl.ts";
-import { csvOf, type Figures, FiguresTable, save } from "./figures.ts";
+import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
 import { html } from "./html.ts";
 
 /** The frame of a picture: what it shows, and its numbers as CSV, by curl and as a table. */
@@ -34,7 +34,7 @@ export function Card(props: CardProps) {
     setSaid("");
     try {
       if (csv) await csv.save();
-      else if (figures) save(`${name}.csv`, new Blob([csvOf(figures)], { type: "text/csv" }));
+      else if (figures) save(`${name}.csv`, csvFile(figures));
     } catch (error) {
       setSaid(error instanceof Error ? error.message : String(error));
     }

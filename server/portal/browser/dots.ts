@@ -1,6 +1,6 @@
 import { money } from "./format.ts";
 import { html } from "./html.ts";
-import { dollarTicks } from "./picture.ts";
+import { placedTicks, useWidth } from "./picture.ts";
 
 /** Amounts as dots on a scale, in a row of a table: the eye compares down the column. */
 
@@ -44,11 +44,11 @@ export function Dots({
 
 /** The scale, at the head of the column. */
 export function DotsAxis({ x }: { x: Scale }) {
-  return html`<svg width="100%" height="16" aria-hidden="true">
-    ${dollarTicks(x, 4)
-      .filter((tick) => x(tick) > 8 && x(tick) < 92)
-      .map((tick) => html`<text x=${`${x(tick)}%`} y="12" text-anchor="middle">${money(tick)}</text>`)}
-  </svg>`;
+  const [measured, width] = useWidth();
+  const inPixels = x.copy().range([0, width]);
+  return html`<div ref=${measured}><svg width="100%" height="16" aria-hidden="true">
+    ${placedTicks(inPixels, 4, width).map(({ tick, at }) => html`<text x=${at} y="12" text-anchor="middle">${money(tick)}</text>`)}
+  </svg></div>`;
 }
 
 /** What a dot means, within a text. */

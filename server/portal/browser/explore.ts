@@ -15,7 +15,8 @@ import { Card } from "./card.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import { Command, curlOf } from "./curl.ts";
 import { Facilities, type Range } from "./facilities.ts";
-import { counted, times, whole } from "./format.ts";
+import { noFacility } from "./facility.ts";
+import { counted, printable, times, whole } from "./format.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
@@ -67,6 +68,15 @@ interface View {
   range: Range | null;
   trends: TrendsAnswer | Failure;
   facility: FacilityAnswer | Failure | null;
+  /** Its rows, where none has a price. */
+  unpriced: Unpriced | null;
+}
+
+interface Unpriced {
+  name: string;
+  year: string;
+  suppressed: number;
+  incomplete: number;
 }
 
 const there = <T extends object>(answer: T | Failure | null): T | null =>
@@ -112,17 +122,41 @@ async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     const found = there(most)?.data[0]?.code;
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
   }
-  return { choice, code, paths, scope, nation, prices, range, trends, facility };
+  const unpriced =
+    scope instanceof Failure && scope.status === 404 ? await unpricedOf(paths.export, signal) : null;
+  return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
+}
+
+/** The lines of an export, and what a line has in a column. */
+async function linesOf(path: string, signal?: AbortSignal) {
+  const text = await getFile(path, signal).then((file) => file.text());
+  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
+  const [columns, ...lines] = d3.csvParseRows(text);
+  return { lines, cell: (line: string[], column: string) => line[columns.indexOf(column)] };
+}
+
+/** What the data has of a procedure without a price; the export lists such rows too. */
+async function unpricedOf(path: string, signal: AbortSignal): Promise<Unpriced | null> {
+  try {
+    const { lines, cell } = await linesOf(path, signal);
+    const count = (status: string) => lines.filter((line) => cell(line, "status") === status).length;
+    return {
+      name: cell(lines[0], "procedure"),
+      year: cell(lines[0], "data_year"),
+      suppressed: count("suppressed"),
+      incomplete: count("incomplete"),
+    };
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** Of a price list the part between two charges: no endpoint gives it, but the export has all. */
 async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
   const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
   if (!(low <= high)) return null;
-  const text = await getFile(path, signal).then((file) => file.text());
-  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
-  const [columns, ...lines] = d3.csvParseRows(text);
-  const cell = (line: string[], column: string) => line[columns.indexOf(column)];
+  const { lines, cell } = await linesOf(path, signal);
   const all = lines
     .filter((line) => cell(line, "status") === "priced")
     .map((line) => ({
@@ -146,13 +180,28 @@ async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal):
   };
 }
 
+let latestPriced: { path: string; facilities: Promise<Set<string> | null> } | null = null;
+
+/** The facilities that have a price for a procedure, anywhere; null where nobody says. Asked for once while it stays. */
+function pricedIn(code: string, year: string | null): Promise<Set<string> | null> {
+  const path = pathOf("/export.csv", { procedure: code }, year);
+  if (latestPriced?.path === path) return latestPriced.facilities;
+  const read = async () => {
+    const { lines, cell } = await linesOf(path);
+    const priced = lines.filter((line) => cell(line, "status") === "priced");
+    return new Set(priced.map((line) => cell(line, "ccn")));
+  };
+  latestPriced = { path, facilities: read().catch(() => null) };
+  return latestPriced.facilities;
+}
+
 /** Another procedure, state or year has other bars. */
 const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
   go(withParameters("facility" in changes ? changes : { from: null, to: null, ...changes }));
 
 export function Explore({ url }: { url: URL }) {
   const choice = choiceOf(url);
-  const { view, failure, isLate, retry } = useLoaded(JSON.stringify(choice), (signal) =>
+  const { view, failure, isLate, isOld, retry } = useLoaded(JSON.stringify(choice), (signal) =>
     load(choice, signal),
   );
   const [datasets, setDatasets] = useState<Dataset[]>([]);
@@ -167,24 +216,37 @@ export function Explore({ url }: { url: URL }) {
   }, [isThere]);
   const answer = view && there(view.scope);
   const known = answer ?? (view && there(view.nation));
-  const name = known?.procedure.name;
+  const name = known?.procedure.name ?? view?.unpriced?.name;
   useEffect(() => {
     if (name === undefined) return;
     const where = view?.choice.state ? ` in ${stateInSentence(view.choice.state)}` : "";
     document.title = `${name}${where} – What hospitals charge`;
   }, [name, view]);
   const dataset = datasets.find(({ data_version }) => data_version === known?.source.data_version);
-  return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
+  const shown = isOld && view ? shownText(view) : undefined;
+  return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${SampleBand} caveat=${known?.source.caveat} />
     <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
-    ${view ? html`<${Pictures} view=${view} dataset=${dataset} />` : html`<${Blank} isLate=${isLate} />`}
+    ${failure && html`<${Trouble} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
+    ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
+    ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} failure=${failure} />`}
   </div>`;
 }
 
-/** Holds the places, so that nothing jumps when the answers come. */
-function Blank({ isLate }: { isLate: boolean }) {
-  return html`<div class="sentence"><h1 class="unseen">What hospitals charge</h1><p class="quiet" role="status">${isLate ? "Asking…" : ""}</p></div>
+/** Which choice a view is of. */
+function shownText(view: View): string {
+  const { choice, code, unpriced } = view;
+  const name = known(view)?.procedure.name ?? unpriced?.name ?? "";
+  const year = known(view)?.source.data_year ?? unpriced?.year ?? choice.year;
+  const where = choice.state ? stateInSentence(choice.state) : "the whole nation";
+  return `${printable(code)} ${name} in ${printable(where)}${year === null ? "" : `, ${year}`}`;
+}
+
+/** Holds the places, so that nothing jumps when the answers come. The page comes with the same words, of `pages.ts`. */
+function Blank({ failure }: { failure: Failure | null }) {
+  if (failure)
+    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown before that is settled.</p></div>`;
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div>
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>
@@ -201,11 +263,11 @@ interface ControlsProps {
 function Controls({ choice, view, datasets, nation }: ControlsProps) {
   const { state, year } = choice;
   const code = choice.procedure ?? view?.code ?? defaultProcedure;
-  const name = nation?.procedure.code === code ? nation.procedure.name : undefined;
+  const name = view?.code === code ? (nation?.procedure.name ?? view.unpriced?.name) : undefined;
   const facility = view && there(view.facility);
   const priced = new Set(nation?.data.map((row) => row.state));
   const years = [...new Set(datasets.map(({ data_year }) => data_year))].sort(d3.descending);
-  const shownYear = year ?? String(known(view)?.source.data_year ?? "");
+  const shownYear = year ?? String(known(view)?.source.data_year ?? view?.unpriced?.year ?? years[0] ?? "");
   const findProcedure = async (text: string, signal: AbortSignal): Promise<Option[]> => {
     const all = await ask<ProceduresAnswer>(
       pathOf("/healthcare/procedures", { sort: "spread", limit: 100, state }, year),
@@ -225,10 +287,19 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
   };
   const findFacility = async (text: string, signal: AbortSignal): Promise<Option[]> => {
     if (text === "") throw new Error("Write a name, a city or a ZIP code.");
-    const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year), signal);
+    const path = pathOf("/search", { q: text, limit: 20 }, year);
+    const [{ data }, pricedHere] = await Promise.all([ask<SearchAnswer>(path, signal), pricedIn(code, year)]);
+    const more = (ccn: string) =>
+      pricedHere && !pricedHere.has(ccn) ? " · no price for this procedure" : "";
     return data.flatMap((found) =>
       found.type === "facility"
-        ? [{ id: found.ccn, title: found.facility, detail: `${found.city}, ${found.state}` }]
+        ? [
+            {
+              id: found.ccn,
+              title: found.facility,
+              detail: `${found.city}, ${found.state}${more(found.ccn)}`,
+            },
+          ]
         : [],
     );
   };
@@ -258,7 +329,7 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
       <label for="year">Year</label>
       <select id="year" value=${shownYear} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: Number(select(event)) === years[0] ? null : select(event) })}>
         ${(years.length > 0 ? [...new Set([...years.map(String), shownYear])] : [shownYear]).map(
-          (each) => html`<option value=${each} selected=${each === shownYear}>${each}</option>`,
+          (each) => html`<option value=${each} selected=${each === shownYear}>${each || "newest"}</option>`,
         )}
       </select>
     </div>
@@ -276,7 +347,13 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
 
 const known = (view: View | null) => view && (there(view.scope) ?? there(view.nation));
 
-function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined }) {
+interface PicturesProps {
+  view: View;
+  dataset: Dataset | undefined;
+  datasets: Dataset[];
+}
+
+function Pictures({ view, dataset, datasets }: PicturesProps) {
   const { choice, code, paths } = view;
   const scope = there(view.scope);
   const nation = there(view.nation);
@@ -293,19 +370,18 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
       ${
         scope
           ? html`<${Sentence} answer=${scope} standing=${facility} />`
-          : view.scope instanceof Failure &&
-            html`<${Nothing} failure=${view.scope} choice=${choice} name=${nation?.procedure.name} />`
+          : html`<${Nothing} view=${view} dataset=${dataset} datasets=${datasets} />`
       }
-      ${view.facility instanceof Failure && html`<p class="under">${sentenceOf(view.facility.message)}</p>`}
+      ${view.facility instanceof Failure && choice.facility && html`<p class="under">${noFacility(choice.facility)}</p>`}
     </div>
     <div class="pictures">
       ${
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. Shaded: the middle half. A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half. " : ""}A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
           name=${name(scope, "charges")}
-          figures=${histogramFigures(scope)}
+          figures=${histogramFigures(scope, prices)}
           path=${paths.scope}
         >
           <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })}
@@ -316,7 +392,7 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
         nation &&
         html`<${Card}
           title="Where it costs more"
-          about="median charge by state; a click on a state goes there, another one back"
+          about="median charge by state; a click on a state goes there, a second click on it goes back to the nation"
           name=${`states-${yearOf(nation)}-${code}`}
           figures=${mapFigures(nation, dataset)}
           path=${paths.nation}
@@ -357,14 +433,44 @@ function Pictures({ view, dataset }: { view: View; dataset: Dataset | undefined 
     </div>`;
 }
 
-const sentenceOf = (message: string) => `${message[0].toUpperCase()}${message.slice(1)}.`;
-
-function Nothing({ failure, choice, name }: { failure: Failure; choice: Choice; name: string | undefined }) {
-  return html`<h1>${choice.state && name ? `No prices for this in ${stateInSentence(choice.state)}.` : "Nothing was found."}</h1>
-    <p class="under">${sentenceOf(failure.message)}
-      ${choice.state !== null && html` <a href=${withParameters({ state: null })}>See the whole nation</a>`}
-      ${choice.state === null && html` <a href="/">See what there is</a>`}
+/** Why there are no prices, as far as the data tells. */
+function Nothing({ view, dataset, datasets }: PicturesProps) {
+  const { choice, code, unpriced } = view;
+  const { state, year } = choice;
+  const name = unpriced?.name ?? there(view.nation)?.procedure.name;
+  const isState = state === null || state in states;
+  const where = state !== null && isState ? ` in ${stateInSentence(state)}` : "";
+  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
+  const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
+  const why = () => {
+    if (!isState) return `There is no state “${printable(state)}”: choose one at “Where”.`;
+    if (unpriced) return unpricedText(unpriced, where);
+    if (year !== null && datasets.length > 0 && !isYear)
+      return `There is no data of “${printable(year)}”: choose another year.`;
+    if (name === undefined)
+      return `The data has no procedure group “${printable(code)}”: choose one above, by its number or a word of its name.`;
+    return reason
+      ? `${reason[0].toUpperCase()}${reason.slice(1)}.`
+      : `No facility${where} is in the data with it.`;
+  };
+  return html`<h1>${name && isState ? `No prices for ${name}${where}.` : "Nothing was found."}</h1>
+    <p class="under">${why()}${" "}
+      ${
+        state === null
+          ? html`<a href="/">See what there is</a>`
+          : html`<a href=${withParameters({ state: null })}>See the whole nation</a>`
+      }
     </p>`;
+}
+
+function unpricedText({ suppressed, incomplete }: Unpriced, where: string): string {
+  const all = suppressed + incomplete;
+  const reasons = [
+    suppressed > 0 ? "suppressed by CMS (10 services or fewer)" : "",
+    incomplete > 0 ? "incomplete" : "",
+  ].filter(Boolean);
+  const rows = all === 1 ? `Its only row${where} is` : `All ${whole(all)} rows of it${where} are`;
+  return `${rows} ${reasons.join(" or ")}: nobody says what ${all === 1 ? "this facility charges" : "these facilities charge"}.`;
 }
 
 /** What isn't in the pictures, and where all of it is from. */
@@ -383,9 +489,9 @@ function Reading({
   const rowsText =
     all === rows.priced
       ? all === 1
-        ? "Its only row in the data is shown."
-        : `All ${whole(all)} rows of this procedure in the data are shown; none is suppressed.`
-      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it are shown.
+        ? "Its only row in the data has a price."
+        : `All ${whole(all)} rows of this procedure in the data have a price; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it have a price.
           ${
             rows.suppressed > 0 &&
             html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`

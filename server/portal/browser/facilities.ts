@@ -1,10 +1,10 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
 import { get, getFile } from "./api.ts";
 import { Card } from "./card.ts";
 import { Dots, DotsAxis, Key } from "./dots.ts";
-import { type Figures, save } from "./figures.ts";
-import { money, times, whole } from "./format.ts";
+import { csvFile, type Figures, save } from "./figures.ts";
+import { counted, money, times, whole } from "./format.ts";
 
 import { html } from "./html.ts";
 import { dollarScale } from "./picture.ts";
@@ -72,6 +72,15 @@ export function Facilities(props: FacilitiesProps) {
     more?.of === (range ?? first)
       ? more
       : { of: range ?? first, data: [], next: prices.next, shown: firstShown };
+  const list = useRef<HTMLDivElement>(null);
+  const shownRange = range ? `${range.from} ${range.to}` : null;
+  const rangeBefore = useRef(shownRange);
+  useEffect(() => {
+    const isNew = shownRange !== null && shownRange !== rangeBefore.current;
+    rangeBefore.current = shownRange;
+    // The bar that was clicked is far above.
+    if (isNew) list.current?.closest("section")?.scrollIntoView({ behavior: calmly() ? "auto" : "smooth" });
+  }, [shownRange]);
   const rows = ranked([...prices.data, ...added.data], range?.before ?? 0).slice(0, added.shown);
   const count = range ? range.data.length : summary.facilities;
   const own = marked?.data.find(({ code }) => code === procedure.code);
@@ -104,14 +113,24 @@ export function Facilities(props: FacilitiesProps) {
   return html`<${Card}
     class="facilities"
     title=${range ? `Facilities that charge ${money(range.from)} to ${money(range.to)}` : "Facilities, cheapest first"}
-    about=${html`each on the same scale: <${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge. A row marks its hospital in the pictures.`}
+    about=${html`${range && `${whole(count)} of ${counted(summary.facilities, "facility charges", "facilities charge")} that much; `}each on the same scale: <${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge. A row marks its hospital in the pictures.`}
     name=${name}
     figures=${figuresOf(rows)}
     isTable=${true}
     path=${path}
-    csv=${{ title: summary.facilities === 1 ? "CSV" : `all ${all} as CSV`, save: async () => save(`${name}.csv`, await getFile(exportPath)) }}
+    csv=${
+      range
+        ? {
+            title: `these ${whole(count)} as CSV`,
+            save: async () => save(`${name}-part.csv`, csvFile(figuresOf(ranked(range.data, range.before)))),
+          }
+        : {
+            title: summary.facilities === 1 ? "CSV" : `all ${all} as CSV`,
+            save: async () => save(`${name}.csv`, await getFile(exportPath)),
+          }
+    }
   >
-    <div class="list">
+    <div class="list" ref=${list}>
       <table role="table">
         <thead role="rowgroup">
           <tr role="row">
@@ -157,6 +176,8 @@ export function Facilities(props: FacilitiesProps) {
     </p>
   <//>`;
 }
+
+const calmly = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 interface RowProps {
   row: Row;

@@ -5,7 +5,7 @@ import { askIfThere, pathOf } from "./ask.ts";
 import { Card } from "./card.ts";
 import { DotAt, Dots, DotsAxis, Key } from "./dots.ts";
 import type { Figures } from "./figures.ts";
-import { counted, money, percent, times, whole } from "./format.ts";
+import { counted, money, percent, printable, times, whole } from "./format.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
 import { withParameters } from "./location.ts";
@@ -50,11 +50,15 @@ export function Facility({ url }: { url: URL }) {
         ? html`<div class="sentence"><h1 class="unseen">A facility</h1></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
-              <p class="under">${view.message[0].toUpperCase()}${view.message.slice(1)}. <a href="/">Explore what there is</a></p>`
+              <p class="under">${noFacility(ccn)} <a href="/">Explore what there is</a></p>`
           : html`<${Standings} answer=${view} path=${path} year=${year} order=${isOrder(sort) ? sort : "code"} />`
     }
   </div>`;
 }
+
+/** What is said in place of a facility. */
+export const noFacility = (ccn: string) =>
+  `The data has no facility “${printable(ccn)}” with a price: its number, the CCN, has six characters.`;
 
 interface StandingsProps {
   answer: FacilityAnswer;
@@ -85,7 +89,7 @@ function Standings({ answer, path, year, order }: StandingsProps) {
     <${Card}
       class="facilities standing"
       title="Where it stands in everything it does"
-      about=${html`the strips: the share of facilities that charge less, in the nation and in ${stateInSentence(facility.state)}; the dots, in dollars: <${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
+      about=${html`the strips: the share of facilities that charge less, and how many they are, in the nation and in ${stateInSentence(facility.state)}; the dots, in dollars: <${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
       name=${`facility-${source.data_version}-${facility.ccn}`}
       figures=${figuresOf(rows)}
       isTable=${true}
@@ -130,8 +134,8 @@ function summaryText({ data, facility }: FacilityAnswer): string {
   const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
   const middle = d3.median(data, (row) => row.submitted_charge / row.medicare_allowed) ?? 1;
   return (
-    `It has prices for ${counted(data.length, "procedure group", "procedure groups")}, and charges more than the nation's median in ${above} of them` +
-    `${inState.length > 0 ? `, more than ${stateName(facility.state)}'s in ${aboveState} of the ${inState.length} that others do there` : ""}. ` +
+    `It has prices for ${counted(data.length, "procedure group", "procedure groups")}, and charges more than the nation's median in ${above === 0 ? "none" : above === data.length ? "all" : above} of them` +
+    `${inState.length > 0 ? `, more than ${stateName(facility.state)}'s in ${aboveState === 0 ? "none" : aboveState === inState.length ? "all" : aboveState} of the ${inState.length} that others do there` : ""}. ` +
     `In the middle it charges ${times(middle).replace("×", " times")} what Medicare allows.`
   );
 }
@@ -170,7 +174,7 @@ function Share({ standing, where }: { standing: Standing; where: string }) {
       <line class="median" x1="50%" x2="50%" y1="1" y2="13" />
       <${DotAt} kind="charge" share=${percentile} y="7" />
     </svg>
-    <span class="quiet small">${percent(percentile)} · ${whole(rank)} of ${whole(facilities)}<span class="narrow-only"> ${where}</span></span>`;
+    <span class="quiet small">less: ${whole(rank - 1)} of ${whole(facilities)}<span class="narrow-only"> ${where}</span></span>`;
 }
 
 function figuresOf(rows: readonly FacilityRow[]): Figures {

@@ -38,7 +38,7 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
 }
 
 /** RFC 4180. */
-export function csvOf({ columns, rows }: Figures): string {
+function csvOf({ columns, rows }: Figures): string {
   const field = (cell: Cell) => {
     const text = cell === null ? "" : String(cell);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -46,6 +46,8 @@ export function csvOf({ columns, rows }: Figures): string {
   const lines = [columns.map(({ title }) => title), ...rows];
   return lines.map((line) => `${line.map(field).join(",")}\r\n`).join("");
 }
+
+export const csvFile = (figures: Figures) => new Blob([csvOf(figures)], { type: "text/csv" });
 
 /** Has the browser save a file. */
 export function save(name: string, content: Blob): void {

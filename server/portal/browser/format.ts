@@ -26,6 +26,8 @@ export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** 62 %, with the decimal where it tells something: 99.9 %. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10} %`;
+/** What somebody wrote into the address, as it can be shown. */
+export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 /** A change: +4.9 %. */
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : "±"}${Math.abs(share)} %`;
 /** One noun for one, another for more: 1 facility, 2 facilities. */

@@ -5,7 +5,7 @@ import type { Range } from "./facilities.ts";
 import type { Figures } from "./figures.ts";
 import { counted, money, percent, whole } from "./format.ts";
 import { html } from "./html.ts";
-import { dollarScale, dollarTicks, Steps, useWidth } from "./picture.ts";
+import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
 
 /**
  * How charges are spread, and below it what is charged and what Medicare allows, on one logarithmic axis. A page full
@@ -70,9 +70,9 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
   const isListed = (i: number) => range?.from === edges[i] && range.to === edges[i + 1];
   const listBar = (i: number) => (isListed(i) ? list(null, null) : list(edges[i], edges[i + 1]));
   const noteOfDot = (i: number) => {
-    const { price, x, y } = dots[i];
+    const { price, x, y, radius } = dots[i];
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
-    return { x, y: Math.max(y - dotRadius, 84), lines };
+    return { x, y: Math.max(y - radius, 84), lines };
   };
   const label = `How ${counted(summary.facilities, "charge is", "charges are")} spread: from ${money(summary.min_charge)} to ${money(summary.max_charge)}, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}, median ${money(allowed.median)}.`;
   const median = x(summary.median_charge);
@@ -101,11 +101,11 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
       ${
         few
           ? dots.map(
-              ({ x, y }, i) => html`<circle
+              ({ x, y, radius }, i) => html`<circle
                 class=${`facility-dot ${i === active ? "active" : ""}`}
                 cx=${x}
                 cy=${y}
-                r=${dotRadius}
+                r=${radius}
                 onPointerEnter=${() => setActive(i)}
                 onClick=${() => mark(dots[i].price.ccn)}
               />`,
@@ -122,11 +122,12 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
             )
       }
       <line class="axis" x1=${side + 22} x2=${width - side} y1=${floor} y2=${floor} />
-      ${dollarTicks(x, width / 74).map(
-        (tick) => html`<g class="tick">
+      ${marked && html`<${MarkLine} marked=${marked} x=${x} />`}
+      ${placedTicks(x, width / 74, width).map(
+        ({ tick, at }) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
           <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 26} y2=${height - 8} />
-          <text x=${Math.min(x(tick), width - 22)} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
+          <text x=${at} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
         </g>`,
       )}
       <line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
@@ -140,17 +141,28 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
 }
 
 const dotRadius = 8;
+const leastRadius = 2;
 
-/** A dot for each, on its charge, and as far from the middle as it must be to hide none. Prices are in order. */
+/** A dot for each, on its charge; smaller ones where many charge the same. */
 function swarm(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>) {
-  const placed: { price: Price; x: number; y: number }[] = [];
+  for (let radius = dotRadius; ; radius--) {
+    const dots = swarmOf(prices, x, radius);
+    const fits = dots.every(({ y }) => Math.abs(y - middle) + radius <= floor - middle);
+    if (fits || radius === leastRadius) return dots;
+  }
+}
+
+/** Each as far from the middle as it must be to hide none. Prices are in order. */
+function swarmOf(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>, radius: number) {
+  const apart = 2 * radius + 1;
+  const placed: { price: Price; x: number; y: number; radius: number }[] = [];
   for (const price of prices) {
     const at = x(price.submitted_charge);
-    const near = placed.filter((dot) => at - dot.x < 2 * dotRadius + 1);
-    const isFree = (y: number) => near.every((dot) => Math.hypot(at - dot.x, y - dot.y) >= 2 * dotRadius + 1);
+    const near = placed.filter((dot) => at - dot.x < apart);
+    const isFree = (y: number) => near.every((dot) => Math.hypot(at - dot.x, y - dot.y) >= apart);
     let away = 0;
     while (!isFree(middle - away) && !isFree(middle + away)) away++;
-    placed.push({ price, x: at, y: isFree(middle - away) ? middle - away : middle + away });
+    placed.push({ price, x: at, y: isFree(middle - away) ? middle - away : middle + away, radius });
   }
   return placed;
 }
@@ -192,6 +204,12 @@ function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, m
   </g>`;
 }
 
+/** Below all texts; it ends where more of them begin. */
+function MarkLine({ marked, x }: { marked: Marked; x: d3.ScaleLogarithmic<number, number> }) {
+  const at = x(marked.row.submitted_charge);
+  return html`<line class="mark-line" x1=${at} x2=${at} y1=${18} y2=${floor} />`;
+}
+
 function Mark({
   marked,
   x,
@@ -212,7 +230,6 @@ function Mark({
     ? Math.max(at - 8, Math.min(room, width))
     : Math.min(at + 8, Math.max(width - room, 0));
   return html`<g class="mark">
-    <line x1=${at} x2=${at} y1=${18} y2=${strips.charge} />
     <path d=${`M${at - 5} 10h10l-5 8z`} />
     <text x=${start} y=${15} text-anchor=${isLeft ? "end" : "start"}>${text} ${money(row.submitted_charge)}</text>
     <circle cx=${at} cy=${strips.charge} r="6" />
@@ -220,7 +237,27 @@ function Mark({
   </g>`;
 }
 
-export function histogramFigures({ histogram }: ProcedureAnswer): Figures {
+/** The numbers of the bars, or where the picture has a dot for each facility, of these. */
+export function histogramFigures({ histogram }: ProcedureAnswer, prices: PricesAnswer | null): Figures {
+  if (prices !== null && prices.next === null)
+    return {
+      columns: [
+        { title: "ccn" },
+        { title: "facility" },
+        { title: "city" },
+        { title: "state" },
+        { title: "charge", write: money },
+        { title: "allowed", write: money },
+      ],
+      rows: prices.data.map((price) => [
+        price.ccn,
+        price.facility,
+        price.city,
+        price.state,
+        price.submitted_charge,
+        price.medicare_allowed,
+      ]),
+    };
   const { edges, counts } = histogram;
   return {
     columns: [

@@ -50,6 +50,7 @@ export function Keys({ keys, changed, leave }: KeysProps) {
     setMaking(false);
     changed();
   };
+  const isOnly = keys.filter(({ state }) => state === "active").length === 1;
   return html`<section class="card" aria-labelledby="keys">
     <header>
       <h2 id="keys">Keys</h2>
@@ -62,7 +63,7 @@ export function Keys({ keys, changed, leave }: KeysProps) {
     <p class="good" role="status">${said}</p>
     ${made && html`<${NewKey} key=${made.id} value=${made.key} />`}
     <ul class="keys">
-      ${ordered.map((key) => html`<${Row} key=${key.id} row=${key} show=${show} say=${setSaid} changed=${changed} leave=${leave} />`)}
+      ${ordered.map((key) => html`<${Row} key=${key.id} row=${key} isOnly=${isOnly} show=${show} say=${setSaid} changed=${changed} leave=${leave} />`)}
     </ul>
   </section>`;
 }
@@ -100,12 +101,14 @@ function Creation({ show }: CreationProps) {
 
 interface RowProps extends CreationProps {
   row: KeyRow;
+  /** Whether no other key of the account works. */
+  isOnly: boolean;
   say: (text: string) => void;
   changed: () => void;
   leave: (why: string) => void;
 }
 
-function Row({ row, show, say, changed, leave }: RowProps) {
+function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
   const [doing, setDoing] = useState<"rotate" | "revoke" | null>(null);
   const [hours, setHours] = useState(String(defaultOverlapHours));
   const { failure, isBusy, run } = useAction();
@@ -165,7 +168,7 @@ function Row({ row, show, say, changed, leave }: RowProps) {
     ${
       doing === "revoke" &&
       html`<p class="confirm">
-        <span>Whatever uses it is refused at once, for good.${isThis && " It is the key that this browser uses: you are signed out."}</span>
+        <span>Whatever uses it is refused at once, for good.${isThis && " It is the key that this browser uses: you are signed out."}${isOnly && html` <b>It is your only key that works: after it nothing makes another one here.</b>`}</span>
         <button type="button" class="bad" disabled=${isBusy} onClick=${revoke}>Revoke …${last4}</button>
         <button type="button" onClick=${() => setDoing(null)}>Keep it</button>
       </p>`

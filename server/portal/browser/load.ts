@@ -11,12 +11,14 @@ export interface Loaded<T> {
   view: T | null;
   failure: Failure | null;
   isLate: boolean;
+  /** Whether the view is of what was asked for before, and what is asked for now is late or failed. */
+  isOld: boolean;
   retry: () => void;
 }
 
 /** @param key of what is loaded: another one loads anew */
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [view, setView] = useState<T | null>(null);
+  const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isLate, setLate] = useState(false);
   const [attempt, setAttempt] = useState(0);
@@ -30,10 +32,10 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
       setLate(false);
     };
     latest.current(aborting.signal).then(
-      (loaded) => {
+      (view) => {
         if (aborting.signal.aborted) return;
         end();
-        setView(loaded);
+        setLoaded({ key, view });
         setFailure(null);
       },
       (error) => {
@@ -48,5 +50,6 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
     };
   }, [key, attempt]);
   const retry = useCallback(() => setAttempt((before) => before + 1), []);
-  return { view, failure, isLate, retry };
+  const isOld = loaded !== null && loaded.key !== key && (isLate || failure !== null);
+  return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
 }

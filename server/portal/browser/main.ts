@@ -25,9 +25,19 @@ function Missing() {
     <p><a href="/">Explore what hospitals charge</a></p>`;
 }
 
+/** An address can have bytes in it that are no text. */
+function isReadable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function Frame() {
   const url = useLocation();
-  const found = pages.find(({ path }) => path.test(url.pathname));
+  const found = isReadable(url.pathname) ? pages.find(({ path }) => path.test(url.pathname)) : undefined;
   const page = found?.page ?? Missing;
   const link = (href: string, text: string, more = "") =>
     html`<a href=${href} class=${more} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;

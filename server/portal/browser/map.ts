@@ -144,7 +144,7 @@ function Legend({
   return html`<div class="legend" aria-hidden="true">
     ${d3.range(colours).map((i) => {
       const colour = colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1));
-      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i>${shortMoney(ends[i])}</span>`;
+      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i><span>${shortMoney(ends[i])}</span></span>`;
     })}
     <span class="last">${colours > 1 ? shortMoney(high) : ""}</span>
     ${isHatched && html`<span class="none"><svg class="swatch" width="22" height="10"><rect width="22" height="10" fill="url(#hatched)" /></svg>no price</span>`}
@@ -164,7 +164,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
       ? ""
       : others.length <= 8
         ? `No facility with a price: ${others.map(stateName).join(", ")}.`
-        : `${others.length} more states have no facility with a price.`;
+        : `${others.length}${maryland === "" ? "" : " other"} states have no facility with a price.`;
   const reason =
     maryland === "" ? "" : `${maryland.replace("OPPS", "OPPS, Medicare's outpatient payment system")}. `;
   return reason + list;

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { money } from "./format.ts";
 import { html } from "./html.ts";
 
 /** What pictures share: their width, a logarithmic scale in dollars, and a note by the pointer or the arrow keys. */
@@ -38,6 +39,21 @@ export function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: nu
     if (ticks.length < 3) break;
   }
   return d3.ticks(low, high, Math.min(4, most));
+}
+
+/** Of a digit or so, of the small texts in pictures. */
+const letterWidth = 7;
+
+/** Round amounts and where the middle of their text is, so that none is cut or meets the one before. */
+export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: number, width: number) {
+  const placed: { tick: number; at: number; end: number }[] = [];
+  for (const tick of dollarTicks(scale, most)) {
+    const half = (money(tick).length * letterWidth) / 2;
+    const at = Math.max(half, Math.min(scale(tick), width - half));
+    if (at - half > (placed.at(-1)?.end ?? Number.NEGATIVE_INFINITY) + letterWidth)
+      placed.push({ tick, at, end: at + half });
+  }
+  return placed;
 }
 
 export interface Note {

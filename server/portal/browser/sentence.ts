@@ -70,16 +70,10 @@ function standingClause({ procedure, scope }: ProcedureAnswer, { facility, data 
 }
 
 /** Where a charge stands among others; of equal charges it claims nothing. */
-export function placeOf({ rank, facilities, percentile }: Standing, where = ""): string {
+export function placeOf({ rank, facilities }: Standing, where = ""): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `where none of ${all} charges less`;
   if (rank === facilities) return `the highest of ${all}`;
-  // A share that is rounded to none or all would be wrong.
-  const less = whole(rank - 1);
-  if (percentile < 1) return `where only ${less} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
-  if (percentile > 99) return `more than ${less} of ${all}`;
-  return percentile >= 50
-    ? `more than ${percent(percentile)} of ${all}`
-    : `where only ${percent(percentile)} of ${all} charge less`;
+  return `where ${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
 }

@@ -4,6 +4,8 @@ export interface Settings {
   /** The key by which whoever looks asks, or null where a key of one's own is needed. */
   key: string | null;
   signup: "open" | "email" | "off";
+  /** Whether it sends mail. */
+  mail: boolean;
   /** The address of the map of the states. */
   states: string;
 }

@@ -70,7 +70,7 @@ function Form({ done }: { done: (made: Made) => void }) {
   const isQuick = failure?.param === "elapsedMs";
   return html`<div class="column">
     <h1>Get a key</h1>
-    <p class="lead">It is free: 10 requests a second, 10,000 a month. You only look here? That needs no key.</p>
+    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " You only look here? That needs no key."}</p>
     ${own !== null && html`<p class="band note-band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
@@ -85,7 +85,9 @@ function Form({ done }: { done: (made: Made) => void }) {
           hint=${
             settings.signup === "email"
               ? "A link is sent there. Later it gets a warning when your requests run out, and nothing else."
-              : "It gets a warning when your requests run out, and nothing else."
+              : settings.mail
+                ? "It gets a warning when your requests run out, and nothing else."
+                : "By it whoever runs this server can reach you. This server sends no mail."
           }
           error=${errorOf(failure, "email")}
         />
@@ -113,18 +115,23 @@ function Form({ done }: { done: (made: Made) => void }) {
 /** A press of a button, since programs open the links of mails before people do. */
 function Confirmation({ token, done }: { token: string; done: (made: Made) => void }) {
   const { failure, isBusy, run } = useAction();
-  const confirm = () => run(async () => done(await post<Made>("/portal/signup/confirm", { token })));
-  const isSpent = failure?.param === "token";
+  const own = useOwnKey();
+  const confirm = () =>
+    run(async () => {
+      done(await post<Made>("/portal/signup/confirm", { token }));
+      // A second view of this page would offer what is spent.
+      history.replaceState(null, "", "/signup");
+    });
+  if (failure?.param === "token")
+    return html`<div class="column">
+      <${Result}>This link isn't valid any more<//>
+      <p class="lead">It was used, it is older than 24 hours, or a part of it is missing. A link makes one key, and shows it once.</p>
+      <p>${own === null ? html`<a href="/account">I have the key that it made</a>` : html`This browser has a key: <a href="/account">your account</a>`} · <a href="/signup">Ask for another link</a></p>
+    </div>`;
   return html`<div class="column">
     <h1>One more step</h1>
     <p class="lead">You have opened the link of our mail. Press the button, and your key is made and shown, this once.</p>
-    <p class="trouble" role="alert">
-      ${
-        isSpent
-          ? html`This link isn't valid: it was used, it is older than 24 hours, or a part of it is missing. <a href="/signup">Ask for another one</a>`
-          : otherError(failure)
-      }
-    </p>
+    <p class="trouble" role="alert">${otherError(failure)}</p>
     <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
   </div>`;
 }

@@ -4,6 +4,7 @@ import { post } from "./api.ts";
 import { Command } from "./curl.ts";
 import { Field } from "./field.ts";
 import { html } from "./html.ts";
+import { settings } from "./settings.ts";
 
 /** Where an account is told that its requests run out. */
 
@@ -21,10 +22,10 @@ export function Warnings({ notices, changed }: WarningsProps) {
   return html`<section class="card" aria-labelledby="warnings">
     <header>
       <h2 id="warnings">Warnings</h2>
-      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used; empty a field to have none</p>
+      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${settings.mail ? "; empty a field to have none" : ", posted to an address of yours; this server sends no mail"}</p>
     </header>
     <div class="warnings">
-      <${Email} email=${notices.email} changed=${changed} />
+      ${settings.mail && html`<${Email} email=${notices.email} changed=${changed} />`}
       <${Webhook} url=${notices.webhook} changed=${changed} />
     </div>
   </section>`;
