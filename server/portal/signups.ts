@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { reasonOf } from "../../engine/query.ts";
 import { makeKey } from "../accounts/changes.ts";
 import { maxNameLength } from "../accounts/names.ts";
-import type { Mailer } from "../notices/mail.ts";
+import type { Letter, Mailer } from "../notices/mail.ts";
 import type { PortalReply } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
 import { emailAddress } from "../shared/schemas.ts";
@@ -102,27 +102,33 @@ async function mailLink(
   if (linksBefore >= maxLinksPerMailbox) return reply;
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
-  await write(now, () => {
-    store.forgetSignups(dayBefore(now));
-    store.createSignupLink(signup, link, now);
-  });
   // What a stranger has typed isn't in it, so that it is no letter of theirs.
   const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
   letters.underWay++;
   try {
+    await write(now, () => {
+      store.forgetSignups(dayBefore(now));
+      store.createSignupLink(signup, link, now);
+    });
+    await mail({ to: email, subject, text, id }, mailer, log);
+  } finally {
+    letters.underWay--;
+  }
+  return reply;
+}
+
+async function mail(letter: Letter, mailer: Mailer | undefined, log: Logger): Promise<void> {
+  try {
     if (mailer === undefined) throw new Error("SMTP_URL isn't set");
-    await mailer.send({ to: email, subject, text, id });
+    await mailer.send(letter);
   } catch (error) {
     log.error({ reason: reasonOf(error) }, "the link of a signup can't be mailed");
     throw new Refusal("unavailable", "the e-mail can't be sent now; try again later", {
       headers: { "Retry-After": "60" },
     });
-  } finally {
-    letters.underWay--;
   }
-  return reply;
 }
 
 /** @throws Refusal when the link isn't valid, or its mailbox has an account */
