@@ -142,7 +142,8 @@ export class StateGuard {
     try {
       store.checkpoint();
     } finally {
-      this.#written = writtenOf(file);
+      // It may have been deleted meanwhile: then what it was before tells it from what is put in its place.
+      this.#written = writtenOf(file) ?? this.#written;
     }
     return this.fault();
   }

@@ -437,3 +437,21 @@ test("a log beside a damaged database isn't replayed onto a backup that is copie
   rmSync(`${file}-wal`);
   assert.deepEqual(namesAtStart(folder), ["in the backup"]);
 });
+
+test("a database that is deleted during a checkpoint is told from a backup that gets its identity", (t) => {
+  const folder = temporaryFolder();
+  const guard = new StateGuard(folder);
+  const store = Store.open(folder);
+  t.after(() => store.close());
+  guard.watch();
+  store.createAccount({ ...account, name: "a" }, new Date());
+  const file = path.join(folder, "state.sqlite");
+  const fault = guard.checkpoint({
+    loggedFrames: () => store.loggedFrames(),
+    checkpoint: () => rmSync(file),
+  });
+  assert.match(fault ?? "", /was deleted$/);
+  const [, , , written] = readFileSync(path.join(folder, "server.database"), "utf8").split("\n");
+  assert.match(written, /^\d+:\d+$/, "when it was written to last");
+  guard.close();
+});

@@ -166,7 +166,7 @@ export class Connection {
     const end = this.#received.indexOf("\r\n\r\n");
     const head = this.#received.subarray(0, end).toString("latin1");
     const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1];
-    const bodyless = method === "HEAD" || /^HTTP\/1\.1 304 /.test(head);
+    const bodyless = method === "HEAD" || /^HTTP\/1\.1 (?:204|304) /.test(head);
     if (!bodyless && length === undefined) {
       const rest = await this.rest();
       return new Answer(head, rest.subarray(end + 4));
