@@ -122,10 +122,13 @@ for (const name of ["PORT", "OPS_PORT"])
   });
 
 test("a start of which one thread fails, while the other listens already, registers no version", async () => {
-  // One of two that follow each other.
+  // The first serving thread makes the folder, so the second one can't.
+  const first = JSON.stringify(path.join(temporaryFolder(), "first"));
   const preload = `
-    import { isMainThread, threadId, workerData } from "node:worker_threads";
-    if (!isMainThread && workerData?.port !== undefined && threadId % 2 === 0) throw new Error("no memory");`;
+    import { mkdirSync } from "node:fs";
+    import { isMainThread, workerData } from "node:worker_threads";
+    if (!isMainThread && workerData?.port !== undefined)
+      try { mkdirSync(${first}); } catch { throw new Error("no memory"); }`;
   const stateDir = temporaryFolder();
   const env = { DATASETS_DIR: datasetsDir, THREADS: "2", ...preloaded(preload) };
   const lines = await refusal(env, stateDir);
