@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer as createWebServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
@@ -194,37 +194,4 @@ test("no account is made and no key is shown where STATE_DIR is set", async () =
   assert.doesNotMatch(stdout + stderr, /hcq_|demo/);
   // As it may be mistyped.
   assert.match(stderr, /"msg":"made a new state: without accounts, and without a registry of data versions"/);
-});
-
-test("a first start without settings makes a sample and an account that work, and a second one nothing", async () => {
-  const home = temporaryFolder();
-  const folder = path.join(home, "datasets/snapshots");
-  mkdirSync(path.dirname(folder));
-  const first = spawnServer({}, home);
-  const { api } = await ready(first);
-  assert.match(
-    first.stdout,
-    /^no snapshots in .*: writing a synthetic sample \(invented facilities and amounts\)\n/,
-  );
-  assert.deepEqual(readdirSync(folder).sort(), ["2023.1.parquet", "2024.1.parquet"]);
-  assert.ok(existsSync(path.join(home, "var/state.sqlite")));
-
-  assert.equal(first.stdout.match(/shown this once/g)?.length, 1);
-  const [, key, url] = /curl -H "Authorization: Bearer (hcq_\w{49})" "([^"]+)"/.exec(first.stdout) ?? [];
-  assert.ok(url.startsWith(`${api}/`));
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
-  assert.equal(response.status, 200);
-  assert.equal(response.headers.get("X-RateLimit-Remaining"), "999999");
-  assert.match(await response.text(), /"data_version":"2024\.1"/);
-  first.signal("SIGTERM");
-  assert.equal((await first.finished()).code, 0);
-  assert.ok(!first.stderr.includes(key), "the key isn't logged");
-
-  const second = spawnServer({}, home);
-  const again = await ready(second);
-  assert.match(second.stdout, /^ready \S+ ops \S+\n$/);
-  assert.equal((await call({ api: again.api, key }, `GET ${pricesPath}`)).remaining, 999_998);
-  second.signal("SIGTERM");
-  assert.equal((await second.finished()).code, 0);
-  assert.equal(readdirSync(folder).length, 2);
 });

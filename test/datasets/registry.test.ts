@@ -21,30 +21,17 @@ import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { columnsOf, fileOf, metadataOf, randomSnapshot } from "../support/fixtures.ts";
-import { ready, spawnServer, temporaryFolder } from "../support/server.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { servedSha256, stateThatServed } from "../support/state.ts";
 
 /** Numbers of data versions: what a server has served keeps its number for good, and rows that are there aren't written twice. */
 
-const sha256 = "ab".repeat(32);
-
-/** A state folder as a server leaves it that served these versions. */
-function stateWith(...versions: string[]): string {
-  const folder = temporaryFolder();
-  Store.open(folder).close();
-  const database = new Database(path.join(folder, "state.sqlite"));
-  const insert = database.prepare(
-    "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, '2026-01-01T00:00:00Z')",
-  );
-  for (const version of versions) insert.run(version, sha256, sha256);
-  database.close();
-  return folder;
-}
-
 const decoded = (file: string): Snapshot => decodeSnapshot(readFileSync(file), file);
-const known = (...versions: string[]): KnownVersion[] => versions.map((version) => ({ version, sha256 }));
+const known = (...versions: string[]): KnownVersion[] =>
+  versions.map((version) => ({ version, sha256: servedSha256 }));
 
 test("the versions that were served are read from the state, also while a server writes there", () => {
-  const folder = stateWith("2023.1", "2023.12");
+  const folder = stateThatServed("2023.1", "2023.12");
   const server = Store.open(folder);
   assert.deepEqual(knownVersions(folder), known("2023.1", "2023.12"));
   server.close();
@@ -52,7 +39,7 @@ test("the versions that were served are read from the state, also while a server
 });
 
 test("the registry is found by STATE_DIR, and where there is none that is said in one line", () => {
-  assert.deepEqual(registryOf({ STATE_DIR: stateWith("2023.1") }), {
+  assert.deepEqual(registryOf({ STATE_DIR: stateThatServed("2023.1") }), {
     known: known("2023.1"),
     notice: undefined,
   });
@@ -65,7 +52,7 @@ test("the registry is found by STATE_DIR, and where there is none that is said i
 });
 
 test("no number is given out while a server runs whose database isn't the one there, nor after an overwriting", () => {
-  const folder = stateWith("2023.1");
+  const folder = stateThatServed("2023.1");
   const file = path.join(folder, "state.sqlite");
   const guard = new StateGuard(folder);
   const server = Store.open(folder);
@@ -96,7 +83,7 @@ test("no number is given out while a server runs whose database isn't the one th
 });
 
 test("a state from before there were registries has none", () => {
-  const folder = stateWith();
+  const folder = stateThatServed();
   const database = new Database(path.join(folder, "state.sqlite"));
   database.exec("DROP TABLE versions; PRAGMA user_version = 1");
   database.close();
@@ -108,7 +95,7 @@ test("a damaged or foreign database is one error, and stays as it is", () => {
     "expected a sound state database of this service, as its registry of data versions says which numbers are taken";
   const foreign = temporaryFolder();
   new Database(path.join(foreign, "state.sqlite")).exec("CREATE TABLE accounts (id)").close();
-  const damaged = stateWith(...Array.from({ length: 2000 }, (_, i) => `2023.${i + 1}`));
+  const damaged = stateThatServed(...Array.from({ length: 2000 }, (_, i) => `2023.${i + 1}`));
   const bytes = readFileSync(path.join(damaged, "state.sqlite"));
   const folders: [folder: string, found: RegExp][] = [
     [foreign, /no registry of data versions/],
@@ -158,16 +145,6 @@ test("a sample gets the next number, too", () => {
     return encodeSnapshot(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }));
   };
   assert.equal(publishSnapshot(out, 2024, known("2024.7"), encode), path.join(out, "2024.8.parquet"));
-});
-
-test("the sample of a first start takes no number that was served", async () => {
-  const home = temporaryFolder();
-  const folder = path.join(home, "datasets/snapshots");
-  const server = spawnServer({ stateDir: stateWith("2023.1", "2024.5", "2024.6") }, home);
-  await ready(server);
-  assert.deepEqual(readdirSync(folder).sort(), ["2023.2.parquet", "2024.7.parquet"]);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 0);
 });
 
 test("rows that are there already aren't written again, whatever is said of them, unless that is forced", async () => {

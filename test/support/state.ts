@@ -1,6 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import type { Store } from "../../server/store/store.ts";
+import Database from "better-sqlite3";
+import { Store } from "../../server/store/store.ts";
+import { temporaryFolder } from "./folders.ts";
 
 /** What tests of the state have in common: the modes of its files, who is in it, and what is said of a lost one. */
 
@@ -21,3 +23,19 @@ export const whatToDo = (folder: string) => ({
 export const foreignLog = (folder: string, found: string) => ({
   message: `state database ${folder}/state.sqlite: found ${found} beside the write-ahead log of the one that was here, expected that one: put it back, or put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,
 });
+
+/** The SHA-256 of every version in a state that served some. */
+export const servedSha256 = "ab".repeat(32);
+
+/** A state folder as a server leaves it that served these versions. */
+export function stateThatServed(...versions: string[]): string {
+  const folder = temporaryFolder();
+  Store.open(folder).close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  const insert = database.prepare(
+    "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, '2026-01-01T00:00:00Z')",
+  );
+  for (const version of versions) insert.run(version, servedSha256, servedSha256);
+  database.close();
+  return folder;
+}
