@@ -2,7 +2,7 @@ import * as uws from "uWebSockets.js";
 import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
 import type { Access } from "../shared/messages.ts";
-import { type ThreadTraffic, untimed } from "../shared/traffic.ts";
+import type { ThreadTraffic } from "../shared/traffic.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
 
@@ -251,16 +251,18 @@ export function serveHttp(
       // and what nobody would be told of isn't done.
       setImmediate(() => wait.isOver || answerPost(body));
     });
-    const answerPost = (body: Uint8Array | undefined) =>
+    const answerPost = (body: Uint8Array | undefined) => {
+      const begun = traffic.beginLater();
       void replyTo({ ...post, body }).then(({ status, head, body }) => {
         if (wait.isOver) return;
-        traffic.answered(route, status, body?.length ?? 0, untimed);
+        traffic.answeredLater(route, status, body?.length ?? 0, begun);
         res.cork(() => {
           res.writeStatus(head);
           wait.end();
           res.end(body, true);
         });
       });
+    };
   }
 
   /**
