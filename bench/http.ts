@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
 import { chartOf } from "./chart.ts";
 import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
+import { sendExports } from "./exports.ts";
 import { type Load, loads } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { checkPrograms, runToEnd, smoke, temporaryFolder, twoCores } from "./options.ts";
@@ -84,7 +85,9 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
   const core = load.isPinned ? cores?.load : undefined;
   const take = async (ready: Ready, seconds: number) => {
     const list = lists[ready.entrant.list];
+    const stop = ready.entrant.besideExports ? await sendExports(ready.server, seconds, core) : () => {};
     const figures = await measure(ready.server, { ...load, list, start: ready.position, seconds, core });
+    stop();
     // Goes on where it stopped, so that nothing is asked again before its turn.
     ready.position = (ready.position + figures.requests) % list.lines.length;
     return figures;

@@ -11,6 +11,8 @@ export interface Entrant {
   list: ListName;
   /** The other entrant by which a ratio is made: the ceiling, or the same server in another setting. */
   against: string | null;
+  /** Whether whole files are sent by the server at the same time. */
+  besideExports?: boolean;
 }
 
 export interface Load {
@@ -25,6 +27,8 @@ export interface Load {
   entrants: Entrant[];
   /** Bounds on an entrant's CPU time per request as a multiple of another's in the same round: `a / b`, at most. */
   targets: Record<string, number>;
+  /** The same of the 99th percentile of latencies. */
+  p99Targets?: Record<string, number>;
   /** Of the service, median of the rounds. */
   p99AtMostUs?: number;
 }
@@ -47,6 +51,15 @@ const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"
 /** The service has to take a fifteenth of what these take. */
 const databases = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
+
+/** 1.5 is what readers of whole files may cost all others. */
+const besideExports = {
+  entrants: [
+    { ...entrants("hot")[0], against: null },
+    { ...entrants("hot")[0], name: "service beside exports", against: null, besideExports: true },
+  ],
+  p99Targets: { "service beside exports / service": 1.5 },
+};
 
 export const loads: readonly Load[] = [
   load("hot", "one query, 64 connections", entrants("hot", [...constants, "sqlite", "duckdb", "node-http"]), {
@@ -76,6 +89,21 @@ export const loads: readonly Load[] = [
   }),
   load("connections-1", "one query, 1 connection", entrants("hot", constants), { connections: 1 }),
   load("connections-1000", "one query, 1,000 connections", entrants("hot", constants), { connections: 1000 }),
+  load(
+    "exports",
+    "one query, beside 8 slow and 8 fast exports as CSV",
+    besideExports.entrants,
+    besideExports,
+  ),
+  load(
+    "exports-1",
+    "one query, 1 connection, beside 8 slow and 8 fast exports as CSV",
+    besideExports.entrants,
+    {
+      ...besideExports,
+      connections: 1,
+    },
+  ),
   load(
     "threads",
     "one query, more serving threads, and two loads on the same cores",

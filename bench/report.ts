@@ -33,10 +33,10 @@ export function summarize(load: Load, measured: readonly Measured[]) {
     if (found === undefined) throw new Error(`the load ${load.name} has no entrant ${name}`);
     return found.rounds;
   };
-  /** CPU time per request as a multiple of another entrant's, within a round. */
-  const ratio = (name: string, against: string) => {
+  /** CPU time per request, or another figure, as a multiple of another entrant's, within a round. */
+  const ratio = (name: string, against: string, field: (typeof fields)[number] = "cpuUs") => {
     const others = roundsOf(against);
-    return spreadOf(roundsOf(name).map(({ cpuUs }, round) => cpuUs / others[round].cpuUs));
+    return spreadOf(roundsOf(name).map((figures, round) => figures[field] / others[round][field]));
   };
   const entrants = measured.map(({ entrant: { name, against }, bodyBytes, rounds }) => {
     const medians = fields.map((field) => [field, spreadOf(rounds.map((round) => round[field])).median]);
@@ -49,10 +49,15 @@ export function summarize(load: Load, measured: readonly Measured[]) {
       rounds,
     };
   });
-  const bounds = Object.entries(load.targets).map(([pair, atMost]) => {
-    const [name, against] = pair.split(" / ");
-    return { what: `CPU of ${pair}`, atMost, found: ratio(name, against) };
-  });
+  const boundsOn = (what: string, field: (typeof fields)[number], targets: Load["targets"]) =>
+    Object.entries(targets).map(([pair, atMost]) => {
+      const [name, against] = pair.split(" / ");
+      return { what: `${what} of ${pair}`, atMost, found: ratio(name, against, field) };
+    });
+  const bounds = [
+    ...boundsOn("CPU", "cpuUs", load.targets),
+    ...boundsOn("p99", "p99Us", load.p99Targets ?? {}),
+  ];
   if (load.p99AtMostUs !== undefined) {
     const found = spreadOf(roundsOf("service").map(({ p99Us }) => p99Us));
     bounds.push({ what: "p99 of service, µs", atMost: load.p99AtMostUs, found });

@@ -14,6 +14,9 @@ const batchRows = 128;
 const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
+const nothing = padding.subarray(0, 0);
+/** Of a batch, in one piece of work. */
+const columnsAtOnce = 5;
 
 interface Column {
   name: string;
@@ -113,7 +116,7 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
 
 /**
  * The stream of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
- * rows were looked at and none is in the scope.
+ * rows were looked at and none is in the scope, or a batch is half written.
  */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image);
@@ -132,15 +135,15 @@ export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8A
   while (!found.isOver) {
     const row = found.next();
     if (row < 0) {
-      yield padding.subarray(0, 0);
+      yield nothing;
       continue;
     }
     rows[filled++] = row;
     if (filled < batchRows) continue;
-    yield full.write(rows);
+    yield* full.write(rows);
     filled = 0;
   }
-  if (filled > 0) yield new Batch(columns, filled).write(rows.subarray(0, filled));
+  if (filled > 0) yield* new Batch(columns, filled).write(rows.subarray(0, filled));
   yield streamEnd;
 }
 
@@ -172,7 +175,8 @@ class Batch {
     return this.#head.length + this.#body;
   }
 
-  write(rows: Int32Array): Uint8Array {
+  /** All of it at the end, and nothing after a few columns each: what is absent is counted in its head. */
+  *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
       this.#out = new Uint8Array(this.length);
       this.#out.set(this.#head);
@@ -184,7 +188,8 @@ class Batch {
     // The message ends in a pair for each column, the second of which is how many values are absent; a length, padded;
     // and two pairs for each column.
     let absentAt = at - this.#columns.length * 3 * 16;
-    for (const column of this.#columns) {
+    for (const [i, column] of this.#columns.entries()) {
+      if (i % columnsAtOnce === columnsAtOnce - 1) yield nothing;
       const validity = out.subarray(at, at + this.#validity(column)).fill(0);
       at += validity.length;
       column.read(rows, values);
@@ -205,7 +210,7 @@ class Batch {
       view.setInt32(absentAt, blanks, true);
       absentAt += 16;
     }
-    return out;
+    yield out;
   }
 
   #validity({ mayBeAbsent }: Column): number {

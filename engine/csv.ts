@@ -9,12 +9,12 @@ import { versionName } from "./snapshot.ts";
  * the snapshot has beside; each part is encoded once as long as rows need it.
  */
 
+/** A piece ends with the line that reaches it. */
+const pieceBytes = 4 * 2 ** 10;
 /** More than any line takes: its six texts that may be long have no more than 500 characters of three bytes each. */
-const pieceBytes = 10 * 2 ** 10;
+const maxLineBytes = 10 * 2 ** 10;
 /** Shorter ones are faster copied byte by byte than by a call. */
 const minSetBytes = 40;
-/** Amounts, counts, the status, and what is between and behind them. */
-const maxNumberBytes = 160;
 const comma = 44;
 const lineEnd = utf8("\r\n");
 
@@ -55,18 +55,20 @@ function csvHeader(image: Image): Uint8Array {
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
   const found = new ScopeRows(image, scope);
-  const out = new Uint8Array(pieceBytes);
+  const out = new Uint8Array(pieceBytes + maxLineBytes);
   const header = csvHeader(image);
   out.set(header);
   let at = header.length;
   while (!found.isOver) {
     const row = found.next();
-    const most = row < 0 ? 0 : lines.enter(row);
-    if (row < 0 || at + most > out.length) {
+    if (row >= 0) {
+      lines.enter(row);
+      at = lines.write(out, at, row);
+    }
+    if (row < 0 || at >= pieceBytes) {
       yield out.subarray(0, at);
       at = 0;
     }
-    if (row >= 0) at = lines.write(out, at, row);
   }
   yield out.subarray(0, at);
 }
@@ -108,8 +110,8 @@ class RowLines {
     proceduresOf.set(image, this.#procedures);
   }
 
-  /** Gets ready for a row. @returns the most bytes that its line may take */
-  enter(row: number): number {
+  /** Gets ready for a row. */
+  enter(row: number): void {
     const image = this.#image;
     const facility = image.facility[row];
     if (facility !== this.#facility) {
@@ -130,7 +132,6 @@ class RowLines {
     const procedure = image.procedure[row];
     this.#procedures[procedure] ??= fields(utf8(""), procedure, [image.code, image.procedureName], ",");
     this.#procedure = this.#procedures[procedure];
-    return this.#head.length + this.#address.length + this.#procedure.length + maxNumberBytes;
   }
 
   /** What `write` takes. Writing takes thrice as long, and every row is measured when an image is built. */

@@ -2,7 +2,7 @@ import * as uws from "uWebSockets.js";
 import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
 import type { Access } from "../shared/messages.ts";
-import { type ThreadTraffic, untimed } from "../shared/traffic.ts";
+import type { ThreadTraffic } from "../shared/traffic.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
 
@@ -20,6 +20,10 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 const corkBytes = 16 * 2 ** 10;
 /** What waits there for one connection, on average, until it is closed. */
 const bufferedBytes = 256 * 2 ** 10;
+
+/** Of a body that is made as it is sent, in one round of the event loop where no other request came for some rounds. */
+const quietPieces = 3;
+const quietRounds = 64;
 
 /** Of what is posted, and for how long its client may take to send it. */
 const maxBodyBytes = 16 * 2 ** 10;
@@ -96,7 +100,7 @@ export function serveHttp(
   /** Of answers without a body, until one of them ends its connection. */
   let bytesToLast = bufferedBytes;
   const recent = new RecentReplies();
-  const turns = new Turns();
+  const turns = new Turns(() => handled);
 
   function handle(
     res: uws.HttpResponse,
@@ -247,21 +251,23 @@ export function serveHttp(
       // and what nobody would be told of isn't done.
       setImmediate(() => wait.isOver || answerPost(body));
     });
-    const answerPost = (body: Uint8Array | undefined) =>
+    const answerPost = (body: Uint8Array | undefined) => {
+      const begun = traffic.beginLater();
       void replyTo({ ...post, body }).then(({ status, head, body }) => {
         if (wait.isOver) return;
-        traffic.answered(route, status, body?.length ?? 0, untimed);
+        traffic.answeredLater(route, status, body?.length ?? 0, begun);
         res.cork(() => {
           res.writeStatus(head);
           wait.end();
           res.end(body, true);
         });
       });
+    };
   }
 
   /**
-   * Answers with a body that is made as the socket takes it: a piece in each turn, which the body shares with all others
-   * and with whatever else the thread has to do.
+   * Answers with a body that is made as the socket takes it: a piece in each turn, or a few where the thread has nothing
+   * else to do. The body shares the turns with all others.
    */
   function respondInPieces(
     res: uws.HttpResponse,
@@ -288,27 +294,35 @@ export function serveHttp(
       const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), length);
       isBehind = !isTaken;
       if (finished) wait.end();
-      else if (isTaken) turns.wait(sendCorked);
-      return isTaken;
-    };
-    // The library warns of each write that isn't made within a cork.
-    const sendCorked = () => {
-      if (!wait.isOver) res.cork(sendNext);
     };
     const sendNext = () => {
+      start += piece.length;
+      piece = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
+      traffic.sent(route, status, piece.length);
+      if (piece.length > 0) send(start);
+    };
+    const takeTurn = () => {
       try {
-        start += piece.length;
-        piece = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
-        traffic.sent(route, status, piece.length);
-        if (piece.length === 0) turns.wait(sendCorked);
-        else send(start);
+        let pieces = turns.isQuiet ? quietPieces : 1;
+        do sendNext();
+        while (--pieces > 0 && !isBehind && !wait.isOver);
       } catch {
         // Cut short: the client sees that bytes are missing.
         res.close();
       }
+      waitForTurn();
     };
-    res.onWritable((offset) => !isBehind || send(offset));
-    sendNext();
+    const waitForTurn = () => {
+      // The library warns of each write that isn't made within a cork.
+      if (!isBehind && !wait.isOver) turns.wait(() => wait.isOver || res.cork(takeTurn));
+    };
+    res.onWritable((offset) => {
+      if (!isBehind) return true;
+      send(offset);
+      waitForTurn();
+      return !isBehind;
+    });
+    takeTurn();
     // Its client pipelines and is behind; part of the head may have been dropped.
     if (!wait.isOver && isBehind && res.getWriteOffset() === 0) isStuck = true;
   }
@@ -426,12 +440,28 @@ export function serveHttp(
 /** What is to be done bit by bit, one bit in each round of the event loop, whoever waits. */
 class Turns {
   readonly #waiting: (() => void)[] = [];
+  readonly #handled: () => number;
+  #handledBefore = 0;
+  #quietRounds = 0;
+
+  /** @param handled counts what else the thread does */
+  constructor(handled: () => number) {
+    this.#handled = handled;
+  }
+
+  /** Whether nothing else was done in the last rounds. */
+  get isQuiet(): boolean {
+    return this.#quietRounds >= quietRounds;
+  }
 
   wait(turn: () => void): void {
     if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
   }
 
   readonly #next = () => {
+    const handled = this.#handled();
+    this.#quietRounds = handled === this.#handledBefore ? this.#quietRounds + 1 : 0;
+    this.#handledBefore = handled;
     this.#waiting[0]();
     this.#waiting.shift();
     if (this.#waiting.length > 0) setImmediate(this.#next);

@@ -183,7 +183,7 @@ export class Metrics {
 function durationsText(traffic: Traffic): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [
-    `# HELP ${name} Time from a request's coming until its answer is handed over, of a file until its first piece is. ` +
+    `# HELP ${name} Time from a request's coming until its answer is handed over, of a file until its first piece is, of a post from its end. ` +
       "A thread times the first 1,000 of a second, and of more one in 16, at random, which then counts 16 times",
     `# TYPE ${name} histogram`,
   ];

@@ -70,7 +70,7 @@ const maxTimedEach = 1000;
 /** Of more, one in so many is, on average. */
 const busyStride = 16;
 /** In place of a time. */
-export const untimed = -1;
+const untimed = -1;
 
 /** One thread's own counts. */
 export class ThreadTraffic {
@@ -107,11 +107,18 @@ export class ThreadTraffic {
    * @returns the milliseconds it took; negative where they weren't taken
    */
   answered(route: number, status: number, bytes: number, begun: number): number {
-    const words = this.#words;
-    const cell = cellOf(route, placeOfStatus[status]);
-    words[cell + countWord]++;
-    words[cell + bytesWord] += bytes;
+    const cell = this.#count(route, status, bytes);
     return begun === untimed ? untimed : this.#time(cell, begun);
+  }
+
+  /** To be asked as a request is whole that is answered later, and given to `answeredLater`. */
+  beginLater(): number {
+    return this.#nowMs();
+  }
+
+  /** Counts an answer before which others were given: such ones are few, and each is timed. */
+  answeredLater(route: number, status: number, bytes: number, begun: number): void {
+    this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
 
   /** Counts more bytes of an answer's body. */
@@ -127,12 +134,23 @@ export class ThreadTraffic {
     this.#words[ceilings.length + keyFaults.indexOf(fault)]++;
   }
 
+  #count(route: number, status: number, bytes: number): number {
+    const cell = cellOf(route, placeOfStatus[status]);
+    this.#words[cell + countWord]++;
+    this.#words[cell + bytesWord] += bytes;
+    return cell;
+  }
+
+  #addTime(cell: number, tookMs: number, requests: number): void {
+    this.#words[cell + timeWord] += requests * tookMs;
+    this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
+  }
+
   /** Each time stands for as many requests as one was chosen from, so that quiet and busy times weigh alike. */
   #time(cell: number, begun: number): number {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
-    this.#words[cell + timeWord] += this.#stride * tookMs;
-    this.#words[cell + bucketsWord + bucketOf(tookMs)] += this.#stride;
+    this.#addTime(cell, tookMs, this.#stride);
     const isBusy = !this.#each.pass(nowMs);
     this.#stride = isBusy ? busyStride : 1;
     // At random, as requests may come in turn.

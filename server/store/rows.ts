@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import { preparing } from "./database.ts";
 
 /** Rows of the tables that several servers have in common, as texts, and what a piece of work would change of them. */
 
@@ -47,11 +48,12 @@ ${tableNames
 
 export class Rows {
   readonly #database: Database.Database;
-  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
+  readonly #prepare: ReturnType<typeof preparing>;
   readonly #columnsOf = new Map<Table, string[]>();
 
   constructor(database: Database.Database) {
     this.#database = database;
+    this.#prepare = preparing(database);
   }
 
   /** Does a piece of work, notes the rows that it writes, and undoes it. */
@@ -144,14 +146,6 @@ export class Rows {
     for (const [column, value] of Object.entries(row))
       if (value instanceof Buffer) row[column] = { hex: value.toString("hex") };
     return { name, content: JSON.stringify(row) };
-  }
-
-  #prepare(sql: string): Database.Statement<unknown[], unknown> {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare<unknown[], unknown>(sql);
-    this.#statements.set(sql, statement);
-    return statement;
   }
 }
 

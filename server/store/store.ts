@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Plan } from "../shared/plans.ts";
-import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
+import { databaseInMemory, type OpenOptions, openDatabase, preparing } from "./database.ts";
 import { type Row, Rows, type TakenRow } from "./rows.ts";
 
 /** Reads and writes the tables of the state database. */
@@ -123,7 +123,7 @@ export class Store {
   readonly #database: Database.Database;
   readonly #rows: Rows;
   #ownChanges = 0;
-  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
+  readonly #prepare: ReturnType<typeof preparing>;
 
   /** The one in a folder; see `openDatabase`. */
   static open(folder: string, options: OpenOptions = {}): Store {
@@ -137,6 +137,7 @@ export class Store {
 
   private constructor(database: Database.Database) {
     this.#database = database;
+    this.#prepare = preparing(database);
     this.#rows = new Rows(database);
   }
 
@@ -636,14 +637,6 @@ export class Store {
 
   retireVersion(version: string, now: Date): void {
     this.#run("UPDATE versions SET retired = ? WHERE version = ?", now.toISOString(), version);
-  }
-
-  #prepare(sql: string): Database.Statement<unknown[], unknown> {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare<unknown[], unknown>(sql);
-    this.#statements.set(sql, statement);
-    return statement;
   }
 
   #all<Row>(sql: string, ...values: unknown[]): Row[] {

@@ -59,6 +59,25 @@ test("all threads' answers, bytes, refusals and faulty keys are added up", () =>
   assert.deepEqual(unauthorized, { missing: 1, malformed: 1, unknown: 1, inactive: 2 });
 });
 
+test("an answer that comes later is timed once, and changes nothing of how others are", () => {
+  const traffic = new Traffic(["/a", "/posts"], 1);
+  const [buffer] = traffic.buffers;
+  let nowMs = 0;
+  const thread = new ThreadTraffic(buffer, () => nowMs, seededRandom(1).next);
+  // In a busy second the answers that are timed stand for 16 each.
+  for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
+  const begun = thread.beginLater();
+  for (let i = 0; i < 1200; i++) thread.answered(0, 200, 1, thread.begin());
+  nowMs += 3000;
+  thread.answeredLater(1, 200, 10, begun);
+  const { answers } = traffic.snapshot();
+  const later = answers.find(({ route, status }) => route === "/posts" && status === "200");
+  assert.ok(later);
+  assert.deepEqual([later.requests, later.bytes, later.seconds, total(later.buckets)], [1, 10, 3, 1]);
+  const others = answers.find(({ route, status }) => route === "/a" && status === "200");
+  assert.ok(others && total(others.buckets) > 2000, `${total(others?.buckets ?? [])} timed`);
+});
+
 test("each route has its 500s from the start, at zero", () => {
   const { answers } = new Traffic(["unknown", "/a"], 1).snapshot();
   assert.deepEqual(

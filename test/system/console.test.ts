@@ -111,7 +111,18 @@ test("it says when the server is gone", async () => {
   const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });
   const guarded = await openPage(browser, other.ops, { mayFail: () => true });
   guarded.page.setDefaultTimeout(patienceMs);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await guarded.page.route("**/stream", async (route) => {
+    await held;
+    await route.continue();
+  });
   await guarded.page.goto("/");
+  await guarded.page.getByText("…", { exact: true }).waitFor();
+  assert.equal(await guarded.page.getByText("can't be reached").count(), 0, "not before it was tried");
+  release();
   await guarded.page.getByText("All is well").waitFor();
   assert.equal(await other.stop(), 0);
   await guarded.page.getByText("can't be reached").waitFor();

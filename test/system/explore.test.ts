@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import type { FacilityAnswer, PricesAnswer, ProcedureAnswer } from "../../server/portal/browser/answers.ts";
+import type {
+  FacilityAnswer,
+  PricesAnswer,
+  ProcedureAnswer,
+  TrendsAnswer,
+} from "../../server/portal/browser/answers.ts";
 import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
 import {
   ample,
@@ -116,6 +121,55 @@ test("before the program is there, the page has its head and says what it is; th
   assert.deepEqual(await places(), before);
   assert.equal(await page.locator("input:disabled").count(), 0);
   await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("the band of a synthetic sample moves nothing that was on screen before the first answer", async () => {
+  const { page } = await open("/data");
+  await page.getByRole("heading", { name: "The data" }).waitFor();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/healthcare/procedures/**", async (route) => {
+    await held;
+    const response = await route.fetch();
+    const answer: ProcedureAnswer = await response.json();
+    answer.source.caveat = "This is a synthetic sample: the numbers are invented.";
+    await route.fulfill({ response, json: answer });
+  });
+  await page.goto("/");
+  const places = async () => {
+    const boxes = [".controls", ".sentence"].map((part) => page.locator(part).boundingBox());
+    return (await Promise.all(boxes)).map((box) => box?.y);
+  };
+  await page.locator(".card.blank").first().waitFor({ state: "attached" });
+  const before = await places();
+  release();
+  await page.getByText("Synthetic sample.").waitFor();
+  assert.deepEqual(await places(), before);
+});
+
+test("the trend breaks where a procedure's name changed, and says so", async () => {
+  const { page } = await open("/data");
+  await page.getByRole("heading", { name: "The data" }).waitFor();
+  const path = "/api/v1/healthcare/trends?procedure=5072";
+  const { data } = await answerOf<TrendsAnswer>(path);
+  const [, { name }] = data;
+  for (const [before, runs] of [
+    ["Another Definition", 2],
+    [name, 1],
+  ] as const) {
+    await page.route(`**${path}`, (route) =>
+      route.fulfill({ json: { data: [{ ...data[0], name: before }, ...data.slice(1)] } }),
+    );
+    await page.goto("/");
+    const years = card(page, "Over the years");
+    await years.locator(".run").first().waitFor({ state: "attached" });
+    assert.equal(await years.locator(".run").count(), runs);
+    const said = years.getByText(`Since 2024 it is “${name}”, before “Another Definition”: the line breaks`);
+    assert.equal(await said.count(), runs - 1);
+    await page.unroute(`**${path}`);
+  }
 });
 
 test("each picture has a table, a CSV and a curl command that give the API's numbers", async () => {

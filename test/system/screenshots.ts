@@ -49,7 +49,11 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
       if (name === "account") await page.addInitScript((key) => localStorage.setItem("hcqs-key", key), key);
       await page.goto(target);
       await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });
-      if (name !== "console") await page.waitForLoadState("networkidle");
+      if (name === "console") await page.getByText("serving thread").waitFor();
+      else await page.waitForLoadState("networkidle");
+      // A busy machine may take longer for an answer than the network is idle.
+      if (["explore", "state", "facility"].includes(name))
+        await page.locator(".facilities tbody tr").first().waitFor();
       await page.screenshot({
         path: path.join(folder, `${name}-${size}-${colorScheme}.png`),
         fullPage: true,

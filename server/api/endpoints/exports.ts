@@ -11,7 +11,7 @@ import {
 } from "../../../engine/query.ts";
 import { piecesOf, sizeOf } from "../../shared/snapshot-file.ts";
 import { noRows, notFound } from "../absence.ts";
-import { type Endpoint, endpoint, FileBody } from "../endpoint.ts";
+import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts";
 import { state } from "../parameters.ts";
 
 /** Answers with everything, or the rows of a procedure or a state, as a file. */
@@ -28,11 +28,19 @@ const parameters = v.object({
   state,
 });
 
-function scopeOf(image: Image, procedure: string | undefined, state: string | undefined): ExportScope {
-  const place = procedure === undefined ? null : (image.procedureOf.get(procedure) ?? -1);
-  const scope = { procedure: place, state: state ?? null };
-  if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(image, procedure, state);
-  return scope;
+/** Answers with the rows in a scope, which a form writes. */
+function answerRows(
+  extension: string,
+  bytes: (image: Image, scope: ExportScope) => number,
+  pieces: (image: Image, scope: ExportScope) => Generator<Uint8Array, void>,
+) {
+  return ({ image }: Context, { procedure, state }: v.InferOutput<typeof parameters>) => {
+    const place = procedure === undefined ? null : (image.procedureOf.get(procedure) ?? -1);
+    const scope = { procedure: place, state: state ?? null };
+    if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(image, procedure, state);
+    const name = fileName(image, extension, procedure, state);
+    return new FileBody(name, bytes(image, scope), () => pieces(image, scope));
+  };
 }
 
 /** @param parts what the rows are of, where they aren't all */
@@ -55,11 +63,7 @@ export const csv: Endpoint = endpoint({
   parameters,
   response: v.string(),
   errors: ["not_found"],
-  answer({ image }, { procedure, state }) {
-    const scope = scopeOf(image, procedure, state);
-    const name = fileName(image, "csv", procedure, state);
-    return new FileBody(name, csvBytes(image, scope), () => csvPieces(image, scope));
-  },
+  answer: answerRows("csv", csvBytes, csvPieces),
 });
 
 export const arrow: Endpoint = endpoint({
@@ -75,11 +79,7 @@ export const arrow: Endpoint = endpoint({
   parameters,
   response: v.string(),
   errors: ["not_found"],
-  answer({ image }, { procedure, state }) {
-    const scope = scopeOf(image, procedure, state);
-    const name = fileName(image, "arrow", procedure, state);
-    return new FileBody(name, arrowBytes(image, scope), () => arrowPieces(image, scope));
-  },
+  answer: answerRows("arrow", arrowBytes, arrowPieces),
 });
 
 export const parquet: Endpoint = endpoint({

@@ -16,17 +16,18 @@ const stream: string = JSON.parse(document.querySelector("#settings")?.textConte
 interface Seen {
   samples: Sample[];
   state: State | undefined;
-  isConnected: boolean;
+  /** Whether it was tried in vain. */
+  isGone: boolean;
 }
 
 function useStream(): Seen {
-  const [seen, setSeen] = useState<Seen>({ samples: [], state: undefined, isConnected: false });
+  const [seen, setSeen] = useState<Seen>({ samples: [], state: undefined, isGone: false });
   useEffect(() => {
     const source = new EventSource(stream);
     const change = (changes: Partial<Seen>) => setSeen((before) => ({ ...before, ...changes }));
-    source.addEventListener("open", () => change({ isConnected: true }));
+    source.addEventListener("open", () => change({ isGone: false }));
     source.addEventListener("error", () => {
-      change({ isConnected: false });
+      change({ isGone: true });
       // The browser tries again by itself unless the server has refused.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10_000);
     });
@@ -62,9 +63,8 @@ function Figure({ name, value, isBad = false }: { name: string; value: string; i
   return html`<div class=${`card figure ${isBad ? "bad" : ""}`}><div class="value">${value}</div><div class="quiet">${name}</div></div>`;
 }
 
-function Health({ state, isConnected }: Pick<Seen, "state" | "isConnected">) {
-  if (!isConnected)
-    return html`<p class="health bad" role="status">The server can't be reached; trying again…</p>`;
+function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
+  if (isGone) return html`<p class="health bad" role="status">The server can't be reached; trying again…</p>`;
   if (!state) return html`<p class="health quiet" role="status">…</p>`;
   const { server } = state;
   if (server.fault !== null) return html`<p class="health bad" role="status">${server.fault}</p>`;
@@ -83,7 +83,7 @@ function Health({ state, isConnected }: Pick<Seen, "state" | "isConnected">) {
 }
 
 function Page() {
-  const { samples, state, isConnected } = useStream();
+  const { samples, state, isGone } = useStream();
   const last = samples.at(-1);
   const failed = last ? rateOf(last, /^5/) : 0;
   return html`<header class="top">
@@ -92,7 +92,7 @@ function Page() {
     </header>
     <main id="main">
       <h1 class="hidden">Console</h1>
-      <${Health} state=${state} isConnected=${isConnected} />
+      <${Health} state=${state} isGone=${isGone} />
       <div class="four">
         <${Figure} name="requests per second" value=${last ? whole(Math.round(rateOf(last, /./))) : "–"} />
         <${Figure} name=${last?.p99 == null ? "no request in the last second" : "99 % of requests take the server less"} value=${micros(last?.p99 ?? null)} />

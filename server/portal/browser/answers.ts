@@ -125,10 +125,23 @@ export interface Dataset {
   data_version: string;
   status: "current" | "available" | "superseded";
   rows: number;
+  priced_rows: number;
   suppressed_rows: number;
+  incomplete_rows: number;
+  facilities: number;
+  procedures: number;
   released: string | null;
+  loaded_at: string;
+  sha256: string;
+  content_sha256: string;
+  source_sha256: string | null;
   source_url: string | null;
-  coverage: { missing_states: { state: string; reason: string }[] };
+  caveat: string;
+  coverage: {
+    states: string[];
+    missing_states: { state: string; reason: string }[];
+    procedures_without_prices: string[];
+  };
 }
 
 export interface DatasetsAnswer {

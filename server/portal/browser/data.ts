@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { get } from "./api.ts";
 import { Card } from "./card.ts";
 import { Command } from "./curl.ts";
@@ -12,32 +13,6 @@ import { SampleBand, Trouble } from "./trouble.ts";
 
 /** The data versions that are served: what is in them, what isn't and why, and their files. */
 
-interface Dataset {
-  title: string;
-  publisher: string;
-  data_year: number;
-  data_version: string;
-  status: "current" | "available" | "superseded";
-  rows: number;
-  priced_rows: number;
-  suppressed_rows: number;
-  incomplete_rows: number;
-  facilities: number;
-  procedures: number;
-  released: string | null;
-  loaded_at: string;
-  sha256: string;
-  content_sha256: string;
-  source_sha256: string | null;
-  source_url: string | null;
-  caveat: string;
-  coverage: {
-    states: string[];
-    missing_states: { state: string; reason: string }[];
-    procedures_without_prices: string[];
-  };
-}
-
 const path = "/api/v1/datasets";
 const statusWords = {
   current: "current: what is answered unless a version is asked for",
@@ -47,7 +22,7 @@ const statusWords = {
 
 export function Data() {
   const { view, failure, isLate, retry } = useLoaded("datasets", (signal) =>
-    get<{ data: Dataset[] }>(path, signal),
+    get<DatasetsAnswer>(path, signal),
   );
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>

@@ -225,7 +225,6 @@ export function Explore({ url }: { url: URL }) {
   const dataset = datasets.find(({ data_version }) => data_version === known?.source.data_version);
   const shown = isOld && view ? shownText(view) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
-    <${SampleBand} caveat=${known?.source.caveat} />
     <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
     ${failure && html`<${Trouble} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
@@ -366,6 +365,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
   const place = choice.state ? `-${choice.state}` : "";
   const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
   const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
+  // The band stands below what was on screen before the first answer, so that nothing of it moves.
   return html`<div class="sentence" aria-live="polite">
       ${
         scope
@@ -374,6 +374,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
       }
       ${view.facility instanceof Failure && choice.facility && html`<p class="under">${noFacility(choice.facility)}</p>`}
     </div>
+    <${SampleBand} caveat=${known(view)?.source.caveat} />
     <div class="pictures">
       ${
         scope &&

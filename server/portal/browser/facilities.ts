@@ -210,25 +210,30 @@ function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProp
   </tr>`;
 }
 
+/** The numbers of facilities' rows. */
+export const priceFigures = (prices: readonly Price[]): Figures => ({
+  columns: [
+    { title: "ccn" },
+    { title: "facility" },
+    { title: "city" },
+    { title: "state" },
+    { title: "charge", write: money },
+    { title: "allowed", write: money },
+  ],
+  rows: prices.map(({ ccn, facility, city, state, submitted_charge, medicare_allowed }) => [
+    ccn,
+    facility,
+    city,
+    state,
+    submitted_charge,
+    medicare_allowed,
+  ]),
+});
+
 function figuresOf(rows: readonly Row[]): Figures {
+  const prices = priceFigures(rows);
   return {
-    columns: [
-      { title: "rank" },
-      { title: "ccn" },
-      { title: "facility" },
-      { title: "city" },
-      { title: "state" },
-      { title: "charge", write: money },
-      { title: "allowed", write: money },
-    ],
-    rows: rows.map(({ rank, ccn, facility, city, state, submitted_charge, medicare_allowed }) => [
-      rank,
-      ccn,
-      facility,
-      city,
-      state,
-      submitted_charge,
-      medicare_allowed,
-    ]),
+    columns: [{ title: "rank" }, ...prices.columns],
+    rows: prices.rows.map((cells, i) => [rows[i].rank, ...cells]),
   };
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { FacilityRow, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
 import { Shape } from "./dots.ts";
-import type { Range } from "./facilities.ts";
+import { priceFigures, type Range } from "./facilities.ts";
 import type { Figures } from "./figures.ts";
 import { counted, money, percent, whole } from "./format.ts";
 import { html } from "./html.ts";
@@ -239,25 +239,7 @@ function Mark({
 
 /** The numbers of the bars, or where the picture has a dot for each facility, of these. */
 export function histogramFigures({ histogram }: ProcedureAnswer, prices: PricesAnswer | null): Figures {
-  if (prices !== null && prices.next === null)
-    return {
-      columns: [
-        { title: "ccn" },
-        { title: "facility" },
-        { title: "city" },
-        { title: "state" },
-        { title: "charge", write: money },
-        { title: "allowed", write: money },
-      ],
-      rows: prices.data.map((price) => [
-        price.ccn,
-        price.facility,
-        price.city,
-        price.state,
-        price.submitted_charge,
-        price.medicare_allowed,
-      ]),
-    };
+  if (prices !== null && prices.next === null) return priceFigures(prices.data);
   const { edges, counts } = histogram;
   return {
     columns: [

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { errorOf, otherError, useAction } from "./action.ts";
 import { post } from "./api.ts";
 import { Command } from "./curl.ts";
-import { Field } from "./field.ts";
+import { Field, type FieldProps } from "./field.ts";
 import { html } from "./html.ts";
 import { settings } from "./settings.ts";
 
@@ -31,54 +31,56 @@ export function Warnings({ notices, changed }: WarningsProps) {
   </section>`;
 }
 
-function Email({ email, changed }: { email: string | null; changed: () => void }) {
-  const [text, setText] = useState(email ?? "");
+interface PlaceProps {
+  /** Of its field: `label`, `type` and the like. */
+  field: Omit<FieldProps, "value" | "set">;
+  /** What it is called in what is posted, and by an error. */
+  param: string;
+  value: string | null;
+  button: string;
+  /** Saves it. @returns what to say then */
+  save: (given: string | null) => Promise<string>;
+  children?: unknown;
+}
+
+/** A form for one place where warnings go; empty, they don't. */
+function Place({ field, param, value, button, save, children }: PlaceProps) {
+  const [text, setText] = useState(value ?? "");
   const [said, setSaid] = useState("");
   const { failure, isBusy, run } = useAction();
   const submit = (event: Event) => {
     event.preventDefault();
     setSaid("");
-    run(async () => {
-      const given = text.trim() || null;
-      await post("/portal/account/email", { email: given });
-      setSaid(given === null ? "No e-mail is sent." : `Warnings go to ${given}.`);
-      changed();
-    });
+    run(async () => setSaid(await save(text.trim() || null)));
   };
   return html`<form class="fields" onSubmit=${submit} novalidate>
-    <${Field} label="E-mail address" type="email" autocomplete="email" value=${text} set=${setText} error=${errorOf(failure, "email")} />
-    <p class="trouble" role="alert">${otherError(failure, "email")}</p>
-    <p><button type="submit" disabled=${isBusy}>Save the address</button> <span class="good" role="status">${said}</span></p>
+    <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
+    <p class="trouble" role="alert">${otherError(failure, param)}</p>
+    <p><button type="submit" disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
+    ${children}
   </form>`;
 }
 
-function Webhook({ url, changed }: { url: string | null; changed: () => void }) {
-  const [text, setText] = useState(url ?? "");
-  const [said, setSaid] = useState("");
-  const [secret, setSecret] = useState<string | null>(null);
-  const { failure, isBusy, run } = useAction();
-  const submit = (event: Event) => {
-    event.preventDefault();
-    setSaid("");
-    run(async () => {
-      const given = text.trim() || null;
-      const answer = await post<{ secret?: string }>("/portal/account/webhook", { url: given });
-      if (given !== url) setSecret(answer.secret ?? null);
-      setSaid(given === null ? "Nothing is posted." : `Warnings are posted to ${given}.`);
-      changed();
-    });
+function Email({ email, changed }: { email: string | null; changed: () => void }) {
+  const save = async (given: string | null) => {
+    await post("/portal/account/email", { email: given });
+    changed();
+    return given === null ? "No e-mail is sent." : `Warnings go to ${given}.`;
   };
-  return html`<form class="fields" onSubmit=${submit} novalidate>
-    <${Field}
-      label="Webhook"
-      type="url"
-      placeholder="https://…"
-      value=${text}
-      set=${setText}
-      error=${errorOf(failure, "url")}
-    />
-    <p class="trouble" role="alert">${otherError(failure, "url")}</p>
-    <p><button type="submit" disabled=${isBusy}>Save the webhook</button> <span class="good" role="status">${said}</span></p>
+  const field = { label: "E-mail address", type: "email", autocomplete: "email" };
+  return html`<${Place} field=${field} param="email" value=${email} button="Save the address" save=${save} />`;
+}
+
+function Webhook({ url, changed }: { url: string | null; changed: () => void }) {
+  const [secret, setSecret] = useState<string | null>(null);
+  const save = async (given: string | null) => {
+    const answer = await post<{ secret?: string }>("/portal/account/webhook", { url: given });
+    if (given !== url) setSecret(answer.secret ?? null);
+    changed();
+    return given === null ? "Nothing is posted." : `Warnings are posted to ${given}.`;
+  };
+  const field = { label: "Webhook", type: "url", placeholder: "https://…" };
+  return html`<${Place} field=${field} param="url" value=${url} button="Save the webhook" save=${save}>
     ${
       secret !== null &&
       html`<div class="new-key">
@@ -86,5 +88,5 @@ function Webhook({ url, changed }: { url: string | null; changed: () => void }) 
         <${Command} text=${secret} label="The webhook's signing secret" />
       </div>`
     }
-  </form>`;
+  <//>`;
 }
