@@ -72,13 +72,14 @@ test("every link leads to a file and a heading that are there", () => {
   assert.deepEqual(broken, []);
 });
 
-/** The code that a document shows: its commands' blocks without comments, and what stands between backticks. */
+/** The code that a document shows: its blocks of commands without comments and output, and what stands between backticks. */
 function codeOf(text: string): string[] {
+  const shown = blocksOf(text, "console").flatMap((block) => block.match(/(?<=^\$ ).*/gm) ?? []);
   const typed = blocksOf(text, "sh")
     .flatMap((block) => block.split("\n"))
     .map((line) => line.replace(/(?:^| )#.*/, ""));
   const spans = Array.from(withoutBlocks(text).matchAll(/`([^`\n]+)`/g), ([, span]) => span);
-  return [...typed, ...spans];
+  return [...shown, ...typed, ...spans];
 }
 
 /**
