@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
+import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { blocksOf, documentAt, documents } from "./support/readme.ts";
@@ -91,7 +92,7 @@ function codeOf(text: string): string[] {
 function usageOf(by: string, name: string, word: string | undefined): string | undefined {
   const script: string | undefined = description.scripts[name];
   if (!script?.startsWith("exec server/hcqs ")) {
-    const [, benchmark] = /^node (bench\/\S+)$/.exec(script ?? "") ?? [];
+    const [, benchmark] = /\bnode (bench\/\S+)$/.exec(script ?? "") ?? [];
     if (benchmark !== undefined) return read(benchmark) + read("bench/options.ts");
     return by === "npm" && script !== undefined ? "" : undefined;
   }
@@ -173,10 +174,12 @@ test("the table of the server's rooms has all of them", () => {
 });
 
 test("every dependency has its reason in the README", () => {
-  const { dependencies, devDependencies } = description;
+  const { dependencies, optionalDependencies, devDependencies } = description;
   const [, table] = readme.split("### Dependencies");
   const reasons = Array.from(table.matchAll(/^\| (`.*`) \| \S/gm), ([, names]) => names.split(", "));
-  const names = Object.keys({ ...dependencies, ...devDependencies }).map((name) => `\`${name}\``);
+  const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }).map(
+    (name) => `\`${name}\``,
+  );
   assert.deepEqual(reasons.flat().sort(), names.sort());
 });
 
@@ -184,15 +187,18 @@ test("the documents' figures of the HTTP benchmark are those of the last recorde
   const results: Results = JSON.parse(read("bench/results/http.json"));
   const document = documentAt("bench/README.md");
   assert.ok(document.includes(markdownOf(results)), markdownOf(results));
-  const figures = (bound: string) =>
-    Array.from(
-      document.matchAll(new RegExp(`\\| CPU of ${bound} \\| ([\\d.]+) `, "g")),
-      ([, figure]) => figure,
+  const multiple = (load: string, bound: string) => {
+    const { targets } = results.loads.find(({ name }) => name === load) ?? assert.fail(load);
+    return digits(
+      (targets.find(({ what }) => what === `CPU of ${bound}`) ?? assert.fail(bound)).found.median,
     );
-  const multiples = ["hot", "zipf", "uniform"].map((_, i) => figures("service / ceiling")[i]).sort();
+  };
+  const [least, , most] = ["hot", "zipf", "uniform"]
+    .map((load) => multiple(load, "service / ceiling"))
+    .sort();
   for (const [against, figure] of [
-    ["uWebSockets.js", `${multiples[0]}–${multiples[2]}`],
-    ["nginx", figures("service / nginx")[0]],
+    ["uWebSockets.js", `${least}–${most}`],
+    ["nginx", multiple("hot", "service / nginx")],
   ])
     assert.match(readme, new RegExp(`^\\| CPU per price query, .*${against}.* \\| ${figure} \\|`, "m"));
 });
