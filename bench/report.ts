@@ -81,7 +81,7 @@ export function print({ name, title, entrants, targets }: LoadResult): void {
     console.log(`  ${what}: ${withRange(found)}, target ≤ ${digits(atMost)}: ${met ? "met" : "missed"}`);
 }
 
-/** Every target and what was found, as a table for the README. */
+/** Every target and what was found, as a table for README.md in this folder. */
 export function markdownOf({ loads }: Results): string {
   const rows = loads.flatMap(({ title, targets }) =>
     targets.map(

@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
-import { markdownOf, type Results } from "../bench/report.ts";
 
 /** The repository keeps its own rules. */
 
@@ -166,22 +165,8 @@ test("dependencies have exact versions", () => {
   assert.deepEqual(loose, []);
 });
 
-test("every dependency has its reason in the README", () => {
-  const { dependencies, devDependencies } = JSON.parse(read("package.json"));
-  const readme = read("README.md");
-  const missing = Object.keys({ ...dependencies, ...devDependencies }).filter(
-    (name) => !readme.includes(`\`${name}\``),
-  );
-  assert.deepEqual(missing, []);
-});
-
 test("the lock file names no registry host", () => {
   assert.doesNotMatch(read("package-lock.json"), /"resolved"/);
-});
-
-test("the README's figures of the HTTP benchmark are those of the last recorded run", () => {
-  const results: Results = JSON.parse(read("bench/results/http.json"));
-  assert.ok(read("README.md").includes(markdownOf(results)), markdownOf(results));
 });
 
 test("no check is switched off in the source", () => {

@@ -18,10 +18,11 @@ import { signatureOf } from "../../server/shared/snapshot-file.ts";
 import { checkValue, type Operation, openapiDocument, operationsOf, pathOf } from "../support/answers.ts";
 import { ask, serviceOf } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
+import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /**
- * Every example, in the OpenAPI document and the README, is what a service over the sample answers. Where answers have
+ * Every example, in the OpenAPI document and the READMEs, is what a service over the sample answers. Where answers have
  * changed, `node --test --test-update-snapshots test/api/examples.test.ts` writes the document's examples anew.
  */
 
@@ -191,30 +192,44 @@ test("the ETag of the examples makes their request a 304", () => {
   assert.deepEqual([status, body], [304, ""]);
 });
 
-/** Answers as the README shows them: JSON broken into lines, and with `…` for what is left out. */
-const readme = readFileSync(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
+/** Answers as the READMEs show them: JSON broken into lines, and with `…` for what is left out. */
+const [readme, described] = ["README.md", "server/api/README.md"].map(documentAt);
 const shown = [
-  ...readme.matchAll(/(?:^`|http:\S*8080)(\/\S*)(?:`|"\n```)\n\n```(json|csv)\n(.*?)\n```$/gms),
+  ...`${readme}${described}`.matchAll(
+    /(?:^`|http:\S*8080)(\/\S*)(?:`|"\n```)\n\n```(json|csv)\n(.*?)\n```$/gms,
+  ),
 ].map(([, target, kind, text]) => ({
   target: target.startsWith("/api/v1") ? target : `/api/v1${target}`,
   parts: (kind === "json" ? text.replaceAll(/\n */g, "") : text).split("…"),
 }));
 
-test("the README shows an answer of every endpoint over the sample", () => {
+test("there is an answer of every endpoint over the sample", () => {
   const paths = shown.map(({ target }) => pathOf(openapiDocument, target));
-  // A page is like its list, and files aren't text; the document is too long.
-  const others = [
-    "/api/v1/pages/{cursor}",
-    "/api/v1/export.arrow",
-    "/api/v1/export.parquet",
-    "/api/v1/openapi.json",
-  ];
-  const expected = [...operations.keys()].filter((at) => !isOfVersion(at) && !others.includes(at));
+  const binary = ["/api/v1/export.arrow", "/api/v1/export.parquet"];
+  const expected = [...operations.keys()].filter((at) => !isOfVersion(at) && !binary.includes(at));
   assert.deepEqual(new Set(paths), new Set(expected));
 });
 
+test("the README's table has every endpoint, with a link to where its answer is", () => {
+  const rows = [...readme.matchAll(/\[`(\/\S*)`\]\(server\/api\/README\.md#([a-z-]+)\)/g)];
+  const full = (at: string) => (at.startsWith("/api/v1") ? at : `/api/v1${at}`);
+  const listed = rows.map(([, at]) => full(at));
+  assert.deepEqual(listed.sort(), [...operations.keys()].filter((at) => !isOfVersion(at)).sort());
+  const sections = described.split(/^### /m);
+  for (const [, at, anchor] of rows) {
+    const section = sections.find((text) =>
+      text.toLowerCase().replaceAll(" ", "-").startsWith(`${anchor}\n`),
+    );
+    const targets = Array.from(section?.matchAll(/^`(\/[^`]*)`/gm) ?? [], ([, target]) => full(target));
+    assert.ok(
+      targets.some((target) => pathOf(openapiDocument, target) === full(at)),
+      at,
+    );
+  }
+});
+
 for (const { target, parts } of shown)
-  test(`the README's answer of ${target} is what the service over the sample answers`, () => {
+  test(`the shown answer of ${target} is what the service over the sample answers`, () => {
     const { status, body } = told(target);
     assert.equal(status, 200);
     const answer = body.replaceAll("\r\n", "\n").trimEnd();
@@ -227,8 +242,8 @@ for (const { target, parts } of shown)
     }
   });
 
-test("the README's query of the exported file leaves codes as they are", async () => {
-  const [query] = readme.match(/SELECT \* FROM read_csv\(.*?\}\)/) ?? assert.fail("there is one");
+test("the documented query of the exported file leaves codes as they are", async () => {
+  const [query] = described.match(/SELECT \* FROM read_csv\(.*?\}\)/) ?? assert.fail("there is one");
   const saved = path.join(temporaryFolder(), "all.csv");
   writeFileSync(saved, told("/api/v1/export.csv?procedure=5072&state=DC").bytes);
   const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
@@ -242,12 +257,12 @@ test("the README's query of the exported file leaves codes as they are", async (
   instance.closeSync();
 });
 
-test("the README's figures of exported files are those of the sample", () => {
-  const [, rows, columns] = readme.match(/open_stream\("dc.arrow"\).* (\d+) rows and (\d+) columns/) ?? [];
+test("the documented figures of exported files are those of the sample", () => {
+  const [, rows, columns] = described.match(/open_stream\("dc.arrow"\).* (\d+) rows and (\d+) columns/) ?? [];
   const table = tableFromIPC(told("/api/v1/export.arrow?procedure=5072&state=DC").bytes);
   assert.deepEqual([table.numRows, table.numCols], [Number(rows), Number(columns)]);
   const { headers, body } = told("/api/v1/export.parquet", { range: "bytes=0-3" });
   for (const name of ["Content-Type", "Content-Disposition", "Accept-Ranges", "Content-Range"])
-    assert.ok(readme.includes(`\n${name}: ${headers.get(name)}\n`), name);
-  assert.ok(readme.includes(`\nContent-Length: ${body.length}\n\n${body}\n`));
+    assert.ok(described.includes(`\n${name}: ${headers.get(name)}\n`), name);
+  assert.ok(described.includes(`\nContent-Length: ${body.length}\n\n${body}\n`));
 });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { shown } from "../../engine/query.ts";
 import { readServerSettings, readSettings } from "../../server/shared/settings.ts";
 import { run } from "../support/commands.ts";
+import { documentAt } from "../support/readme.ts";
 import { Running, temporaryFolder } from "../support/server.ts";
 
 /** Settings from the environment, and the help that every command gives. */
@@ -255,7 +256,7 @@ test("a command needs nothing that only a server does", async () => {
   assert.equal(code, 0, stderr);
 });
 
-test("npm start -- --help lists every setting with its default, as the README does, and starts nothing", async () => {
+test("npm start -- --help lists every setting with its default, as server/README.md does, and starts nothing", async () => {
   const home = temporaryFolder();
   for (const words of [["--help"], ["-h"], ["serve", "--help"]]) {
     const { code, stdout, stderr } = await runServer(words, { PORT: "wrong" }, home);
@@ -264,12 +265,12 @@ test("npm start -- --help lists every setting with its default, as the README do
       name,
       value,
     ]);
-    const readme = readFileSync(path.resolve(import.meta.dirname, "../../README.md"), "utf8");
-    const table = [...readme.matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \| (.*?) \|/gm)].flatMap(
-      ([, names, values]) =>
-        names
-          .split(", ")
-          .map((name, i) => [name, values.split(", ")[i]].map((word) => word.replaceAll("`", ""))),
+    const table = [
+      ...documentAt("server/README.md").matchAll(/^\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \| (.*?) \|/gm),
+    ].flatMap(([, names, values]) =>
+      names
+        .split(", ")
+        .map((name, i) => [name, values.split(", ")[i]].map((word) => word.replaceAll("`", ""))),
     );
     assert.deepEqual(
       listed.map(([name, value]) => [name, name === "THREADS" ? "all cores" : value]),

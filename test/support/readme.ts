@@ -2,22 +2,47 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** Blocks of the README, for tests to run. */
+/** The documents, for tests to run what they show and to hold them against what they describe. */
 
-/** What the README's blocks have in place of the service's address. */
+/** What their blocks have in place of the service's address. */
 export const documentedAddress = "127.0.0.1:8080";
 
-/** The README's blocks of a language. */
-export function readmeBlocks(language: string): string[] {
-  const readme = readFileSync(resolve(import.meta.dirname, "../../README.md"), "utf8");
-  const blocks = readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"));
-  return Array.from(blocks, ([, block]) => block);
+const paths = [
+  "README.md",
+  "bench/README.md",
+  "datasets/README.md",
+  "engine/README.md",
+  "server/README.md",
+  "server/api/README.md",
+  "server/replicas/README.md",
+];
+
+/** The documents' texts by their paths from the root. */
+export const documents: ReadonlyMap<string, string> = new Map(
+  paths.map((path) => [path, readFileSync(resolve(import.meta.dirname, "../..", path), "utf8")]),
+);
+
+/** A document's text. */
+export function documentAt(path: string): string {
+  return documents.get(path) ?? assert.fail(`${path} is no document`);
 }
 
-/** The README's one block of a language, with each of some texts, which have to be there once, replaced. */
+/** The blocks of a language in a text; of no language those of drawings. */
+export function blocksOf(text: string, language: string): string[] {
+  return Array.from(text.matchAll(/^```(\w*)\n(.*?)^```$/gms))
+    .filter((match) => match[1] === language)
+    .map((match) => match[2]);
+}
+
+/** All documents' blocks of a language. */
+export function readmeBlocks(language: string): string[] {
+  return [...documents.values()].flatMap((text) => blocksOf(text, language));
+}
+
+/** The documents' one block of a language, with each of some texts, which have to be there once, replaced. */
 export function readmeBlock(language: string, replacements: Record<string, string> = {}): string {
   let [block, ...others] = readmeBlocks(language);
-  assert.equal(others.length, 0, `the README has more than one block of ${language}`);
+  assert.equal(others.length, 0, `the documents have more than one block of ${language}`);
   for (const [documented, actual] of Object.entries(replacements)) {
     assert.equal(block.split(documented).length, 2, `${documented} once in the block of ${language}`);
     block = block.replace(documented, actual);

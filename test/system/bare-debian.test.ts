@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { csv, otherRow, row } from "../support/cms-files.ts";
@@ -16,6 +16,7 @@ import {
   unitValues,
   wordsOf,
 } from "../support/deployment.ts";
+import { catalogue, file, Publisher } from "../support/publisher.ts";
 import { readmeBlocks } from "../support/readme.ts";
 import { call, temporaryFolder, until } from "../support/server.ts";
 
@@ -185,11 +186,15 @@ test("the README's commands make a service of it", async () => {
   assert.equal(commands.pop(), "systemctl daemon-reload && systemctl enable --now hcqs");
   assert.equal(commands.pop(), "cp server/deploy/hcqs.service /etc/systemd/system/");
   for (const path of ["usr/local/bin/hcqs", "var/lib/hcqs"]) rmSync(join(root, path), { recursive: true });
-  writeFileSync(join(root, "opt/hcqs/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv"), csv(row, otherRow));
+  const publisher = await Publisher.start();
+  const release = publisher.answers("/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv", file(csv(row, otherRow)));
+  const offered = catalogue([{ url: release, temporal: "2024-01-01/2024-12-31", modified: "2026-06-01" }]);
+  const fetching = commands.findIndex((command) => command.endsWith("hcqs fetch --year 2024"));
+  commands[fetching] += ` --catalogue ${publisher.answers("/data.json", file(offered))}`;
   const typed = startIn(asMachine, ["sh", "-euxc", commands.join("\n")], path, "/opt/hcqs");
   assert.equal(await typed.ended, 0, typed.said.stderr);
   const [snapshot, key] = typed.said.stdout.trim().split("\n");
-  assert.equal(snapshot, `${unitEnvironment.DATASETS_DIR}/2023.1.parquet`);
+  assert.equal(snapshot, `${unitEnvironment.DATASETS_DIR}/2024.1.parquet`);
 
   const port = await freePort();
   const user = unitValues("User")[0];

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { digits } from "../bench/figures.ts";
+import { markdownOf, type Results } from "../bench/report.ts";
+import { accountUsage } from "../server/commands/account-options.ts";
+import { blocksOf, documentAt, documents } from "./support/readme.ts";
+
+/** What the documents say is there: commands, options, links, files, metrics, figures. */
+
+const root = resolve(import.meta.dirname, "..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
+  .toString()
+  .split("\n")
+  .filter((path) => path !== "");
+const description = JSON.parse(read("package.json"));
+const readme = documentAt("README.md");
+
+/** Everything in a document that `check` finds fault with. */
+const faults = (check: (text: string, path: string) => string[]) =>
+  [...documents].flatMap(([path, text]) => check(text, path).map((fault) => `${path}: ${fault}`));
+
+test("every README of the product is a document that these tests read", () => {
+  const found = tracked.filter((path) => path.endsWith("README.md"));
+  assert.deepEqual(found.sort(), [...documents.keys()].sort());
+});
+
+test("the README has at most 200 lines of at most 400 characters", () => {
+  const lines = readme.trimEnd().split("\n");
+  assert.ok(lines.length <= 200, `${lines.length} lines`);
+  assert.deepEqual(
+    lines.filter((line) => line.length > 400),
+    [],
+  );
+});
+
+test("the README and those of the folders have a drawing each", () => {
+  for (const folder of ["", "bench/", "datasets/", "engine/", "server/"]) {
+    const [drawing, ...others] = blocksOf(documentAt(`${folder}README.md`), "");
+    assert.deepEqual(others, []);
+    assert.match(drawing, /[▼▲]/, folder);
+    assert.ok(
+      drawing.split("\n").every((line) => line.length <= 84),
+      folder,
+    );
+  }
+});
+
+/** A heading's anchor, as GitHub makes it. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+/** A text without its blocks, in which `#` begins no heading and `](` no link. */
+const withoutBlocks = (text: string) => text.replace(/^```.*?^```$/gms, "");
+
+test("every link leads to a file and a heading that are there", () => {
+  const broken = faults((text, path) =>
+    Array.from(withoutBlocks(text).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g), ([, to, anchor]) => {
+      const target = to === "" ? path : join(dirname(path), to);
+      if (!existsSync(join(root, target))) return `no ${to}`;
+      if (anchor === undefined) return "";
+      const headings = withoutBlocks(read(target)).matchAll(/^#+ (.*)$/gm);
+      const anchors = Array.from(headings, (match) => anchorOf(match[1]));
+      return anchors.filter((known) => known === anchor).length === 1 ? "" : `no ${to}#${anchor}`;
+    }).filter((fault) => fault !== ""),
+  );
+  assert.deepEqual(broken, []);
+});
+
+/** The code that a document shows: its blocks of commands without comments and output, and what stands between backticks. */
+function codeOf(text: string): string[] {
+  const shown = blocksOf(text, "console").flatMap((block) => block.match(/(?<=^\$ ).*/gm) ?? []);
+  const typed = blocksOf(text, "sh")
+    .flatMap((block) => block.split("\n"))
+    .map((line) => line.replace(/(?:^| )#.*/, ""));
+  const spans = Array.from(withoutBlocks(text).matchAll(/`([^`\n]+)`/g), ([, span]) => span);
+  return [...shown, ...typed, ...spans];
+}
+
+/**
+ * What the source of a command says that it takes.
+ *
+ * @param word what follows the name, as in `keys create`
+ * @returns undefined where there is no such command
+ */
+function usageOf(by: string, name: string, word: string | undefined): string | undefined {
+  const script: string | undefined = description.scripts[name];
+  if (!script?.startsWith("exec server/hcqs ")) {
+    const [, benchmark] = /\bnode (bench\/\S+)$/.exec(script ?? "") ?? [];
+    if (benchmark !== undefined) return read(benchmark) + read("bench/options.ts");
+    return by === "npm" && script !== undefined ? "" : undefined;
+  }
+  if (name === "start") return "";
+  const places = [`server/commands/${name}.ts`, `datasets/${name}-folder.ts`, `datasets/${name}.ts`];
+  const source = read(places.find((path) => tracked.includes(path)) ?? assert.fail(name));
+  if (!source.includes('await runCommand("')) return /\busage\b.*?\n`/s.exec(source)?.[0];
+  if (word === undefined) return "";
+  const usage = new RegExp(`^  "?${word}"?: \\{\\s+usage: (.*?),(?: about|$)`, "m").exec(source)?.[1];
+  return usage?.replace(/\$\{accountUsage\}/, accountUsage);
+}
+
+test("every command that a document shows exists, with its options", () => {
+  let seen = 0;
+  const command =
+    /(?<![^\s(])(?:(npm) (?:run (?:--silent )?)?|(hcqs) )(?!ci |pack$|rebuild |install )([a-z][a-z:]*)(?![\w/.])(?: --(?= ))?([^&|)]*)/g;
+  const wrong = faults((text) =>
+    codeOf(text).flatMap((code) =>
+      Array.from(code.matchAll(command)).flatMap(([all, npm, hcqs, name, rest]) => {
+        seen += 1;
+        const words = rest.split(/[\s[\]]+/).filter((word) => word !== "");
+        const usage = usageOf(npm ?? hcqs, name, words[0]);
+        if (usage === undefined) return [`there is no ${all}`];
+        const options = words.filter((word) => /^--[a-z]/.test(word) && word !== "--help");
+        return options
+          .filter((option) => !new RegExp(`${option}(?![\\w-])`).test(usage))
+          .map((option) => `${option} isn't known: ${all}`);
+      }),
+    ),
+  );
+  assert.deepEqual(wrong, []);
+  assert.ok(seen > 40, `${seen} commands`);
+});
+
+test("every file that a document names without a link is there", () => {
+  const missing = faults((text) =>
+    [...codeOf(text), ...blocksOf(text, "")].flatMap((code) =>
+      Array.from(
+        code.matchAll(/(?<![\w./])(?:[\w-]+\/)*[\w.-]+\.(?:ts|lua|service|yaml)\b/g),
+        ([name]) => name,
+      ).filter((name) => !tracked.some((path) => path === name || path.endsWith(`/${name}`))),
+    ),
+  );
+  assert.deepEqual(missing, []);
+});
+
+const product = tracked.filter((path) => /^(?:server|datasets|engine)\/.*\.ts$/.test(path)).map(read);
+
+test("every variable that a document names is one that a program reads", () => {
+  const name = /\b[A-Z]+(?:_[A-Z]+)+\b/g;
+  const tools = tracked.filter((path) => /^(?:test|bench)\/.*\.ts$/.test(path)).map(read);
+  const known = new Set([...product, ...tools, read("server/hcqs")].join("\n").match(name));
+  assert.deepEqual(
+    faults((text) => (codeOf(text).join("\n").match(name) ?? []).filter((each) => !known.has(each))),
+    [],
+  );
+});
+
+test("the metrics that are described are those that there are", () => {
+  const described = Array.from(
+    documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
+    ([, name]) => name,
+  );
+  // One name is put together from the channel's.
+  const registered = Array.from(
+    product.join("\n").matchAll(/["`](hcqs_[$a-z_{}.]*[a-z])["`]/g),
+    ([, name]) => name,
+  ).flatMap((name) => ["email", "webhook"].map((channel) => name.replace(/\$\{.*\}/, channel)));
+  assert.deepEqual(new Set(described.sort()), new Set(registered.sort()));
+});
+
+test("the table of the server's rooms has all of them", () => {
+  const rooms = Array.from(
+    documentAt("server/README.md").matchAll(/^\| `([a-z]+)\/` \|/gm),
+    ([, room]) => room,
+  );
+  const folders = tracked.filter((path) => /^server\/.*\//.test(path)).map((path) => path.split("/")[1]);
+  assert.deepEqual(rooms.sort(), [...new Set(folders)].sort());
+});
+
+test("every dependency has its reason in the README", () => {
+  const { dependencies, optionalDependencies, devDependencies } = description;
+  const [, table] = readme.split("### Dependencies");
+  const reasons = Array.from(table.matchAll(/^\| (`.*`) \| \S/gm), ([, names]) => names.split(", "));
+  const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }).map(
+    (name) => `\`${name}\``,
+  );
+  assert.deepEqual(reasons.flat().sort(), names.sort());
+});
+
+test("the documents' figures of the HTTP benchmark are those of the last recorded run", () => {
+  const results: Results = JSON.parse(read("bench/results/http.json"));
+  const document = documentAt("bench/README.md");
+  assert.ok(document.includes(markdownOf(results)), markdownOf(results));
+  const multiple = (load: string, bound: string) => {
+    const { targets } = results.loads.find(({ name }) => name === load) ?? assert.fail(load);
+    return digits(
+      (targets.find(({ what }) => what === `CPU of ${bound}`) ?? assert.fail(bound)).found.median,
+    );
+  };
+  const [least, , most] = ["hot", "zipf", "uniform"]
+    .map((load) => multiple(load, "service / ceiling"))
+    .sort();
+  for (const [against, figure] of [
+    ["uWebSockets.js", `${least}–${most}`],
+    ["nginx", multiple("hot", "service / nginx")],
+  ])
+    assert.match(readme, new RegExp(`^\\| CPU per price query, .*${against}.* \\| ${figure} \\|`, "m"));
+});
