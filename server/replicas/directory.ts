@@ -88,7 +88,7 @@ export class Directory {
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
         const list = JSON.stringify(contents);
-        const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list);
+        const isDone = await this.#write(epoch, version, list);
         await this.#read();
         if (isDone) return result;
       }
@@ -153,6 +153,15 @@ export class Directory {
     this.#heardMs = nowMs;
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
     return answer;
+  }
+
+  async #write(epoch: string, version: number, list: string): Promise<boolean> {
+    try {
+      const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list);
+      return isDone === 1;
+    } catch (error) {
+      throw new DirectoryAway(`${reasonOf(error)}: whether the change is stored isn't known`);
+    }
   }
 
   /** Brings what is here to a Redis that has nothing yet. */
