@@ -61,7 +61,18 @@ test("the image runs the package's command, as nobody that the system knows, in 
   assert.match(image.user, /^[1-9]\d{4,}:[1-9]\d{4,}$/);
   const [owner, group] = image.user.split(":");
   assert.equal(install, `install --directory --owner=${owner} --group=${group} ${image.volumes.join(" ")}`);
-  assert.ok(image.healthcheck[0].startsWith(`${to}/node_modules/`));
+  assert.equal(image.healthcheck[0], `${to}/server/node`);
+});
+
+test("npm runs no package's scripts, and none has to run one", () => {
+  assert.match(readFileSync(join(repository, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
+  const { packages } = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8"));
+  const names = Object.keys(packages).filter(
+    (name) => packages[name].hasInstallScript && !packages[name].dev,
+  );
+  assert.deepEqual(names, []);
+  for (const machine of ["x64", "arm64"])
+    assert.equal(packages[`node_modules/node-linux-${machine}`].cpu, machine);
 });
 
 test("the build sees the programs and what npm needs, without documents and tests", () => {
