@@ -147,6 +147,7 @@ test("the first server brings its accounts; one with others is refused", async (
   make(a.store, "one")();
   make(b.store, "two")();
   await a.directory.read();
+  assert.equal(b.directory.syncAgeMs(5000), 5000);
   await assert.rejects(b.directory.read(), {
     message:
       /^REDIS_URL: found other accounts than those in STATE_DIR, expected the same, or an empty STATE_DIR;/,
@@ -155,6 +156,9 @@ test("the first server brings its accounts; one with others is refused", async (
   assert.equal(exportAccounts(c.store), exportAccounts(a.store));
   assert.deepEqual(b.store.accountIds(), [1]);
   assert.equal(b.store.account("two")?.id, 1);
+  // One that reads something else doesn't follow.
+  assert.equal(b.directory.syncAgeMs(5000), 5000);
+  assert.ok(c.directory.syncAgeMs(5000) < 5000);
 });
 
 test("what Redis has lost is written again from the copies: all of it, or what came after a backup", async () => {
