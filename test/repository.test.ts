@@ -67,6 +67,7 @@ test("the engine knows no clock, environment, console or randomness", () => {
 
 /** Where time has to pass in tests, and why. */
 const withTimers = {
+  "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
   "test/long/kill.test.ts": "kills come at drawn moments",
   "test/long/mutation.test.ts": "a mutant that hangs is ended",

@@ -248,7 +248,7 @@ async function loadData(
   registry: Store,
   guard: StateGuard,
   publish: (images: Published) => Promise<void>,
-): Promise<SnapshotFolder> {
+): Promise<{ snapshots: SnapshotFolder; mirror: Mirror | undefined }> {
   const mirror =
     datasetsUrl === undefined ? undefined : new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
   if (mirror !== undefined) closers.push(() => mirror.close());
@@ -273,7 +273,7 @@ async function loadData(
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
   if (mirror !== undefined)
     repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
-  return snapshots;
+  return { snapshots, mirror };
 }
 
 /** Takes over accounts, keys and events that servers have in common; undefined for one that is alone. */
@@ -456,7 +456,8 @@ async function start(settings: Settings): Promise<void> {
   checkPortalAccount(settings);
   const { store, guard } = openState(settings);
   let threads: ServingThreads | undefined;
-  const snapshots = await loadData(settings, store, guard, async (images) => threads?.publish(images));
+  const publish = async (images: Published) => threads?.publish(images);
+  const { snapshots, mirror } = await loadData(settings, store, guard, publish);
 
   const { client, directory } = await startDirectory(settings, store);
   const keys = new KeyTable();
@@ -556,6 +557,8 @@ async function start(settings: Settings): Promise<void> {
     snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
     outboxes: outboxes.map(({ outbox }) => outbox),
     sharing,
+    directory,
+    mirror,
   });
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;

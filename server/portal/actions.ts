@@ -250,7 +250,12 @@ export class PortalActions {
     );
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
-    return newKey(await this.#writeFor(caller, now, () => makeKey(store, caller.account.id, expires, now)));
+    const made = await this.#writeFor(caller, now, () => {
+      // Others may have been made meanwhile.
+      this.#checkMayMakeKey(caller, now);
+      return makeKey(store, caller.account.id, expires, now);
+    });
+    return newKey(made);
   }
 
   async #rotateKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
@@ -258,12 +263,13 @@ export class PortalActions {
     this.#ownKey(caller, id);
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
-    const made = await this.#writeFor(caller, now, () =>
-      refusing(
+    const made = await this.#writeFor(caller, now, () => {
+      this.#checkMayMakeKey(caller, now);
+      return refusing(
         () => rotateKey(store, this.#ownKey(caller, id), overlap_hours, now),
         ({ message }) => new Refusal("conflict", message, { param: "id" }),
-      ),
-    );
+      );
+    });
     return newKey(made, { old: { id, expires: made.oldEnds.toISOString() } });
   }
 

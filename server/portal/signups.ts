@@ -53,7 +53,7 @@ export interface SignupOptions {
   letters: { underWay: number };
   /** Where links lead: the portal's address without a slash at its end. */
   publicUrl: string;
-  /** Runs what writes. */
+  /** Runs what writes, again if others have changed something meanwhile: so what it goes by, it looks up itself. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
@@ -69,18 +69,28 @@ export async function signUp(
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
-  const counts = store.signupsSince(dayBefore(now), signup);
-  if (counts.address >= maxSignupsPerClient)
-    throw tooMany(`there were ${maxSignupsPerClient} signups from your address within a day`, daySeconds);
-  if (counts.all >= options.settings.signupDaily)
-    throw tooMany("there were as many signups within a day as there may be", daySeconds);
-  if (isMailed) return mailLink(name, email, signup, counts.mailbox, options, now);
-  if (store.hasSignedUp(signup.mailbox)) throw mailboxTaken();
+  /** @returns the mailbox's signups within a day */
+  const check = () => {
+    const counts = store.signupsSince(dayBefore(now), signup);
+    if (counts.address >= maxSignupsPerClient)
+      throw tooMany(`there were ${maxSignupsPerClient} signups from your address within a day`, daySeconds);
+    if (counts.all >= options.settings.signupDaily)
+      throw tooMany("there were as many signups within a day as there may be", daySeconds);
+    if (!isMailed && store.hasSignedUp(signup.mailbox)) throw mailboxTaken();
+    return counts.mailbox;
+  };
+  const linksBefore = check();
+  if (isMailed)
+    return linksBefore < maxLinksPerMailbox ? mailLink(name, email, signup, check, options, now) : linkSent;
   return options.write(now, () => {
+    // Others may have signed up meanwhile.
+    check();
     store.forgetSignups(dayBefore(now));
     return make(name, email, options, now, (account) => store.createSignup(signup, account, now));
   });
 }
+
+const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
 /**
  * Mails a link. Whether the mailbox has an account makes no difference until the link is used, so that nobody else
@@ -90,7 +100,7 @@ async function mailLink(
   name: string,
   email: string,
   signup: Signup,
-  linksBefore: number,
+  check: () => number,
   { store, log, mailer, letters, publicUrl, write }: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
@@ -98,8 +108,6 @@ async function mailLink(
     throw new Refusal("unavailable", "too many e-mails wait to be sent; try again later", {
       headers: { "Retry-After": "10" },
     });
-  const reply = { status: 202, body: { sent: true } };
-  if (linksBefore >= maxLinksPerMailbox) return reply;
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
   // What a stranger has typed isn't in it, so that it is no letter of theirs.
@@ -108,15 +116,17 @@ async function mailLink(
   const subject = "Your API key for hospital charges: confirm your address";
   letters.underWay++;
   try {
-    await write(now, () => {
+    const isNew = await write(now, () => {
+      if (check() >= maxLinksPerMailbox) return false;
       store.forgetSignups(dayBefore(now));
       store.createSignupLink(signup, link, now);
+      return true;
     });
-    await mail({ to: email, subject, text, id }, mailer, log);
+    if (isNew) await mail({ to: email, subject, text, id }, mailer, log);
   } finally {
     letters.underWay--;
   }
-  return reply;
+  return linkSent;
 }
 
 async function mail(letter: Letter, mailer: Mailer | undefined, log: Logger): Promise<void> {
@@ -136,12 +146,17 @@ export async function confirmSignup(body: string, options: SignupOptions, now: D
   checkOpen(options);
   const { token } = readFields(linkFields, body);
   const { store } = options;
-  const link = store.signupOfLink(hashed(token), dayBefore(now));
-  if (link === undefined)
-    throw invalid("token", "not valid", "that of a link which is unused and of the last 24 hours");
-  const isTaken = store.hasSignedUp(link.mailbox);
+  const find = () => {
+    const link = store.signupOfLink(hashed(token), dayBefore(now));
+    if (link === undefined)
+      throw invalid("token", "not valid", "that of a link which is unused and of the last 24 hours");
+    return link;
+  };
+  find();
   return options.write(now, () => {
-    if (isTaken) {
+    // It may have been used meanwhile, or its mailbox.
+    const link = find();
+    if (store.hasSignedUp(link.mailbox)) {
       store.useSignupLink(link.id, null);
       return mailboxTaken().reply;
     }

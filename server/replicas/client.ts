@@ -51,6 +51,8 @@ export async function connectRedis(
           enableAutoPipelining: true,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
+          // What was asked of a node that is gone may have been done there.
+          retryDelayOnFailover: 0,
           clusterRetryStrategy: pauseMs,
         })
       : kind === "sentinel"

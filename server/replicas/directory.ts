@@ -40,6 +40,8 @@ export class Directory {
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
   #heardMs = Number.NEGATIVE_INFINITY;
+  /** When this copy was as Redis; before it was so first, when the process began. */
+  #syncedMs = 0;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
 
   /** @param replica its name among those that are waited for; "" for a command's */
@@ -52,6 +54,11 @@ export class Directory {
   /** Whether Redis has ever answered. */
   get hasBegun(): boolean {
     return this.#heardMs > Number.NEGATIVE_INFINITY;
+  }
+
+  /** Since Redis was asked when this copy was last brought up to it; since the process began, where it never was. */
+  syncAgeMs(nowMs: number): number {
+    return nowMs - this.#syncedMs;
   }
 
   /** Whether this replica delivers events, as one at a time does. */
@@ -67,9 +74,11 @@ export class Directory {
    */
   read(): Promise<void> {
     // A call while one waits is that one.
-    this.#reading ??= this.#inTurn(() => {
+    this.#reading ??= this.#inTurn(async () => {
       this.#reading = undefined;
-      return this.#read();
+      const nowMs = performance.now();
+      await this.#read();
+      this.#syncedMs = nowMs;
     });
     return this.#reading;
   }
@@ -88,7 +97,7 @@ export class Directory {
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
         const list = JSON.stringify(contents);
-        const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list);
+        const isDone = await this.#write(epoch, version, list);
         await this.#read();
         if (isDone) return result;
       }
@@ -153,6 +162,15 @@ export class Directory {
     this.#heardMs = nowMs;
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
     return answer;
+  }
+
+  async #write(epoch: string, version: number, list: string): Promise<boolean> {
+    try {
+      const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list);
+      return isDone === 1;
+    } catch (error) {
+      throw new DirectoryAway(`${reasonOf(error)}: whether the change is stored isn't known`);
+    }
   }
 
   /** Brings what is here to a Redis that has nothing yet. */

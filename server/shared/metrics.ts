@@ -17,7 +17,16 @@ export interface Sources {
   snapshotAge(): number;
   outboxes: readonly { channel: string; oldestPendingAge(now: Date): number }[];
   /** Where ceilings are shared with other servers. */
-  sharing: { members: number; syncAgeMs(nowMs: number): number; charged(): number } | undefined;
+  sharing: ({ members: number; charged(): number } & Synced) | undefined;
+  directory: Synced | undefined;
+  /** Where snapshots are fetched from elsewhere. */
+  mirror: Synced | undefined;
+}
+
+/** What follows something outside of the server. */
+interface Synced {
+  /** By a clock that never steps. */
+  syncAgeMs(nowMs: number): number;
 }
 
 export class Metrics {
@@ -86,7 +95,16 @@ export class Metrics {
   }
 
   /** Shows what a server that has begun does. */
-  watch({ connections, traffic, stateAge, snapshotAge, outboxes, sharing }: Sources): void {
+  watch({
+    connections,
+    traffic,
+    stateAge,
+    snapshotAge,
+    outboxes,
+    sharing,
+    directory,
+    mirror,
+  }: Sources): void {
     this.#traffic = traffic;
     const gauge = (name: string, help: string, value: () => number) =>
       new Gauge({
@@ -114,16 +132,29 @@ export class Metrics {
     if (sharing !== undefined) {
       gauge("hcqs_replicas", "Servers that share the ceilings, this one among them", () => sharing.members);
       gauge(
-        "hcqs_sync_age_seconds",
-        "Since Redis was asked what it has answered last, of the part that waits longest",
-        () => sharing.syncAgeMs(performance.now()) / 1000,
-      );
-      gauge(
         "hcqs_lease_charged_requests",
         "Requests of quotas that are leased to this server and not used yet, of all accounts",
         () => sharing.charged(),
       );
     }
+    const synced = (name: string, help: string, source: Synced | undefined) => {
+      if (source !== undefined) gauge(name, help, () => source.syncAgeMs(performance.now()) / 1000);
+    };
+    synced(
+      "hcqs_sync_age_seconds",
+      "Since Redis was asked what it has answered last, of the part of the ceilings that waits longest",
+      sharing,
+    );
+    synced(
+      "hcqs_directory_age_seconds",
+      "Since accounts and keys were last read from Redis, up to the newest",
+      directory,
+    );
+    synced(
+      "hcqs_mirror_age_seconds",
+      "Since DATASETS_URL was last looked at when all that it names was here",
+      mirror,
+    );
     new Counter({
       name: "hcqs_connections_refused_total",
       help: "Connections closed at once because too many were open",

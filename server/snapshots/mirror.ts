@@ -48,6 +48,8 @@ export class Mirror {
   #etag: string | undefined;
   #indexTrouble: string | undefined;
   #polling: Promise<void> | undefined;
+  /** When the folder had all that the index named; before it had it first, when the process began. */
+  #syncedMs = 0;
 
   constructor(options: MirrorOptions) {
     this.#options = options;
@@ -64,6 +66,11 @@ export class Mirror {
       this.#polling = undefined;
     });
     return this.#polling;
+  }
+
+  /** Since the look after which all was here that the index names; since the process began, where it never was. */
+  syncAgeMs(steadyMs: number): number {
+    return steadyMs - this.#syncedMs;
   }
 
   /** Gives up what is under way; what has come of it stays for the next start. */
@@ -99,6 +106,7 @@ export class Mirror {
     }
     try {
       await this.#takeOut();
+      if (this.#failures.size === 0) this.#syncedMs = steadyMs;
     } catch (error) {
       this.#options.log.error(
         { reason: reasonOf(error) },

@@ -49,7 +49,7 @@ test("hcqs says what it found in place of a command", () => {
 test("hcqs runs in a folder of any name", () => {
   const folder = join(temporaryFolder(), "c#, 100%41 sure?");
   mkdirSync(join(folder, "server"), { recursive: true });
-  for (const file of [description.bin.hcqs, "server/strip-cache.js"])
+  for (const file of [description.bin.hcqs, "server/node", "server/strip-cache.js"])
     copyFileSync(join(repository, file), join(folder, file));
   for (const linked of ["datasets", "node_modules", "package.json"])
     symlinkSync(join(repository, linked), join(folder, linked));
@@ -62,9 +62,10 @@ test("hcqs says when npm installed no Node for it", () => {
   mkdirSync(join(folder, "server"));
   const copy = join(folder, description.bin.hcqs);
   copyFileSync(program, copy);
+  copyFileSync(join(repository, "server/node"), join(folder, "server/node"));
   const { status, stdout, stderr } = hcqs(["start"], copy);
   assert.deepEqual([status, stdout], [1, ""]);
-  assert.match(stderr, /^hcqs: found no Node, expected [^\n]*\n$/);
+  assert.match(stderr, /^hcqs: found no Node in [^\n]*, expected [^\n]*\n$/);
 });
 
 test("the package has the programs, what goes with them, and nothing of their tests", () => {

@@ -61,7 +61,18 @@ test("the image runs the package's command, as nobody that the system knows, in 
   assert.match(image.user, /^[1-9]\d{4,}:[1-9]\d{4,}$/);
   const [owner, group] = image.user.split(":");
   assert.equal(install, `install --directory --owner=${owner} --group=${group} ${image.volumes.join(" ")}`);
-  assert.ok(image.healthcheck[0].startsWith(`${to}/node_modules/`));
+  assert.equal(image.healthcheck[0], `${to}/server/node`);
+});
+
+test("npm runs no package's scripts, and none has to run one", () => {
+  assert.match(readFileSync(join(repository, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
+  const { packages } = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8"));
+  const names = Object.keys(packages).filter(
+    (name) => packages[name].hasInstallScript && !packages[name].dev,
+  );
+  assert.deepEqual(names, []);
+  for (const machine of ["x64", "arm64"])
+    assert.equal(packages[`node_modules/node-linux-${machine}`].cpu, machine);
 });
 
 test("the build sees the programs and what npm needs, without documents and tests", () => {
@@ -99,9 +110,57 @@ test("the compose file's proxy has the README's block", () => {
   assert.deepEqual(proxy.ports, ["80:80"]);
 });
 
-test("what the compose file's head says to type are commands of the package", () => {
-  const typed = [...deployFile("compose.yaml").matchAll(/ api (?:hcqs )?([a-z]+) /g)].map(([, word]) => word);
-  assert.deepEqual(typed, ["import", "keys"]);
+test("the compose file for several servers is that for one, with states of their own and Redis", () => {
+  const { "x-api": shared, services, volumes } = parse(deployFile("compose.replicas.yaml"), { merge: true });
+  const { "api-1": one, "api-2": other, redis, proxy: inFront } = services;
+  const { REDIS_URL, ...environment } = shared.environment;
+  const { depends_on: awaited, ...alike } = { ...shared, environment };
+  const { ports, volumes: folders, ...alone } = api;
+  assert.deepEqual(alike, alone);
+  assert.deepEqual(awaited, ["redis"]);
+  const settings = readSettings({ ...image.env, ...shared.environment });
+  assert.ok(!Array.isArray(settings), String(settings));
+  assert.deepEqual(
+    [settings.redis?.kind, settings.redis?.hosts],
+    ["single", [{ host: "redis", port: 6379 }]],
+  );
+  assert.equal(REDIS_URL, "redis://redis:6379");
+  for (const [i, server] of [one, other].entries()) {
+    assert.deepEqual(server.ports, [ports[0].replace("9090", String(9091 + i))]);
+    assert.deepEqual(server.volumes, [folders[0], folders[1].replace("state", `state-${i + 1}`)]);
+  }
+  assert.deepEqual(Object.keys(volumes), ["datasets", "state-1", "state-2", "redis"]);
+  assert.deepEqual(redis.command.slice(0, 3), ["redis-server", "--appendonly", "yes"]);
+  assert.equal(redis.ports, undefined);
+  assert.deepEqual([redis.read_only, inFront.read_only], [true, true]);
+  assert.deepEqual(Object.keys(inFront.depends_on), ["api-1", "api-2"]);
+  assert.deepEqual(inFront.ports, proxy.ports);
+});
+
+test("the proxy of several servers has what that of one has, and goes on with the next server", () => {
+  const [several, single] = ["nginx.replicas.conf", "nginx.conf"].map(deployFile);
+  const lines = (text: string) => text.split("\n").filter((line) => !/^ *#|^ *server [\w-]+:/.test(line));
+  const more = lines(several).filter((line) => !lines(single).includes(line));
+  assert.deepEqual(
+    lines(several).filter((line) => !more.includes(line)),
+    lines(single),
+  );
+  assert.deepEqual(
+    more.map((line) => line.trim()),
+    ["proxy_next_upstream error timeout;", "proxy_connect_timeout 1s;"],
+  );
+  const upstreams = [...several.matchAll(/^ {2}server ([\w-]+):(\d+) /gm)].map(([, name, to]) => [name, to]);
+  assert.deepEqual(upstreams, [
+    ["api-1", image.env.PORT],
+    ["api-2", image.env.PORT],
+  ]);
+});
+
+test("what the compose files' heads say to type are commands of the package", () => {
+  const typed = ["compose.yaml", "compose.replicas.yaml"].flatMap((file) =>
+    [...deployFile(file).matchAll(/ api(?:-1)? (?:hcqs )?([a-z]+) /g)].map(([, word]) => word),
+  );
+  assert.deepEqual(typed, ["import", "keys", "import", "keys"]);
   const help = execFileSync(join(repository, program), ["--help"], { encoding: "utf8" });
   for (const word of typed) assert.match(help, new RegExp(`^ {2}${word} `, "m"));
   assert.ok((statSync(join(repository, program)).mode & 0o111) === 0o111);

@@ -214,8 +214,11 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   origin.faulty = undefined;
   await mirror.poll(now);
   assert.deepEqual(served(), []);
+  // All that time it hasn't what the index names.
+  assert.equal(mirror.syncAgeMs(now), now);
   await mirror.poll(now + pause);
   assert.deepEqual(read("2024.1"), bytes);
+  assert.equal(mirror.syncAgeMs(now + pause), 0);
 });
 
 test("an index that isn't one changes nothing, and is told of once", async () => {

@@ -6,6 +6,8 @@ import { connect, createServer, type Socket } from "node:net";
 export class RedisProxy {
   /** Each way. */
   delayMs = 0;
+  /** Whether the next answer is lost with its connection, though Redis did what was asked. */
+  losesAnswer = false;
   readonly #path: string;
   readonly #server = createServer((client) => this.#pass(client));
   readonly #sockets = new Set<Socket>();
@@ -57,6 +59,11 @@ export class RedisProxy {
       // Nothing overtakes what was sent before.
       let arrivesMs = 0;
       from.on("data", (bytes) => {
+        if (this.losesAnswer && from === redis) {
+          this.losesAnswer = false;
+          client.destroy();
+          return;
+        }
         const send = () => void to.write(bytes);
         const arrive = () => void (this.#isHolding ? this.#held.push(send) : send());
         const nowMs = performance.now();

@@ -1,10 +1,12 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { freePort } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
 
-/** A Redis of its own for tests: in memory, on a Unix socket. */
+/** A Redis of its own for tests: in memory on a Unix socket, or one of several that know each other, on a port. */
 
 export interface RedisServer {
   /** Of its socket. */
@@ -45,4 +47,81 @@ export async function startRedis(
       await ended;
     },
   };
+}
+
+const nodes: RedisNode[] = [];
+process.prependOnceListener("exit", () => {
+  for (const node of nodes) void node.kill();
+});
+
+/** A Redis or a Sentinel on a port, and on a socket beside it; its folder outlives the process. */
+export class RedisNode {
+  readonly port: number;
+  readonly folder = temporaryFolder();
+  /** For the test itself. */
+  readonly client: Redis;
+  readonly #lines: readonly string[];
+  readonly #words: readonly string[];
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, lines: readonly string[], words: readonly string[]) {
+    this.port = port;
+    this.#lines = lines;
+    this.#words = words;
+    this.client = new Redis({ path: this.path, retryStrategy: () => 20, maxRetriesPerRequest: null });
+    this.client.on("error", () => {});
+  }
+
+  /**
+   * @param lines of its configuration
+   * @param words beside the file's name
+   */
+  static async start(
+    lines: readonly string[] = [],
+    words: readonly string[] = [],
+    port?: number,
+  ): Promise<RedisNode> {
+    const node = new RedisNode(port ?? (await freePort()), lines, words);
+    nodes.push(node);
+    await node.restart();
+    return node;
+  }
+
+  /** Of its socket. */
+  get path(): string {
+    return join(this.folder, "redis.sock");
+  }
+
+  async restart(): Promise<void> {
+    const file = join(this.folder, "redis.conf");
+    const own = [`port ${this.port}`, "bind 127.0.0.1", `dir ${this.folder}`, 'save ""'];
+    own.push(`unixsocket ${this.path}`);
+    // A line that comes later counts. A Sentinel notes in its file what it knows.
+    if (!existsSync(file)) writeFileSync(file, `${[...own, ...this.#lines].join("\n")}\n`);
+    const child = spawn("redis-server", [file, ...this.#words], { stdio: ["ignore", "pipe", "inherit"] });
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-5000);
+    });
+    this.#process = child;
+    const ended = once(child, "exit").then(([code]) => {
+      throw new Error(`redis-server ended with ${code}, expected it to serve: ${said}`);
+    });
+    // Later on it may.
+    ended.catch(() => {});
+    await Promise.race([ended, this.client.ping()]);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async stop(): Promise<void> {
+    this.client.disconnect();
+    await this.kill();
+  }
 }

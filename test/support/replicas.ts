@@ -116,7 +116,7 @@ export class Client {
     this.#text = requestText(`GET ${pricesPath}?procedure=5072&limit=1`, { Authorization: `Bearer ${key}` });
   }
 
-  static async of(replica: Replica, key: string): Promise<Client> {
+  static async of(replica: Pick<Replica, "api">, key: string): Promise<Client> {
     return new Client(await Connection.open(replica.api), key);
   }
 

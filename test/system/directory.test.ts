@@ -3,12 +3,13 @@ import { after, before, test } from "node:test";
 import { Redis } from "ioredis";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { Directory, DirectoryAway } from "../../server/replicas/directory.ts";
+import type { ScriptClient } from "../../server/replicas/script.ts";
 import { type NewAccount, Store } from "../../server/store/store.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
 /** Accounts, keys and events that several servers have in common, in a real Redis. */
 
-const databases = 8;
+const databases = 9;
 let redis: RedisServer;
 let next = 0;
 before(async () => {
@@ -146,6 +147,7 @@ test("the first server brings its accounts; one with others is refused", async (
   make(a.store, "one")();
   make(b.store, "two")();
   await a.directory.read();
+  assert.equal(b.directory.syncAgeMs(5000), 5000);
   await assert.rejects(b.directory.read(), {
     message:
       /^REDIS_URL: found other accounts than those in STATE_DIR, expected the same, or an empty STATE_DIR;/,
@@ -154,6 +156,9 @@ test("the first server brings its accounts; one with others is refused", async (
   assert.equal(exportAccounts(c.store), exportAccounts(a.store));
   assert.deepEqual(b.store.accountIds(), [1]);
   assert.equal(b.store.account("two")?.id, 1);
+  // One that reads something else doesn't follow.
+  assert.equal(b.directory.syncAgeMs(5000), 5000);
+  assert.ok(c.directory.syncAgeMs(5000) < 5000);
 });
 
 test("what Redis has lost is written again from the copies: all of it, or what came after a backup", async () => {
@@ -192,6 +197,26 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   assert.deepEqual(await settle(), ["four", "one", "three", "two"]);
   assert.equal(await c.directory.change(make(c.store, "five")), 5);
   await settle();
+});
+
+test("a change whose answer is lost isn't done twice, and may be stored", async () => {
+  const { client, join } = group();
+  const lossy: ScriptClient = {
+    eval: (...values) => client.eval(...values),
+    async evalsha(...values) {
+      await client.evalsha(...values);
+      throw new Error("Connection is closed.");
+    },
+  };
+  const [a, b] = [join("a"), join("b")];
+  const directory = new Directory(b.store, lossy, "b");
+  await a.directory.change(make(a.store, "one"));
+  await b.directory.read();
+  await assert.rejects(directory.change(make(b.store, "two")), {
+    message: "Connection is closed.: whether the change is stored isn't known",
+  });
+  await a.directory.read();
+  assert.deepEqual(a.store.accountIds(), [1, 2]);
 });
 
 test("without Redis nothing is changed, and what is here stays", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { test } from "node:test";
 import { allEndpoints } from "../../server/api/openapi.ts";
 import {
@@ -50,7 +51,27 @@ export async function startProxied(
   const service = await startServer({ stateDir, datasetsDir: datasetsFolder() });
   const upstream = new URL(service.api);
   const folder = temporaryFolder();
-  const [program, ...options] = command(folder, upstream.host, port);
+  const stopProxy = await startProxy(command(folder, upstream.host, port), folder, port);
+  return {
+    service,
+    proxy: { api: `http://127.0.0.1:${port}`, key: service.key },
+    spentKey,
+    slowKey,
+    port: Number(upstream.port),
+    async stop() {
+      await stopProxy();
+      assert.equal(await service.stop(), 0);
+    },
+  };
+}
+
+/** Starts a proxy that stays in the foreground, and waits until it listens. @returns what stops it */
+export async function startProxy(
+  command: readonly string[],
+  folder: string,
+  port: number,
+): Promise<() => Promise<void>> {
+  const [program, ...options] = command;
   let log = "";
   const child = spawn(program, options, {
     env: { PATH: process.env.PATH, HOME: folder },
@@ -68,18 +89,10 @@ export async function startProxied(
     return accepts(port);
   });
   await Promise.race([failed, accepting]);
-  return {
-    service,
-    proxy: { api: `http://127.0.0.1:${port}`, key: service.key },
-    spentKey,
-    slowKey,
-    port: Number(upstream.port),
-    async stop() {
-      const ended = once(child, "exit");
-      child.kill("SIGTERM");
-      await ended;
-      assert.equal(await service.stop(), 0);
-    },
+  return async () => {
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
   };
 }
 
@@ -93,6 +106,32 @@ async function accepts(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
+}
+
+const temporaryPaths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+
+/** nginx with a block, with Debian's own settings of `http` around it and the defaults of all else. */
+export function nginxCommand(folder: string, block: string): string[] {
+  const file = join(folder, "nginx.conf");
+  writeFileSync(
+    file,
+    `${process.getuid?.() === 0 ? "user root;" : ""}
+daemon off;
+worker_processes 1;
+pid ${join(folder, "nginx.pid")};
+error_log stderr warn;
+events {}
+http {
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  gzip on;
+${temporaryPaths.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join("\n")}
+${block}
+}
+`,
+  );
+  return ["nginx", "-p", folder, "-c", file];
 }
 
 /** The state of a connection in /proc/net/tcp. */

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { run } from "../support/commands.ts";
+import { freePort, until } from "../support/connection.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { RedisNode } from "../support/redis-server.ts";
+import { Client, Replica, sum } from "../support/replicas.ts";
+import { createKey } from "../support/server.ts";
+
+/** Servers under load whose Redis is failed over by Sentinels or within a Cluster, or comes back from an old backup. */
+
+const count = 3;
+/** Of every account. */
+const ceilings = { burst: 500, quota: 1500 };
+
+/** Servers that share what they know through a Redis, and accounts with a key each. */
+class Service {
+  readonly replicas: Replica[];
+  /** By account: the first one's number is 1. */
+  readonly keys: string[];
+  readonly #url: string;
+
+  /** @param clocks by how many minutes each server's clock is wrong */
+  constructor(url: string, accounts: number, clocks: readonly number[] = Array(count).fill(0)) {
+    this.#url = url;
+    const seed = temporaryFolder();
+    this.keys = Array.from({ length: accounts }, (_, i) => createKey(seed, `account ${i + 1}`, ceilings));
+    this.replicas = clocks.map((minutes) => new Replica(seed, url, wrongBy(minutes)));
+  }
+
+  async start(t: TestContext): Promise<this> {
+    t.after(() => Promise.all(this.replicas.map((replica) => replica.kill())));
+    await Promise.all(this.replicas.map((replica) => replica.start()));
+    await this.inStep();
+    return this;
+  }
+
+  /** Waits until all servers hear of each other. */
+  async inStep(): Promise<void> {
+    for (const replica of this.replicas)
+      await until("all to be members", async () => {
+        const [members, age] = ["hcqs_replicas", "hcqs_sync_age_seconds"].map((name) => replica.metric(name));
+        return (await members) === count && (await age) < 1;
+      });
+  }
+
+  /** Uses up an account's month on all servers; on the way something happens to Redis. */
+  async useUp(account: number, happens = async () => {}): Promise<void> {
+    const key = this.keys[account - 1];
+    const clients = await Promise.all(this.replicas.map((replica) => Client.of(replica, key)));
+    const used = Promise.all(
+      clients.map(async (client) => {
+        // Refused ones come again, but not as fast as they can: the machine is for the servers.
+        while ((await client.ask()) !== "month") if (client.last !== "admitted") await delay(10);
+      }),
+    );
+    await Promise.race([used, until("some of the month to be used", () => sum(clients) >= 500)]);
+    await Promise.all([happens(), used]);
+    assert.equal(sum(clients), ceilings.quota);
+    for (const client of clients) client.close();
+  }
+
+  async run(command: string) {
+    const [result] = await run(join(temporaryFolder(), "none"), [command], { REDIS_URL: this.#url });
+    return result;
+  }
+
+  async statuses(key: string): Promise<number[]> {
+    const headers = { Authorization: `Bearer ${key}` };
+    return Promise.all(
+      this.replicas.map(async ({ api }) => (await fetch(`${api}/api/v1/usage`, { headers })).status),
+    );
+  }
+
+  /** Makes a key on one machine and revokes it on another one. */
+  async changeKeys(): Promise<void> {
+    const made = await this.run("keys create --account later --plan business");
+    assert.equal(made.code, 0, made.stderr);
+    const key = made.stdout.trim();
+    assert.deepEqual(await this.statuses(key), [200, 200, 200]);
+    assert.doesNotMatch(made.stderr, /taken it over/);
+    const list = JSON.parse((await this.run("keys list --json")).stdout) as { id: number }[];
+    const revoked = await this.run(`keys revoke ${Math.max(...list.map(({ id }) => id))}`);
+    assert.equal(revoked.code, 0, revoked.stderr);
+    assert.doesNotMatch(revoked.stderr, /taken it over/);
+    assert.deepEqual(await this.statuses(key), [401, 401, 401]);
+  }
+}
+
+/** What sets the clock of a whole process wrong. */
+function wrongBy(minutes: number): Record<string, string> {
+  if (minutes === 0) return {};
+  const program = `
+    const Right = Date;
+    const now = () => Right.now() + ${minutes * 60_000};
+    globalThis.Date = class Date extends Right {
+      constructor(...values) { super(...(values.length === 0 ? [now()] : values)); }
+      static now = now;
+    };`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` };
+}
+
+async function nodes(t: TestContext, number: number, lines: (i: number) => string[], words?: string[]) {
+  const started = await Promise.all(
+    Array.from({ length: number }, (_, i) => RedisNode.start(lines(i), words)),
+  );
+  t.after(() => Promise.all(started.map((node) => node.stop())));
+  return started;
+}
+
+const fieldsOf = (list: unknown): Map<string, string> => {
+  const words = list as string[];
+  return new Map(words.flatMap((name, i) => (i % 2 === 0 ? [[name, words[i + 1]] as const] : [])));
+};
+
+test("Sentinels: a primary is killed under load, and later all Sentinels; no request fails, and each quota is exact", async (t) => {
+  const [primary] = await nodes(t, 1, () => []);
+  const [replica] = await nodes(t, 1, () => [`replicaof 127.0.0.1 ${primary.port}`]);
+  const watching = ["down-after-milliseconds hc 1000", "failover-timeout hc 3000"];
+  const sentinels = await nodes(
+    t,
+    3,
+    () => [`monitor hc 127.0.0.1 ${primary.port} 2`, ...watching].map((line) => `sentinel ${line}`),
+    ["--sentinel"],
+  );
+  const seen = async (sentinel: RedisNode) =>
+    fieldsOf(await sentinel.client.call("SENTINEL", "MASTER", "hc"));
+  for (const sentinel of sentinels)
+    await until("the Sentinels to know each other", async () => {
+      const fields = await seen(sentinel);
+      return fields.get("num-other-sentinels") === "2" && fields.get("num-slaves") === "1";
+    });
+  await until("the replica to follow", async () =>
+    /master_link_status:up/.test(await replica.client.info("replication")),
+  );
+  const url = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(",")}/hc`;
+  const service = await new Service(url, 2).start(t);
+  await service.changeKeys();
+  await service.useUp(1, async () => {
+    await primary.kill();
+    for (const sentinel of sentinels)
+      await until("a new primary", async () => (await seen(sentinel)).get("port") === String(replica.port));
+  });
+  await service.inStep();
+  await service.changeKeys();
+  await service.useUp(2, async () => {
+    for (const sentinel of sentinels) await sentinel.stop();
+  });
+  await service.inStep();
+  const { code, stderr } = await service.run("keys list");
+  assert.equal(code, 1);
+  assert.match(stderr, /^REDIS_URL: found no Redis that does it \(/);
+});
+
+test("a Cluster: a primary is killed under load; no request fails, and each quota is exact", async (t) => {
+  const buses = await Promise.all(Array.from({ length: 6 }, freePort));
+  const redis = await nodes(t, buses.length, (i) => [
+    ...["cluster-enabled yes", "cluster-node-timeout 1000", `cluster-port ${buses[i]}`],
+  ]);
+  const addresses = redis.map(({ port }) => `127.0.0.1:${port}`);
+  const both = addresses.map((address, i) => `${address}@${buses[i]}`);
+  execFileSync("redis-cli", ["--cluster", "create", ...both, "--cluster-replicas", "1", "--cluster-yes"]);
+  const ownerOf = async (from: RedisNode, key: string) => {
+    const slot = Number(await from.client.call("CLUSTER", "KEYSLOT", key));
+    const slots = (await from.client.call("CLUSTER", "SLOTS")) as [number, number, [string, number]][];
+    return slots.find(([first, last]) => first <= slot && slot <= last)?.[2][1];
+  };
+  for (const node of redis)
+    await until("the Cluster", async () => {
+      const info = await node.client.call("CLUSTER", "INFO");
+      const links = await node.client.info("replication");
+      return /cluster_state:ok/.test(String(info)) && !/master_link_status:down/.test(links);
+    });
+  const url = `redis+cluster://${addresses.slice(0, 2).join(",")}`;
+  const service = await new Service(url, 16).start(t);
+  await service.changeKeys();
+  const died = await ownerOf(redis[0], "hc:{directory}:meta");
+  const killed = redis.find(({ port }) => port === died) ?? assert.fail("no owner");
+  const survivor = redis.find((node) => node !== killed) ?? assert.fail("no other node");
+  const accounts = service.keys.map((_, i) => i + 1);
+  const owners = await Promise.all(accounts.map((account) => ownerOf(redis[0], `hc:{${account % 16}}:meta`)));
+  const there = accounts.filter((_, i) => owners[i] === died);
+  const elsewhere = accounts.filter((_, i) => owners[i] !== died);
+  await Promise.all([
+    service.useUp(there[0], async () => {
+      await killed.kill();
+      await until("another primary", async () => {
+        const owner = await ownerOf(survivor, "hc:{directory}:meta");
+        return owner !== undefined && owner !== died;
+      });
+    }),
+    service.useUp(elsewhere[0]),
+  ]);
+  await service.inStep();
+  await service.changeKeys();
+  await service.useUp(there[1]);
+});
+
+test("Redis comes back from an old backup under load, and clocks are wrong by minutes: the quota is exact, and newer keys stay", async (t) => {
+  const [redis] = await nodes(t, 1, () => ["dbfilename backup.rdb"]);
+  const service = await new Service(`redis://127.0.0.1:${redis.port}`, 2, [-7, 0, 5]).start(t);
+  const clocks = service.replicas.map(({ log }) => JSON.parse(log.split("\n")[0]).time);
+  t.diagnostic(`clocks: ${clocks.join(", ")}`);
+  const [file, kept] = ["backup.rdb", "kept.rdb"].map((name) => join(redis.folder, name));
+  let key = "";
+  await service.useUp(1, async () => {
+    await redis.client.save();
+    copyFileSync(file, kept);
+    const made = await service.run("keys create --account newer --plan business");
+    key = made.stdout.trim();
+    const old = readFileSync(kept);
+    await redis.client.save();
+    assert.notDeepEqual(readFileSync(file), old);
+    await redis.kill();
+    copyFileSync(kept, file);
+    await redis.restart();
+  });
+  await service.inStep();
+  assert.deepEqual(await service.statuses(key), [200, 200, 200]);
+  await service.changeKeys();
+  await service.useUp(2);
+});

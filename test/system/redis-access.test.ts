@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { connectRedis } from "../../server/replicas/client.ts";
+import { redisAddress } from "../../server/shared/redis-url.ts";
+import { freePort, until } from "../support/connection.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { RedisProxy } from "../support/redis-proxy.ts";
+import { RedisNode } from "../support/redis-server.ts";
+import { Client, Replica } from "../support/replicas.ts";
+import { createKey, Running } from "../support/server.ts";
+
+/** How servers get at a Redis: by TLS, as a user who may do no more than they need, and in a Cluster. */
+
+/** An authority of our own, and what it signed for this machine. */
+function certificates(): { authority: string; certificate: string; key: string } {
+  const folder = temporaryFolder();
+  const openssl = (words: string) =>
+    execFileSync("openssl", words.split(" "), { cwd: folder, stdio: "pipe" });
+  const make = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+  openssl(`${make} -keyout ca.key -out ca.pem -subj /CN=authority`);
+  const signed = "-CA ca.pem -CAkey ca.key -addext subjectAltName=IP:127.0.0.1";
+  openssl(`${make} -keyout redis.key -out redis.pem -subj /CN=redis ${signed}`);
+  const [authority, certificate, key] = ["ca.pem", "redis.pem", "redis.key"].map((name) =>
+    join(folder, name),
+  );
+  return { authority, certificate, key };
+}
+
+/** What a server and its commands need; a Cluster's also `+cluster|slots`. */
+const rights = "~hc:* resetchannels -@all +@read +@write +@scripting +@connection -@dangerous +info +time";
+
+test("by TLS, as a user who may do nothing but what servers and commands need", async () => {
+  const { authority, certificate, key: certificateKey } = certificates();
+  const port = await freePort();
+  const redis = await RedisNode.start(
+    [
+      ...["port 0", `tls-port ${port}`, "tls-auth-clients no", `tls-ca-cert-file ${authority}`],
+      ...[`tls-cert-file ${certificate}`, `tls-key-file ${certificateKey}`],
+      `user hcqs on >p@ss:w/ord ${rights}`,
+    ],
+    [],
+    port,
+  );
+  after(() => redis.stop());
+  const url = `rediss://hcqs:${encodeURIComponent("p@ss:w/ord")}@127.0.0.1:${port}`;
+  const seed = temporaryFolder();
+  const key = createKey(seed, "one", { burst: 100, quota: 20 });
+  const trusting = { NODE_EXTRA_CA_CERTS: authority };
+  const replica = await new Replica(seed, url, trusting).start();
+  assert.doesNotMatch(replica.log, /Redis is away/);
+  const client = await Client.of(replica, key);
+  await client.askUntil(() => client.last === "month");
+  client.close();
+  assert.equal(client.admitted.length, 20);
+  const keys = async (env: Record<string, string>, ...words: string[]) =>
+    new Running("server/commands/keys.ts", words, { STATE_DIR: join(seed, "none"), ...env }).finished();
+  const made = await keys({ ...trusting, REDIS_URL: url }, "create", "--account", "other", "--plan", "free");
+  assert.equal(made.code, 0, made.stderr);
+  const headers = { Authorization: `Bearer ${made.stdout.trim()}` };
+  assert.equal((await fetch(`${replica.api}/api/v1/usage`, { headers })).status, 200);
+  await until("the events", () => replica.log.match(/"quota event"/g)?.length === 3);
+  await until("Redis to forget them", async () => (await redis.client.xlen("hc:{1}:events")) === 0);
+  await replica.stop();
+  assert.doesNotMatch(replica.log, /failed/);
+  for (const [env, reason] of [
+    [{ REDIS_URL: url }, /certificate/],
+    [{ ...trusting, REDIS_URL: url.replace("p%40ss", "pass") }, /WRONGPASS/],
+  ] as const) {
+    const { code, stderr } = await keys(env, "list");
+    assert.equal(code, 1);
+    assert.match(stderr, /^REDIS_URL: found no Redis that does it/);
+    assert.match(stderr, reason);
+  }
+});
+
+test("a Cluster isn't asked again for what it may have done", async () => {
+  const buses = [await freePort(), await freePort()];
+  const nodes = await Promise.all(
+    buses.map((bus) => RedisNode.start(["cluster-enabled yes", `cluster-port ${bus}`])),
+  );
+  const [redis, other] = nodes;
+  const proxy = new RedisProxy(redis.path);
+  const { port } = new URL(await proxy.listen());
+  const ask = (node: RedisNode, ...words: (string | number)[]) => node.client.call("CLUSTER", ...words);
+  after(async () => {
+    proxy.close();
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+  await redis.client.config("SET", "cluster-announce-port", port);
+  await redis.client.config("SET", "cluster-announce-bus-port", buses[0]);
+  await ask(redis, "MEET", "127.0.0.1", other.port, buses[1]);
+  await ask(redis, "ADDSLOTSRANGE", 8192, 16_383);
+  await ask(other, "ADDSLOTSRANGE", 0, 8191);
+  for (const node of nodes)
+    await until("the Cluster", async () => /cluster_state:ok/.test(String(await ask(node, "INFO"))));
+  const address = redisAddress(`redis+cluster://127.0.0.1:${port}`) ?? assert.fail("no address");
+  const client = await connectRedis(address, () => {});
+  // Of slot 15495.
+  const key = "{a}";
+  await until("the connection", async () => (await client.incr(key).catch(() => 0)) > 0);
+  const before = Number(await redis.client.get(key));
+  proxy.losesAnswer = true;
+  await assert.rejects(client.incr(key), /Connection is closed/);
+  await until("the next answer", () => client.get(key).catch(() => undefined));
+  assert.equal(Number(await redis.client.get(key)), before + 1);
+  client.disconnect();
+});
