@@ -401,6 +401,11 @@ function measureAnswers(
   return { headStart, headEnd, rowEnd, answerBytes: total };
 }
 
+/** Answers are put together in a piece of so many bytes: copying to shared memory is fast only in long, even pieces. */
+const pieceBytes = 2 ** 16;
+/** Of a row, beside the prefix. */
+const maxNumbersBytes = 64;
+
 function writeAnswers(
   out: Uint8Array,
   { rows }: Snapshot,
@@ -408,20 +413,38 @@ function writeAnswers(
   heads: TextColumn,
   prefixes: TextColumn,
 ): void {
+  const longest = Math.max(longestOf(heads), longestOf(prefixes)) + maxNumbersBytes;
+  const piece = new Uint8Array(pieceBytes + longest);
+  let start = 0;
   let at = 0;
+  const handOver = (bytes: number) => {
+    out.set(piece.subarray(0, bytes), start);
+    start += bytes;
+    piece.copyWithin(0, bytes, at);
+    at -= bytes;
+  };
+  const put = ({ bytes, offsets }: TextColumn, i: number) => {
+    piece.set(bytes.subarray(offsets[i], offsets[i + 1]), at);
+    at += offsets[i + 1] - offsets[i];
+    if (at >= pieceBytes) handOver(pieceBytes);
+  };
   for (let group = 0; group + 1 < groupStart.length; group++) {
-    for (let from = heads.offsets[group]; from < heads.offsets[group + 1]; from++)
-      out[at++] = heads.bytes[from];
+    put(heads, group);
     for (let i = groupStart[group]; i < groupStart[group + 1]; i++) {
       const row = order[i];
-      const facility = rows.facility[row];
-      if (i > groupStart[group]) out[at++] = comma;
-      for (let from = prefixes.offsets[facility]; from < prefixes.offsets[facility + 1]; from++)
-        out[at++] = prefixes.bytes[from];
-      at = writeHundredths(out, at, rows.charge[row]);
-      for (let from = 0; from < middle.length; from++) out[at++] = middle[from];
-      at = writeHundredths(out, at, rows.allowed[row]);
-      for (let from = 0; from < end.length; from++) out[at++] = end[from];
+      if (i > groupStart[group]) piece[at++] = comma;
+      put(prefixes, rows.facility[row]);
+      at = writeHundredths(piece, at, rows.charge[row]);
+      for (let from = 0; from < middle.length; from++) piece[at++] = middle[from];
+      at = writeHundredths(piece, at, rows.allowed[row]);
+      for (let from = 0; from < end.length; from++) piece[at++] = end[from];
     }
   }
+  handOver(at);
+}
+
+function longestOf({ offsets }: TextColumn): number {
+  let longest = 0;
+  for (let i = 1; i < offsets.length; i++) longest = Math.max(longest, offsets[i] - offsets[i - 1]);
+  return longest;
 }

@@ -19,7 +19,6 @@ import { OperatorConsole } from "../console/console.ts";
 import { History } from "../console/history.ts";
 import { stateOf } from "../console/state.ts";
 import { emailSender } from "../notices/emails.ts";
-import { Mailer } from "../notices/mail.ts";
 import { Outbox } from "../notices/outbox.ts";
 import { recordEvent } from "../notices/quota-events.ts";
 import { webhookSender } from "../notices/webhooks.ts";
@@ -480,7 +479,7 @@ async function start(settings: Settings): Promise<void> {
     }
   });
   sharing = await unlessStopping(startSharing(settings, { store, accounts, limits }, save));
-  const mailer = settings.mail === undefined ? undefined : new Mailer(settings.mail);
+  const mailer = settings.mail && new (await import("../notices/mail.ts")).Mailer(settings.mail);
   const change = async <Result>(work: () => Result) =>
     directory === undefined ? store.atomically(work) : directory.change(work);
   /** One server at a time delivers what all of them have recorded. */
