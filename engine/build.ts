@@ -67,7 +67,8 @@ const bytesPerDistinctWord = 640;
  * @throws SizeError when that would take more than the limits, before it is taken
  */
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
-  if (limits !== undefined) checkTexts(snapshot, limits.heap);
+  const wordsOf = wordsByText();
+  if (limits !== undefined) checkTexts(snapshot, limits.heap, wordsOf);
   const { schema, provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const source = {
     data_year: provenance.dataYear,
@@ -104,7 +105,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
       length: answerBytes,
       write: (out) => writeAnswers(out, snapshot, groups, heads, prefixes),
     },
-    documents: { facility: facilityDocuments(snapshot), procedure: procedureDocuments(snapshot) },
+    documents: { facility: facilityDocuments(snapshot, wordsOf), procedure: procedureDocuments(snapshot) },
   };
   const buffer = layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
   measureCsv(attachImage(buffer));
@@ -125,7 +126,23 @@ function measureCsv(image: Image): void {
   }
 }
 
-function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
+type WordsOf = (text: string) => string[];
+
+/** `indexWords`, once for each text: cities and states have many facilities, and names are asked for thrice. */
+function wordsByText(): WordsOf {
+  const known = new Map<string, string[]>();
+  return (text) => {
+    const words = known.get(text) ?? indexWords(text);
+    known.set(text, words);
+    return words;
+  };
+}
+
+function checkTexts(
+  { facilities, procedures, provenance }: Snapshot,
+  maxBytes: number,
+  wordsOf: WordsOf,
+): void {
   const words = new Set<string>();
   // Equal ones are one text.
   let bytes = optionalTexts
@@ -134,7 +151,7 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
   const count = (texts: string[], extra: number) => {
     for (const text of texts) {
       bytes += extra + text.length * bytesPerCharacter;
-      for (const word of indexWords(text)) {
+      for (const word of wordsOf(text)) {
         bytes += bytesPerWord + (words.has(word) ? 0 : bytesPerDistinctWord) + word.length;
         words.add(word);
       }
@@ -153,19 +170,19 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
 }
 
 /** What search finds facilities by: the words of their names and cities, their states' codes and names, and ZIP codes. */
-function facilityDocuments(snapshot: Snapshot) {
+function facilityDocuments(snapshot: Snapshot, wordsOf: WordsOf) {
   const { facilities } = snapshot;
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return rowUpTo("score", { type: "facility", ccn, facility, city, state });
   });
   return documentsOf(facilities.name, pricedOf(snapshot, "facility"), rows, (i) => [
-    { words: indexWords(facilities.name[i]), field: nameField },
-    { words: otherNameWords(indexWords(facilities.name[i])), field: nameField },
-    ...placeWordsOf(facilities.city[i], cityField, cityPartField),
+    { words: wordsOf(facilities.name[i]), field: nameField },
+    { words: otherNameWords(wordsOf(facilities.name[i])), field: nameField },
+    ...placeWordsOf(wordsOf(facilities.city[i]), cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
-    ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),
-    { words: indexWords(facilities.zip[i]), field: beyondField },
+    ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]), stateField, statePartField),
+    { words: wordsOf(facilities.zip[i]), field: beyondField },
   ]);
 }
 
