@@ -13,15 +13,14 @@ import {
   attachImage,
   type Contents,
   type Description,
-  dollarsOf,
   type Image,
+  inDollars,
   layOut,
   maxImageBytes,
   type Summary,
   stateGroup,
   stateIndex,
   summaryFields,
-  summaryOf,
   textAt,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
@@ -346,17 +345,24 @@ function weighted(charges: Int32Array, services: Int32Array) {
 /** The JSON of an answer up to its first row, for each group; empty for a group without rows. */
 function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupStart: Uint32Array): string[] {
   const national = procedures.code.length;
+  const named = procedures.code.map((code, i) => JSON.stringify({ code, name: procedures.name[i] }));
   return Array.from({ length: groupStart.length - 1 }, (_, group) => {
     if (groupStart[group] === groupStart[group + 1]) return "";
     const inState = group - national;
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
-    const head = JSON.stringify({
-      procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },
-      scope: { state: inState < 0 ? "national" : stateCodes[inState % stateCodes.length] },
-      summary: dollarsOf(summaryOf({ summaries }, group)),
-    });
-    return `${head.slice(0, -1)},"data":[`;
+    const state = inState < 0 ? "national" : stateCodes[inState % stateCodes.length];
+    const summary = summaryText(summaries, group);
+    return `{"procedure":${named[procedure]},"scope":{"state":"${state}"},"summary":${summary},"data":[`;
   });
+}
+
+/** A group's statistics as JSON: written by hand, as there are some fields of some thousand groups. */
+function summaryText(summaries: Float64Array, group: number): string {
+  const texts = summaryFields.map((field, i) => {
+    const value = inDollars(field, summaries[group * summaryFields.length + i]);
+    return `"${field}":${Number.isNaN(value) ? "null" : value}`;
+  });
+  return `{${texts.join(",")}}`;
 }
 
 /** A row's JSON is the facility's prefix, the charge, `middle`, the allowed amount and `end`. */

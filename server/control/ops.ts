@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { type OperatorConsole, streamPath } from "../console/console.ts";
 import { codingOf, matches } from "../serving/negotiation.ts";
 import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
+import { http } from "../shared/runtime.ts";
 
 /** Answers the operator: whether the process lives, whether it serves, its metrics, and the console. */
 
@@ -31,7 +32,7 @@ export function opsServer(
     keepAliveTimeout: restsMs,
     connectionsCheckingInterval: maxRequestMs / 4,
   };
-  const server = createServer(times, async (request, response) => {
+  const server = http.createServer(times, async (request, response) => {
     const reply = (status: number, text: string, type = "text/plain; charset=utf-8") => {
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
       response.end(text);

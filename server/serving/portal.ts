@@ -1,7 +1,7 @@
-import { STATUS_CODES } from "node:http";
 import { MIMEType } from "node:util";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
+import { http } from "../shared/runtime.ts";
 import type { Post } from "./listener.ts";
 import { codingOf, matches } from "./negotiation.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
@@ -124,7 +124,7 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
   }).map(([name, value]) => `${name}: ${value}`);
   return {
     status,
-    head: [`${status} ${STATUS_CODES[status]}`, ...lines].join("\r\n"),
+    head: [`${status} ${http.STATUS_CODES[status]}`, ...lines].join("\r\n"),
     body: Buffer.from(JSON.stringify(body)),
   };
 }
