@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { type OperatorConsole, streamPath } from "../console/console.ts";
-import { codingOf, matches } from "../serving/negotiation.ts";
+import { formOf } from "../serving/negotiation.ts";
 import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { http } from "../shared/runtime.ts";
@@ -83,18 +83,13 @@ function strangerOf({ headers }: IncomingMessage, allowedHosts: readonly string[
 }
 
 function send({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {
-  const coding = codingOf(headers["accept-encoding"]?.toString() ?? "");
-  const body = file.bodies[coding] ?? file.bodies.identity;
-  const isCoded = body !== file.bodies.identity;
-  const etag = isCoded ? `"${file.etag.slice(1, -1)}-${coding}"` : file.etag;
-  for (const line of file.head.split("\r\n")) {
+  const accepted = headers["accept-encoding"]?.toString() ?? "";
+  const { head, body } = formOf(file, accepted, headers["if-none-match"] ?? "");
+  for (const line of head.split("\r\n")) {
     const [name] = line.split(": ", 1);
     response.setHeader(name, line.slice(name.length + 2));
   }
-  response.setHeader("ETag", etag);
-  if (isCoded) response.setHeader("Content-Encoding", coding);
-  const condition = headers["if-none-match"];
-  if (condition !== undefined && matches(condition, etag)) {
+  if (body === undefined) {
     response.writeHead(304).end();
     return;
   }
