@@ -386,6 +386,7 @@ async function startServing(
       const threads = new ServingThreads(
         {
           ...tables,
+          areLimitsShared: settings.redis !== undefined,
           host: settings.host,
           port,
           connections: connections.buffer,
