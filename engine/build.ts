@@ -13,15 +13,14 @@ import {
   attachImage,
   type Contents,
   type Description,
-  dollarsOf,
   type Image,
+  inDollars,
   layOut,
   maxImageBytes,
   type Summary,
   stateGroup,
   stateIndex,
   summaryFields,
-  summaryOf,
   textAt,
 } from "./image.ts";
 import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
@@ -67,7 +66,8 @@ const bytesPerDistinctWord = 640;
  * @throws SizeError when that would take more than the limits, before it is taken
  */
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
-  if (limits !== undefined) checkTexts(snapshot, limits.heap);
+  const wordsOf = wordsByText();
+  if (limits !== undefined) checkTexts(snapshot, limits.heap, wordsOf);
   const { schema, provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const source = {
     data_year: provenance.dataYear,
@@ -104,7 +104,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
       length: answerBytes,
       write: (out) => writeAnswers(out, snapshot, groups, heads, prefixes),
     },
-    documents: { facility: facilityDocuments(snapshot), procedure: procedureDocuments(snapshot) },
+    documents: { facility: facilityDocuments(snapshot, wordsOf), procedure: procedureDocuments(snapshot) },
   };
   const buffer = layOut(contents, versionName(provenance), limits?.image ?? maxImageBytes);
   measureCsv(attachImage(buffer));
@@ -125,7 +125,23 @@ function measureCsv(image: Image): void {
   }
 }
 
-function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: number): void {
+type WordsOf = (text: string) => string[];
+
+/** `indexWords`, once for each text: cities and states have many facilities, and names are asked for thrice. */
+function wordsByText(): WordsOf {
+  const known = new Map<string, string[]>();
+  return (text) => {
+    const words = known.get(text) ?? indexWords(text);
+    known.set(text, words);
+    return words;
+  };
+}
+
+function checkTexts(
+  { facilities, procedures, provenance }: Snapshot,
+  maxBytes: number,
+  wordsOf: WordsOf,
+): void {
   const words = new Set<string>();
   // Equal ones are one text.
   let bytes = optionalTexts
@@ -134,7 +150,7 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
   const count = (texts: string[], extra: number) => {
     for (const text of texts) {
       bytes += extra + text.length * bytesPerCharacter;
-      for (const word of indexWords(text)) {
+      for (const word of wordsOf(text)) {
         bytes += bytesPerWord + (words.has(word) ? 0 : bytesPerDistinctWord) + word.length;
         words.add(word);
       }
@@ -153,19 +169,19 @@ function checkTexts({ facilities, procedures, provenance }: Snapshot, maxBytes: 
 }
 
 /** What search finds facilities by: the words of their names and cities, their states' codes and names, and ZIP codes. */
-function facilityDocuments(snapshot: Snapshot) {
+function facilityDocuments(snapshot: Snapshot, wordsOf: WordsOf) {
   const { facilities } = snapshot;
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return rowUpTo("score", { type: "facility", ccn, facility, city, state });
   });
   return documentsOf(facilities.name, pricedOf(snapshot, "facility"), rows, (i) => [
-    { words: indexWords(facilities.name[i]), field: nameField },
-    { words: otherNameWords(indexWords(facilities.name[i])), field: nameField },
-    ...placeWordsOf(facilities.city[i], cityField, cityPartField),
+    { words: wordsOf(facilities.name[i]), field: nameField },
+    { words: otherNameWords(wordsOf(facilities.name[i])), field: nameField },
+    ...placeWordsOf(wordsOf(facilities.city[i]), cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
-    ...placeWordsOf(stateNames[facilities.state[i]], stateField, statePartField),
-    { words: indexWords(facilities.zip[i]), field: beyondField },
+    ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]), stateField, statePartField),
+    { words: wordsOf(facilities.zip[i]), field: beyondField },
   ]);
 }
 
@@ -329,17 +345,24 @@ function weighted(charges: Int32Array, services: Int32Array) {
 /** The JSON of an answer up to its first row, for each group; empty for a group without rows. */
 function encodeHeads({ procedures }: Snapshot, summaries: Float64Array, groupStart: Uint32Array): string[] {
   const national = procedures.code.length;
+  const named = procedures.code.map((code, i) => JSON.stringify({ code, name: procedures.name[i] }));
   return Array.from({ length: groupStart.length - 1 }, (_, group) => {
     if (groupStart[group] === groupStart[group + 1]) return "";
     const inState = group - national;
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
-    const head = JSON.stringify({
-      procedure: { code: procedures.code[procedure], name: procedures.name[procedure] },
-      scope: { state: inState < 0 ? "national" : stateCodes[inState % stateCodes.length] },
-      summary: dollarsOf(summaryOf({ summaries }, group)),
-    });
-    return `${head.slice(0, -1)},"data":[`;
+    const state = inState < 0 ? "national" : stateCodes[inState % stateCodes.length];
+    const summary = summaryText(summaries, group);
+    return `{"procedure":${named[procedure]},"scope":{"state":"${state}"},"summary":${summary},"data":[`;
   });
+}
+
+/** A group's statistics as JSON: written by hand, as there are some fields of some thousand groups. */
+function summaryText(summaries: Float64Array, group: number): string {
+  const texts = summaryFields.map((field, i) => {
+    const value = inDollars(field, summaries[group * summaryFields.length + i]);
+    return `"${field}":${Number.isNaN(value) ? "null" : value}`;
+  });
+  return `{${texts.join(",")}}`;
 }
 
 /** A row's JSON is the facility's prefix, the charge, `middle`, the allowed amount and `end`. */
@@ -401,6 +424,11 @@ function measureAnswers(
   return { headStart, headEnd, rowEnd, answerBytes: total };
 }
 
+/** Answers are put together in a piece of so many bytes: copying to shared memory is fast only in long, even pieces. */
+const pieceBytes = 2 ** 16;
+/** Of a row, beside the prefix. */
+const maxNumbersBytes = 64;
+
 function writeAnswers(
   out: Uint8Array,
   { rows }: Snapshot,
@@ -408,20 +436,38 @@ function writeAnswers(
   heads: TextColumn,
   prefixes: TextColumn,
 ): void {
+  const longest = Math.max(longestOf(heads), longestOf(prefixes)) + maxNumbersBytes;
+  const piece = new Uint8Array(pieceBytes + longest);
+  let start = 0;
   let at = 0;
+  const handOver = (bytes: number) => {
+    out.set(piece.subarray(0, bytes), start);
+    start += bytes;
+    piece.copyWithin(0, bytes, at);
+    at -= bytes;
+  };
+  const put = ({ bytes, offsets }: TextColumn, i: number) => {
+    piece.set(bytes.subarray(offsets[i], offsets[i + 1]), at);
+    at += offsets[i + 1] - offsets[i];
+    if (at >= pieceBytes) handOver(pieceBytes);
+  };
   for (let group = 0; group + 1 < groupStart.length; group++) {
-    for (let from = heads.offsets[group]; from < heads.offsets[group + 1]; from++)
-      out[at++] = heads.bytes[from];
+    put(heads, group);
     for (let i = groupStart[group]; i < groupStart[group + 1]; i++) {
       const row = order[i];
-      const facility = rows.facility[row];
-      if (i > groupStart[group]) out[at++] = comma;
-      for (let from = prefixes.offsets[facility]; from < prefixes.offsets[facility + 1]; from++)
-        out[at++] = prefixes.bytes[from];
-      at = writeHundredths(out, at, rows.charge[row]);
-      for (let from = 0; from < middle.length; from++) out[at++] = middle[from];
-      at = writeHundredths(out, at, rows.allowed[row]);
-      for (let from = 0; from < end.length; from++) out[at++] = end[from];
+      if (i > groupStart[group]) piece[at++] = comma;
+      put(prefixes, rows.facility[row]);
+      at = writeHundredths(piece, at, rows.charge[row]);
+      for (let from = 0; from < middle.length; from++) piece[at++] = middle[from];
+      at = writeHundredths(piece, at, rows.allowed[row]);
+      for (let from = 0; from < end.length; from++) piece[at++] = end[from];
     }
   }
+  handOver(at);
+}
+
+function longestOf({ offsets }: TextColumn): number {
+  let longest = 0;
+  for (let i = 1; i < offsets.length; i++) longest = Math.max(longest, offsets[i] - offsets[i - 1]);
+  return longest;
 }

@@ -187,11 +187,14 @@ export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number
 
 /** The same as answers show it: in dollars and ratios. What isn't known is NaN, which JSON writes as null. */
 export function dollarsOf(summary: Summary): Summary {
-  const shown = summaryFields.map((field) => [
-    field,
-    field === "facilities" || field === "services" ? summary[field] : summary[field] / 100,
-  ]);
-  return Object.fromEntries(shown) as Summary;
+  return Object.fromEntries(
+    summaryFields.map((field) => [field, inDollars(field, summary[field])]),
+  ) as Summary;
+}
+
+/** A field of that. */
+export function inDollars(field: keyof Summary, value: number): number {
+  return field === "facilities" || field === "services" ? value : value / 100;
 }
 
 /** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */

@@ -21,7 +21,7 @@ export function stableOrder(
   order: Uint32Array<ArrayBuffer>,
 ): Uint32Array<ArrayBuffer> {
   let highest = 0;
-  for (const position of order) if (keys[position] > highest) highest = keys[position];
+  for (let i = 0; i < order.length; i++) highest = Math.max(highest, keys[order[i]]);
 
   let from = order;
   let to = new Uint32Array(order.length);
@@ -29,14 +29,14 @@ export function stableOrder(
   const starts = new Uint32Array(buckets);
   for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += digitBits) {
     starts.fill(0);
-    for (const position of from) starts[(keys[position] >>> shift) & (buckets - 1)]++;
+    for (let i = 0; i < from.length; i++) starts[(keys[from[i]] >>> shift) & (buckets - 1)]++;
     let start = 0;
     for (let digit = 0; digit < buckets; digit++) {
       const count = starts[digit];
       starts[digit] = start;
       start += count;
     }
-    for (const position of from) to[starts[(keys[position] >>> shift) & (buckets - 1)]++] = position;
+    for (let i = 0; i < from.length; i++) to[starts[(keys[from[i]] >>> shift) & (buckets - 1)]++] = from[i];
     spare ??= new Uint32Array(order.length);
     [from, to] = [to, from === order ? spare : from];
   }

@@ -145,6 +145,37 @@ test("no files of the product import each other in a circle", () => {
   assert.equal(done.size, product.length);
 });
 
+/** The packages and Node's modules that are loaded with a file: what it imports at once, and not for types alone. */
+function loadedWith(path: string, files = new Set<string>()): string[] {
+  files.add(path);
+  const imports = [...read(path).matchAll(/^(?:import|export) (?!type\b)(?:[^;"]* from )?"([^"]+)"/gm)];
+  return imports.flatMap(([, specifier]) => {
+    if (!specifier.startsWith(".")) return [specifier];
+    const other = resolve("/", dirname(path), specifier).slice(1);
+    return files.has(other) || !other.endsWith(".ts") ? [] : loadedWith(other, files);
+  });
+}
+
+test("no thread loads a library at its start that it may never need", () => {
+  // An import of node:http, unlike a require, loads all that fetch() consists of.
+  const seldom = ["apache-arrow", "csv-parse", "ioredis", "node:http", "nodemailer", "parquet-wasm"];
+  const control = ["better-sqlite3", "node:https", "pino", "prom-client", "standardwebhooks"];
+  const threads = {
+    "server/control/thread.ts": [...seldom, "uWebSockets.js"],
+    "server/serving/thread.ts": [...seldom, ...control],
+    "server/snapshots/load-thread.ts": [...seldom, ...control, "uWebSockets.js"],
+  };
+  for (const [path, others] of Object.entries(threads)) {
+    const loaded = loadedWith(path);
+    assert.ok(loaded.includes("valibot"), path);
+    assert.deepEqual(
+      others.filter((name) => loaded.includes(name)),
+      [],
+      path,
+    );
+  }
+});
+
 test("every file of the server begins with a sentence that says its job", () => {
   const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
   const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));

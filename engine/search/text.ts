@@ -113,8 +113,7 @@ export const fieldMask = (1 << fieldBits) - 1;
 export type Document = { words: string[]; field: number }[];
 
 /** The words of a place: each of them, and where they are several, all of them joined. */
-export function placeWordsOf(text: string, whole: number, part: number): Document {
-  const words = indexWords(text);
+export function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [
     { words, field: part },
@@ -187,30 +186,12 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
  * @param documents ascending by the sizes of their names
  */
 export function indexText(documents: Document[]): TextIndex {
-  const bytesOf = new Map<string, Buffer>();
-  for (const document of documents)
-    for (const { words } of document)
-      for (const word of words) if (!bytesOf.has(word)) bytesOf.set(word, Buffer.from(word));
-  const sorted = [...bytesOf].sort(([, a], [, b]) => a.compare(b));
-  const position = new Map(sorted.map(([word], i) => [word, i]));
+  const sorted = distinctWords(documents);
   const { offsets, bytes } = encodeText(sorted.map(([word]) => word));
-
-  const tokenStart = new Uint32Array(documents.length + 1);
-  const tokens: number[] = [];
-  const documentsOf: number[][] = sorted.map(() => []);
-  const fieldsOf: number[][] = sorted.map(() => []);
-  for (const [i, document] of documents.entries()) {
-    for (const { words, field } of document)
-      for (const word of words) {
-        const at = position.get(word) ?? 0;
-        const isRepeated = documentsOf[at].at(-1) === i;
-        const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
-        tokens.push((at << fieldBits) | here);
-        if (!isRepeated) fieldsOf[at][documentsOf[at].push(i) - 1] = 0;
-        fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
-      }
-    tokenStart[i + 1] = tokens.length;
-  }
+  const { tokenStart, tokens, documentsOf, fieldsOf } = tokensOf(
+    documents,
+    sorted.map(([word]) => word),
+  );
   const sizes = documents.map(nameSizeOf);
   const sizeStart = startsOf(sizes, Math.max(0, ...sizes.slice(-1)));
   const documentCount = Uint32Array.from(documentsOf, ({ length }) => length);
@@ -235,6 +216,37 @@ export function indexText(documents: Document[]): TextIndex {
     fieldSets: Uint8Array.from(fieldSets.flat()),
     sizeStart,
   };
+}
+
+/** In order of their bytes, with these. */
+function distinctWords(documents: Document[]): [word: string, bytes: Buffer][] {
+  const bytesOf = new Map<string, Buffer>();
+  for (const document of documents)
+    for (const { words } of document)
+      for (const word of words) if (!bytesOf.has(word)) bytesOf.set(word, Buffer.from(word));
+  return [...bytesOf].sort(([, a], [, b]) => a.compare(b));
+}
+
+/** The tokens of documents, and by word the documents that have it, with the fields in which it stands there. */
+function tokensOf(documents: Document[], words: string[]) {
+  const position = new Map(words.map((word, i) => [word, i]));
+  const tokenStart = new Uint32Array(documents.length + 1);
+  const tokens: number[] = [];
+  const documentsOf: number[][] = words.map(() => []);
+  const fieldsOf: number[][] = words.map(() => []);
+  const enter = (word: string, field: number, document: number) => {
+    const at = position.get(word) ?? 0;
+    const isRepeated = documentsOf[at].at(-1) === document;
+    const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
+    tokens.push((at << fieldBits) | here);
+    if (!isRepeated) fieldsOf[at][documentsOf[at].push(document) - 1] = 0;
+    fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
+  };
+  documents.forEach((document, i) => {
+    for (const { words, field } of document) for (const word of words) enter(word, field, i);
+    tokenStart[i + 1] = tokens.length;
+  });
+  return { tokenStart, tokens, documentsOf, fieldsOf };
 }
 
 /** Where each key starts among keys in order; one longer than the largest. */

@@ -150,8 +150,9 @@ export class Limits {
     return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
   }
 
-  /** Leaves word for `sweep`, after counting. */
+  /** Leaves word for `sweep`, after counting; only who shares ceilings sweeps. */
   #mark(slot: number, mark: number): void {
+    if (!this.#isShared) return;
     const at = slot * slotWords + markWord;
     if (Atomics.load(this.#words, at) >= mark) return;
     Atomics.store(this.#words, at, mark);

@@ -22,10 +22,12 @@ const errorRows = allErrorTypes.map((type) => {
   const { when, retry } = errors[type];
   return `| ${statusOf(type)} | \`${type}\` | ${when} | ${retry} |`;
 });
+/** `toLocaleString` would load all languages first. */
+const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 const planRows = Object.entries(plans).map(([plan, ceilings]) =>
   ceilings === undefined
     ? `| ${plan} | by agreement | by agreement |`
-    : `| ${plan} | ${ceilings.burst} | ${ceilings.quota.toLocaleString("en-US")} |`,
+    : `| ${plan} | ${ceilings.burst} | ${inThousands(ceilings.quota)} |`,
 );
 
 const description = `Medicare's public outpatient hospital charges: one row per hospital for a procedure group, with the charge that the hospital submits and the amount that Medicare allows. Amounts are US dollars.

@@ -30,29 +30,18 @@ export class OperatorConsole {
   readonly #history: History;
   readonly #state: () => State;
   readonly #viewers = new Set<ServerResponse>();
-  readonly #files: ReadonlyMap<string, WebFile>;
+  /** Made for the first viewer: most starts have none. */
+  #files: ReadonlyMap<string, WebFile> | undefined;
   #stateText = "";
   #nextStateMs = 0;
 
   constructor(history: History, state: () => State) {
     this.#history = history;
     this.#state = state;
-    const program = readProgram("/console/", [browser, ...borrowed], libraries);
-    const { html, headers } = pageOf(program, {
-      title: "Console",
-      description: "What the service does.",
-      body: '<div id="app"></div><noscript>The console draws its pictures with JavaScript; /metrics has the numbers without.</noscript>',
-      styles: ["uplot.css", "portal/browser/style.css", `${browser}/console.css`],
-      scripts: ["uplot"],
-      entry: `${browser}/console.ts`,
-      modules: ["preact", "preact/hooks", "htm"],
-      settings: { stream: streamPath },
-    });
-    const page = webFile("/", "text/html; charset=utf-8", html, "changing", headers);
-    this.#files = new Map([page, ...program.files].map((file) => [file.path, file]));
   }
 
   file(path: string): WebFile | undefined {
+    this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files.get(path);
   }
 
@@ -100,6 +89,21 @@ export class OperatorConsole {
     this.#stateText = JSON.stringify(this.#state());
     return performance.now() - begun;
   }
+}
+
+/** The page and what it loads. */
+function filesOf(): WebFile[] {
+  const program = readProgram("/console/", [browser, ...borrowed], libraries);
+  const { html, headers } = pageOf(program, {
+    title: "Console",
+    description: "What the service does.",
+    body: '<div id="app"></div><noscript>The console draws its pictures with JavaScript; /metrics has the numbers without.</noscript>',
+    styles: ["uplot.css", "portal/browser/style.css", `${browser}/console.css`],
+    scripts: ["uplot"],
+    entry: `${browser}/console.ts`,
+    settings: { stream: streamPath },
+  });
+  return [webFile("/", "text/html; charset=utf-8", html, "changing", headers), ...program.files];
 }
 
 function event(name: string, data: string): string {

@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { type OperatorConsole, streamPath } from "../console/console.ts";
-import { codingOf, matches } from "../serving/negotiation.ts";
+import { formOf } from "../serving/negotiation.ts";
 import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
+import { http } from "../shared/runtime.ts";
 
 /** Answers the operator: whether the process lives, whether it serves, its metrics, and the console. */
 
@@ -31,7 +32,7 @@ export function opsServer(
     keepAliveTimeout: restsMs,
     connectionsCheckingInterval: maxRequestMs / 4,
   };
-  const server = createServer(times, async (request, response) => {
+  const server = http.createServer(times, async (request, response) => {
     const reply = (status: number, text: string, type = "text/plain; charset=utf-8") => {
       response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
       response.end(text);
@@ -82,18 +83,13 @@ function strangerOf({ headers }: IncomingMessage, allowedHosts: readonly string[
 }
 
 function send({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {
-  const coding = codingOf(headers["accept-encoding"]?.toString() ?? "");
-  const body = file.bodies[coding] ?? file.bodies.identity;
-  const isCoded = body !== file.bodies.identity;
-  const etag = isCoded ? `"${file.etag.slice(1, -1)}-${coding}"` : file.etag;
-  for (const line of file.head.split("\r\n")) {
+  const accepted = headers["accept-encoding"]?.toString() ?? "";
+  const { head, body } = formOf(file, accepted, headers["if-none-match"] ?? "");
+  for (const line of head.split("\r\n")) {
     const [name] = line.split(": ", 1);
     response.setHeader(name, line.slice(name.length + 2));
   }
-  response.setHeader("ETag", etag);
-  if (isCoded) response.setHeader("Content-Encoding", coding);
-  const condition = headers["if-none-match"];
-  if (condition !== undefined && matches(condition, etag)) {
+  if (body === undefined) {
     response.writeHead(304).end();
     return;
   }

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { Metrics } from "../shared/metrics.ts";
 import type { StoredEvent } from "../store/store.ts";
-import { type Letter, type Mailer, UnknownRecipient } from "./mail.ts";
+import { type Letter, UnknownRecipient } from "./letter.ts";
+import type { Mailer } from "./mail.ts";
 import type { Sender } from "./outbox.ts";
 
 /** Sends events to accounts' e-mail addresses. */

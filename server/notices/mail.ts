@@ -2,22 +2,11 @@ import { isIP } from "node:net";
 import { createTransport, type Transporter } from "nodemailer";
 import type { MailSettings } from "../shared/settings.ts";
 import { specialPurposeOf } from "./addresses.ts";
+import { type Letter, UnknownRecipient } from "./letter.ts";
 
 /** One letter to an SMTP server, by the operator's settings: over by a deadline whatever that server does. */
 
 const maxTryMs = 15_000;
-
-export interface Letter {
-  /** One address, as `emailAddress` takes it. */
-  to: string;
-  subject: string;
-  text: string;
-  /** The same on every try, so that a receiver can tell that it has the letter already. */
-  id: string;
-}
-
-/** A recipient that the server doesn't take, and won't later. */
-export class UnknownRecipient extends Error {}
 
 export class Mailer {
   readonly #transport: Transporter;

@@ -1,8 +1,8 @@
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
-import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
+import { http } from "../shared/runtime.ts";
 import { specialPurposeOf } from "./addresses.ts";
 
 /** One post to a stranger's server: to public addresses only, and over by a deadline whatever that server does. */
@@ -79,7 +79,7 @@ export function post(
   if (fault !== undefined) return Promise.reject(new Error(`${target.host} isn't ${fault}`));
   return new Promise((succeed, fail) => {
     const resolver = new Resolver(resolverOptions);
-    const send = target.protocol === "https:" ? requestHttps : requestHttp;
+    const send = target.protocol === "https:" ? requestHttps : http.request;
     const request = send(target, {
       method: "POST",
       headers: { ...headers, "Content-Length": body.length },

@@ -69,8 +69,6 @@ export class Pages {
       styles: [`${browser}/style.css`, `${browser}/pictures.css`, `${browser}/pages.css`],
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
-      // All at once, not as one module after the other is found to import them.
-      modules: ["preact", "preact/hooks", "htm", ...program.modules],
       settings: { ...settings, states: program.url("states") },
     };
     const pages = paths.map((path) => {

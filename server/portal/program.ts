@@ -38,7 +38,7 @@ function libraryFile(name: string): string {
 
 export interface Program {
   files: WebFile[];
-  /** The paths of its own modules. */
+  /** The names of its modules: of libraries, and its own. */
   modules: string[];
   /** The address of a module by its path below `server/`, or of a library by the name that it is imported by. */
   url(name: string): string;
@@ -91,7 +91,7 @@ export function readProgram(
   };
   const libraryModules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
   const imports = Object.fromEntries(libraryModules.map((name) => [name, url(name)]));
-  const modules = own.filter((path) => extname(path) === ".ts");
+  const modules = [...libraryModules, ...own.filter((path) => extname(path) === ".ts")];
   return { files, modules, url, importMap: JSON.stringify({ imports }) };
 }
 
@@ -105,8 +105,7 @@ export interface PageOptions {
   scripts: readonly string[];
   /** The module that begins. */
   entry: string;
-  /** What it will import or fetch at once. */
-  modules: readonly string[];
+  /** What it will fetch at once. */
   data?: readonly string[];
   /** JSON for the program; it finds it in the element `settings`. */
   settings: unknown;
@@ -114,7 +113,7 @@ export interface PageOptions {
 
 /** A page that runs a program. @returns its HTML, and the header lines that hold for it */
 export function pageOf(program: Program, options: PageOptions): { html: string; headers: string[] } {
-  const { title, description, body, styles, scripts, entry, modules, data = [], settings } = options;
+  const { title, description, body, styles, scripts, entry, data = [], settings } = options;
   const importMapHash = hash("sha256", program.importMap, "base64");
   const policy = [
     "default-src 'none'",
@@ -140,7 +139,8 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     '<link rel="icon" href="data:,">',
     ...styles.map((name) => `<link rel="stylesheet" href="${program.url(name)}">`),
     `<script type="importmap">${program.importMap}</script>`,
-    ...modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
+    // All at once, not as one module after the other is found to import them.
+    ...program.modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
     ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${program.url(name)}">`),
     ...scripts.map((name) => `<script defer src="${program.url(name)}"></script>`),
     `<script type="module" src="${program.url(entry)}"></script>`,

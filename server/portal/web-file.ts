@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import type { WebFile } from "../shared/messages.ts";
+import { kept } from "../strip-cache.js";
 
 /** Makes a file ready to be sent to browsers: in memory that threads share, in each content coding. */
 
@@ -35,16 +36,28 @@ export function webFile(
     ...security,
     ...headers,
   ].join("\r\n");
-  const etag = `"${hash("sha256", body, "base64url").slice(0, 22)}"`;
-  const file: WebFile = { path, head, bodies: { identity: shared(body) }, etag };
+  const name = hash("sha256", body, "base64url");
+  const file: WebFile = { path, head, bodies: { identity: shared(body) }, etag: `"${name.slice(0, 22)}"` };
   if (body.length < minCodedBytes) return file;
+  for (const [coding, code] of codings) {
+    const make = () => code(body);
+    // A page has a key of its own with each start.
+    file.bodies[coding] = shared(lifetime === "immutable" ? kept(`${name}.${coding}`, make) : make());
+  }
+  return file;
+}
+
+const codings = [
+  ["br", brotli],
+  ["gzip", (body: Buffer) => gzipSync(body)],
+] as const;
+
+function brotli(body: Buffer): Buffer {
   const params = {
     [zlib.BROTLI_PARAM_QUALITY]: brotliQuality,
     [zlib.BROTLI_PARAM_SIZE_HINT]: body.length,
   };
-  file.bodies.br = shared(brotliCompressSync(body, { params }));
-  file.bodies.gzip = shared(gzipSync(body));
-  return file;
+  return brotliCompressSync(body, { params });
 }
 
 function shared(bytes: Uint8Array): Uint8Array {

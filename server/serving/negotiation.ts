@@ -1,4 +1,5 @@
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
+import type { WebFile } from "../shared/messages.ts";
 
 /** What a client's headers say of the form in which it wants an answer. */
 
@@ -44,6 +45,25 @@ export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">):
 export function matches(condition: string, etag: string): boolean {
   if (condition === etag || condition.trim() === "*") return true;
   return condition.split(",").some((part) => part.trim().replace(/^W\//, "") === etag);
+}
+
+/**
+ * The form of a file for browsers that a client prefers, by its Accept-Encoding and If-None-Match headers.
+ *
+ * @returns lines of the head, and no body where the client has it already
+ */
+export function formOf(
+  { head, bodies, etag }: WebFile,
+  accepted: string,
+  condition: string,
+): { head: string; body: Uint8Array | undefined } {
+  const coding = codingOf(accepted);
+  const coded = coding === "identity" ? undefined : bodies[coding];
+  const tag = coded === undefined ? etag : `"${etag.slice(1, -1)}-${coding}"`;
+  const lines = `${head}\r\nETag: ${tag}`;
+  if (condition !== "" && matches(condition, tag)) return { head: lines, body: undefined };
+  if (coded === undefined) return { head: lines, body: bodies.identity };
+  return { head: `${lines}\r\nContent-Encoding: ${coding}`, body: coded };
 }
 
 /** From a byte up to another one, which isn't in it. */

@@ -1,9 +1,9 @@
-import { STATUS_CODES } from "node:http";
 import { MIMEType } from "node:util";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
+import { http } from "../shared/runtime.ts";
 import type { Post } from "./listener.ts";
-import { codingOf, matches } from "./negotiation.ts";
+import { formOf } from "./negotiation.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
 /** Answers with the portal's pages and files. */
@@ -22,19 +22,14 @@ export class Portal {
     if (hasBody) return plain("400 Bad Request", "a request for a page has no body\n");
     const found =
       this.#files.get(path) ?? (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
-    const { head, bodies, etag } = found ?? this.#page(missingPage);
     const accepted = request.getHeader(headerNames.acceptEncoding);
-    const coding = codingOf(accepted);
-    const body = bodies[coding];
-    const isCoded = coding !== "identity" && body !== undefined;
-    const tag = isCoded ? `"${etag.slice(1, -1)}-${coding}"` : etag;
-    const lines = `${head}\r\nETag: ${tag}`;
-    const condition = request.getHeader(headerNames.ifNoneMatch);
-    if (found !== undefined && condition !== "" && matches(condition, tag))
-      return { status: 304, head: `304 Not Modified\r\n${lines}`, body: undefined };
-    const [status, text] = found === undefined ? [404, "404 Not Found"] : [200, "200 OK"];
-    const encoding = isCoded ? `\r\nContent-Encoding: ${coding}` : "";
-    return { status, head: `${text}\r\n${lines}${encoding}`, body: body ?? bodies.identity };
+    if (found === undefined) {
+      const { head, body } = formOf(this.#page(missingPage), accepted, "");
+      return { status: 404, head: `404 Not Found\r\n${head}`, body };
+    }
+    const { head, body } = formOf(found, accepted, request.getHeader(headerNames.ifNoneMatch));
+    if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
+    return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
   #page(path: string): WebFile {
@@ -124,7 +119,7 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
   }).map(([name, value]) => `${name}: ${value}`);
   return {
     status,
-    head: [`${status} ${STATUS_CODES[status]}`, ...lines].join("\r\n"),
+    head: [`${status} ${http.STATUS_CODES[status]}`, ...lines].join("\r\n"),
     body: Buffer.from(JSON.stringify(body)),
   };
 }

@@ -95,7 +95,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
   const traffic = new ThreadTraffic(data.traffic);
   const service = new Service({
     keys: new KeyTable(data.keys),
-    limits: new Limits(data.limits),
+    limits: new Limits(data.limits, data.areLimitsShared),
     names: new AccountNames(data.names),
     days: new UsageDays(data.days),
     versions: versionsOf(images),

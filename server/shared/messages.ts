@@ -19,6 +19,8 @@ export interface ServeData {
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
   limits: SharedArrayBuffer;
+  /** Whether other servers admit requests of the same accounts. */
+  areLimitsShared: boolean;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   /** The thread's own. */

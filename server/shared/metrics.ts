@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Connections } from "./connections.ts";
-import { bucketBounds, type Traffic } from "./traffic.ts";
+import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
 /** What the operator's `/metrics` shows, in Prometheus' text format. */
 
@@ -72,6 +72,8 @@ export class Metrics {
   });
 
   #traffic: Traffic | undefined;
+  /** For the look that is under way: adding up is the dearest part of it. */
+  #counted: TrafficSnapshot | undefined;
 
   constructor() {
     for (const outcome of ["delivered", "retry", "failed"]) this.webhookDeliveries.inc({ outcome }, 0);
@@ -90,8 +92,10 @@ export class Metrics {
   }
 
   async text(): Promise<string> {
+    const counted = this.#traffic?.snapshot();
+    this.#counted = counted;
     const text = await this.registry.metrics();
-    return this.#traffic === undefined ? text : `${text}\n${durationsText(this.#traffic)}`;
+    return counted === undefined ? text : `${text}\n${durationsText(counted)}`;
   }
 
   /** Shows what a server that has begun does. */
@@ -155,70 +159,76 @@ export class Metrics {
       "Since DATASETS_URL was last looked at when all that it names was here",
       mirror,
     );
-    new Counter({
-      name: "hcqs_connections_refused_total",
-      help: "Connections closed at once because too many were open",
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        this.inc(connections.refused);
-      },
-    });
-    new Counter({
-      name: "hcqs_http_requests_total",
-      help: "Requests answered",
-      labelNames: ["route", "status"] as const,
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const { route, status, requests } of traffic.snapshot().answers)
-          this.inc({ route, status }, requests);
-      },
-    });
-    new Counter({
-      name: "hcqs_http_response_bytes_total",
-      help: "Bytes of the bodies of answers, as they were sent",
-      labelNames: ["route"] as const,
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const { route, bytes } of traffic.snapshot().answers) this.inc({ route }, bytes);
-      },
-    });
-    new Counter({
-      name: "hcqs_limit_refusals_total",
-      help: "Requests answered with a 429, by the ceiling; early: of a quota that isn't used up, but leased to other servers; clock: what was used of the month wasn't known yet, after the clock was set",
-      labelNames: ["ceiling"] as const,
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [ceiling, count] of Object.entries(traffic.snapshot().refused))
-          this.inc({ ceiling }, count);
-      },
-    });
-    new Counter({
-      name: "hcqs_unauthorized_total",
-      help: "Requests answered with a 401, by what was wrong with the key; inactive: revoked or expired",
-      labelNames: ["reason"] as const,
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const [reason, count] of Object.entries(traffic.snapshot().unauthorized))
-          this.inc({ reason }, count);
-      },
-    });
+    const refusals = "Connections closed at once because too many were open";
+    countedElsewhere(this.registry, "hcqs_connections_refused_total", refusals, [], () => [
+      [{}, connections.refused],
+    ]);
+    const counter = <Label extends string>(
+      name: string,
+      help: string,
+      labels: Label[],
+      counts: Counts<Label>,
+    ) =>
+      countedElsewhere(this.registry, name, help, labels, () =>
+        this.#counted === undefined ? [] : counts(this.#counted),
+      );
+    counter("hcqs_http_requests_total", "Requests answered", ["route", "status"], ({ answers }) =>
+      answers.map(({ route, status, requests }) => [{ route, status }, requests]),
+    );
+    counter(
+      "hcqs_http_response_bytes_total",
+      "Bytes of the bodies of answers, as they were sent",
+      ["route"],
+      ({ answers }) => answers.map(({ route, bytes }) => [{ route }, bytes]),
+    );
+    counter(
+      "hcqs_limit_refusals_total",
+      "Requests answered with a 429, by the ceiling; early: of a quota that isn't used up, but leased to other servers; clock: what was used of the month wasn't known yet, after the clock was set",
+      ["ceiling"],
+      ({ refused }) => Object.entries(refused).map(([ceiling, count]) => [{ ceiling }, count]),
+    );
+    counter(
+      "hcqs_unauthorized_total",
+      "Requests answered with a 401, by what was wrong with the key; inactive: revoked or expired",
+      ["reason"],
+      ({ unauthorized }) => Object.entries(unauthorized).map(([reason, count]) => [{ reason }, count]),
+    );
   }
 }
 
+type Counts<Label extends string> = (
+  counted: TrafficSnapshot,
+) => [labels: Partial<Record<Label, string>>, count: number][];
+
+/** A counter that shows what is counted elsewhere. */
+function countedElsewhere<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: Label[],
+  counts: () => ReturnType<Counts<Label>>,
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [labels, count] of counts()) this.inc(labels, count);
+    },
+  });
+}
+
 /** The latencies as Prometheus reads them; the library's histograms take single times only. */
-function durationsText(traffic: Traffic): string {
+function durationsText({ answers }: TrafficSnapshot): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [
     `# HELP ${name} Time from a request's coming until its answer is handed over, of a file until its first piece is, of a post from its end. ` +
       "A thread times the first 1,000 of a second, and of more one in 16, at random, which then counts 16 times",
     `# TYPE ${name} histogram`,
   ];
-  for (const { route, status, buckets, seconds } of traffic.snapshot().answers) {
+  for (const { route, status, buckets, seconds } of answers) {
     const labels = `route="${route}",status="${status}"`;
     let count = 0;
     const of = buckets.map((timed, i) => {

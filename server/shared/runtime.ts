@@ -2,7 +2,10 @@ import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** What a thread asks of the runtime: its clock, its garbage and its heap's limit. */
+/** What a thread asks of the runtime: its clock, its garbage, its heap's limit, and HTTP. */
+
+/** Node's `node:http`. An import would look at all that it exports, and so load what `fetch` consists of. */
+export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
 /** A thread whose heap is as full as this ends; at its limit the system would end the process, without a word. */

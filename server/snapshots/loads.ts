@@ -16,17 +16,21 @@ const smallShare = 0.25;
 const maxSmallRows = 250_000;
 /** After so long a load is given up. The largest snapshot takes less than two minutes on one core. */
 const maxLoadMs = 600_000;
+/** A load keeps two cores busy for its first second: its own thread, and V8's that compile what it does. */
+const coresPerSmallLoad = 2;
 /** A loader's heap before it reads anything. */
 const minHeapBytes = 40 * megabyte;
 /** What building usually takes beside what `loadNeed` says, with hardly a row and for each one. */
 const minBuildBytes = 16 * megabyte;
 const buildBytesPerRow = 384;
-/** A load takes no less. Those that take no more are done by one thread, whose start takes far longer than they do. */
+/** A load takes no less. */
 const leastShare = minHeapBytes + minBuildBytes + megabyte;
 /** Of that, what texts on the heap may take; the rest is for the image. */
 const heapShare = 0.25;
 /** How far V8's limit is beyond what a load's own limits allow: reaching it may end the process. */
 const heapReserve = 2;
+/** Of a thread's first load: as much may a further one take. */
+const furtherShare = 1.25;
 const maxYoungGenerationSizeMb = 8;
 
 /** A load that is wanted. */
@@ -64,12 +68,13 @@ function machineBytes(): number {
 
 /** Runs loads, small snapshots and new files first, as far as cores and memory go. */
 export class Loads {
-  readonly #maxLoads = availableParallelism() + 1;
+  readonly #maxLarge = availableParallelism();
+  readonly #maxSmall = Math.ceil(availableParallelism() / coresPerSmallLoad);
   readonly #maxBytes: number;
   readonly #deadlineMs: number;
   /** Newest file first. */
   readonly #waiting: Waiting[] = [];
-  #running = { all: 0, large: 0 };
+  #running = { small: 0, large: 0 };
   #taken = { all: 0, large: 0 };
 
   /**
@@ -133,26 +138,25 @@ export class Loads {
   }
 
   #fits({ isSmall, share }: Waiting): boolean {
-    if (this.#running.all >= this.#maxLoads || this.#taken.all + share > this.#maxBytes) return false;
-    return (
-      isSmall ||
-      (this.#running.large < this.#maxLoads - 1 && this.#taken.large + share <= this.#maxLargeBytes)
-    );
+    if (this.#taken.all + share > this.#maxBytes) return false;
+    if (isSmall) return this.#running.small < this.#maxSmall;
+    return this.#running.large < this.#maxLarge && this.#taken.large + share <= this.#maxLargeBytes;
   }
 
-  /** Runs a load, and in the same thread those behind it that need no more than the least share. */
+  /**
+   * Runs a load, and in the same thread those behind it that are alike: a thread that has its code compiled takes half
+   * the time. Long ones gain nothing by that, and their memory is given back sooner.
+   */
   async #run(first: Waiting): Promise<void> {
     const { isSmall, share } = first;
-    const count = (place: { all: number; large: number }, change: number) => {
-      place.all += change;
-      if (!isSmall) place.large += change;
-    };
+    const isAlike = (waiting: Waiting) =>
+      isShort(waiting) && waiting.isSmall === isSmall && waiting.share <= furtherShare * share;
     let loader: Loader | undefined;
     let next: Waiting | undefined = first;
     while (next !== undefined) {
-      count(this.#running, 1);
-      count(this.#taken, share);
-      const { wanted, resolve, reject } = next;
+      const { wanted, share, resolve, reject } = next;
+      this.#running[isSmall ? "small" : "large"]++;
+      this.#take(isSmall, share);
       try {
         const file = await openFile(wanted.path, wanted.signature);
         if (file !== undefined && loader?.isIdle !== true)
@@ -161,18 +165,26 @@ export class Loads {
       } catch (error) {
         reject(error);
       }
-      count(this.#running, -1);
-      count(this.#taken, -share);
-      const goesOn = share === leastShare && loader?.isIdle === true;
-      next = goesOn ? this.#next((waiting) => waiting.share === share) : undefined;
+      this.#running[isSmall ? "small" : "large"]--;
+      this.#take(isSmall, -share);
+      next = isShort(first) && loader?.isIdle === true ? this.#next(isAlike) : undefined;
     }
     // A thread that was given up may keep its memory for longer than its place.
-    count(this.#taken, share);
+    this.#take(isSmall, share);
     this.#startNext();
     await loader?.end();
-    count(this.#taken, -share);
+    this.#take(isSmall, -share);
     this.#startNext();
   }
+
+  #take(isSmall: boolean, bytes: number): void {
+    this.#taken.all += bytes;
+    if (!isSmall) this.#taken.large += bytes;
+  }
+}
+
+function isShort({ wanted }: Waiting): boolean {
+  return wanted.head.metadata.rows <= maxSmallRows;
 }
 
 /** What a load may take beside what it takes at least. */

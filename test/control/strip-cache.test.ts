@@ -49,6 +49,21 @@ test("a kept source that was cut off is made anew", () => {
   }
 });
 
+test("anything else is made once, and anew when what is kept was cut off", () => {
+  const cache = path.join(folder, "made");
+  const source = `import { kept } from ${JSON.stringify(preloaded)};
+    const make = (): Buffer => (console.log("made"), Buffer.from([0, 255, 10]));
+    console.log([...kept("some.br", make)].join());`;
+  assert.equal(run(source, cache), "made\n0,255,10\n");
+  assert.equal(run(source, cache), "0,255,10\n");
+  const file = path.join(cache, "some.br");
+  const whole = readFileSync(file);
+  writeFileSync(file, whole.subarray(0, -1));
+  assert.equal(run(source, cache), "made\n0,255,10\n");
+  assert.deepEqual(readFileSync(file), whole);
+  assert.equal(run(source, undefined), "made\n0,255,10\n");
+});
+
 test("threads take what is kept", () => {
   const cache = path.join(folder, "threads");
   const source = `import { isMainThread, Worker } from "node:worker_threads";

@@ -67,6 +67,13 @@ test("loads that aren't small leave a quarter of the memory to those that are", 
   assert.equal(most, Math.min(2, availableParallelism()));
 });
 
+test("small snapshots are loaded by few threads, one after the other: only the first waits for its code", async () => {
+  const wanted = await Promise.all(Array.from({ length: 8 }, () => wantedOf(small)));
+  const loads = new Loads(1024 * mebibyte);
+  const { all } = await threadsOf(() => Promise.all(wanted.map((each) => loads.load(each))));
+  assert.equal(all, Math.min(8, Math.ceil(availableParallelism() / 2)));
+});
+
 test("damaged snapshots of a few rows take no thread each", async () => {
   const damaged = Buffer.from(small);
   damaged[20] ^= 255;

@@ -1,0 +1,92 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { knownVersions } from "../../datasets/registry.ts";
+import { DataError, reasonOf } from "../../engine/query.ts";
+import type { Published } from "../shared/messages.ts";
+import type { Settings } from "../shared/settings.ts";
+import { listSnapshots } from "../snapshots/folder.ts";
+import { Loads } from "../snapshots/loads.ts";
+import { Mirror } from "../snapshots/mirror.ts";
+import { SnapshotFolder } from "../snapshots/snapshots.ts";
+import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running.ts";
+import { onSignal } from "./signals.ts";
+import type { State } from "./state.ts";
+
+/** Brings the data: from the folder, from elsewhere into it, or as a sample. */
+
+const scanMs = 500;
+const settleStepMs = 100;
+const mirrorMs = 10_000;
+/** Where nothing is to serve yet. */
+const firstMirrorMs = 1000;
+const sampleYears = [2023, 2024];
+
+/** Before a state is made: a start that can't come to anything leaves none. */
+export function checkSnapshots({ datasetsDir, datasetsUrl, isDefaultDatasetsDir }: Settings): void {
+  if (isDefaultDatasetsDir || datasetsUrl !== undefined || listSnapshots(datasetsDir).length > 0) return;
+  throw new DataError(
+    `DATASETS_DIR ${datasetsDir}`,
+    "no snapshots",
+    "at least one <year>.<revision>.parquet",
+  );
+}
+
+/** Loads what is in the folder; where nothing is, what is fetched into it, or else a sample. */
+export async function loadData(
+  { datasetsDir, datasetsUrl, includeSample, stateDir }: Settings,
+  { store: registry, guard }: State,
+  publish: (images: Published) => Promise<void>,
+): Promise<{ snapshots: SnapshotFolder; mirror: Mirror | undefined }> {
+  const mirror =
+    datasetsUrl === undefined ? undefined : new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
+  if (mirror !== undefined) closers.push(() => mirror.close());
+  if (listSnapshots(datasetsDir).length === 0)
+    await unlessStopping(mirror?.poll(performance.now()) ?? writeSample(datasetsDir, stateDir));
+  const snapshots = new SnapshotFolder(datasetsDir, {
+    log,
+    metrics,
+    registry,
+    guard: { fault: () => guard.fault(), checkpoint: () => guard.checkpoint(registry) },
+    loads: new Loads(),
+    includeSample,
+    publish,
+  });
+  closers.push(() => snapshots.close());
+  const settle = async () => (await unlessStopping(snapshots.settle())) || mirror !== undefined;
+  while ((await settle()) && snapshots.images().length === 0) {
+    await unlessStopping(delay(mirror === undefined ? settleStepMs : firstMirrorMs));
+    if (mirror !== undefined) await unlessStopping(mirror.poll(performance.now()));
+  }
+  if (snapshots.images().length === 0)
+    throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
+  if (mirror !== undefined)
+    repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
+  return { snapshots, mirror };
+}
+
+/** The first start without settings: a folder of synthetic snapshots. */
+async function writeSample(folder: string, stateDir: string): Promise<void> {
+  // Only here, because what writes snapshots takes memory and time to load.
+  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
+    await Promise.all([
+      import("../../datasets/publish.ts"),
+      import("../../datasets/synthetic.ts"),
+      import("../../engine/index.ts"),
+    ]);
+  const known = knownVersions(stateDir) ?? [];
+  stdout.write(`no snapshots in ${folder}: writing a synthetic sample (invented facilities and amounts)\n`);
+  for (const dataYear of sampleYears) {
+    const options = { dataYear, rows: defaultSampleRows, seed: defaultSampleSeed };
+    const path = publishSnapshot(folder, dataYear, known, (revision) =>
+      engine.encodeSnapshot(engine.sealSnapshot(syntheticContent({ ...options, revision }))),
+    );
+    stdout.write(`wrote ${path}\n`);
+  }
+}
+
+/** Looks for changes of the folder from now on, and at once on SIGHUP. */
+export function watchFolder(snapshots: SnapshotFolder): void {
+  const scan = async () => void (await snapshots.scan());
+  repeat("looking for snapshots", scanMs, scan);
+  onSignal.hangUp = () =>
+    void scan().catch((error) => log.error({ reason: reasonOf(error) }, "looking for snapshots failed"));
+}

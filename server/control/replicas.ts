@@ -1,0 +1,127 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { reasonOf } from "../../engine/query.ts";
+import type { Limits } from "../accounts/limits.ts";
+import { Sharing, shards } from "../accounts/sharing.ts";
+import type { Accounts } from "../accounts/sync.ts";
+import { recordEvent } from "../notices/quota-events.ts";
+import { connectRedis, type RedisClient } from "../replicas/client.ts";
+import { crossings, forget } from "../replicas/crossings.ts";
+import { Directory, DirectoryAway } from "../replicas/directory.ts";
+import { scriptIn } from "../replicas/redis.ts";
+import type { Settings } from "../shared/settings.ts";
+import type { Store, StoredEvent } from "../store/store.ts";
+import { closers, log, repeat, unlessStopping } from "./running.ts";
+
+/** This server as one of several: takes part in accounts and ceilings that they share, while Redis is there and while not. */
+
+/** Of looking what was counted, where ceilings are shared. */
+const shareMs = 10;
+/** A start waits so long at most for its part of what is shared. */
+const maxShareWaitMs = 6000;
+const shareWaitStepMs = 20;
+/** And for accounts and keys. */
+const maxDirectoryWaitMs = 3000;
+/** And a stop so long for giving it back. */
+const maxLeaveMs = 1500;
+const redisAway =
+  "Redis is away: requests are admitted by what this server holds, and keys by its own copy, until it is back";
+
+/** What servers have in common; nothing for one that is alone. */
+export interface Shared {
+  client?: RedisClient;
+  directory?: Directory;
+}
+
+/** Takes over accounts, keys and events that servers have in common. */
+export async function startDirectory({ redis }: Settings, store: Store): Promise<Shared> {
+  if (redis === undefined) return {};
+  // One of its own: what is much to read doesn't hold up the ceilings.
+  const client = await connectRedis(redis, () => {});
+  const directory = new Directory(store, client, randomBytes(6).toString("base64url"));
+  closers.push(async () => {
+    await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
+    client.disconnect();
+  });
+  for (
+    const end = performance.now() + maxDirectoryWaitMs;
+    performance.now() < end;
+    await delay(shareWaitStepMs)
+  )
+    try {
+      await unlessStopping(directory.read());
+      return { client, directory };
+    } catch (error) {
+      if (!(error instanceof DirectoryAway)) throw error;
+    }
+  log.warn(
+    { accounts: store.accountIds().length },
+    "accounts and keys can't be read from Redis: this server's copy holds until they can",
+  );
+  return { client, directory };
+}
+
+/** Records events of thresholds that were crossed by what all servers have counted; one of them does it at a time. */
+export async function recordCrossings({ client, directory }: Shared, store: Store): Promise<StoredEvent[]> {
+  if (client === undefined || directory === undefined) return [];
+  const found = await crossings(client, shards);
+  if (found.length === 0) return [];
+  const events = await directory.change(() =>
+    found.flatMap(({ account: id, month, threshold, quota, used }) => {
+      const account = store.accountOf(id);
+      if (account === undefined) return [];
+      return recordEvent(store, { ...account, quota }, month, threshold, used, new Date()) ?? [];
+    }),
+  );
+  await forget(client, found);
+  return events;
+}
+
+/** Shares ceilings with other servers from now on, as long as this one answers; undefined for one that is alone. */
+export async function startSharing(
+  { redis, isFreeWithoutRedis }: Settings,
+  tables: { store: Store; accounts: Accounts; limits: Limits },
+  save: () => void,
+): Promise<Sharing | undefined> {
+  if (redis === undefined) return undefined;
+  let reason: string | undefined;
+  const client = await connectRedis(redis, (fault) => {
+    reason = fault;
+  });
+  const script = scriptIn(client);
+  const sharing = new Sharing({
+    ...tables,
+    isFreeWithoutRedis,
+    nowMs: performance.now(),
+    async send(...call) {
+      try {
+        return await script(...call);
+      } catch (error) {
+        reason = reasonOf(error);
+        throw error;
+      }
+    },
+  });
+  closers.push(async () => {
+    await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
+    client.disconnect();
+  });
+  let isAway: boolean | undefined;
+  const untilMs = performance.now() + maxShareWaitMs;
+  repeat("sharing ceilings", shareMs, () => {
+    const nowMs = performance.now();
+    sharing.step(nowMs, Date.now());
+    const isLost = sharing.isAway;
+    // A start is given time to connect.
+    if (isLost === isAway || (isLost && isAway === undefined && reason === undefined && nowMs < untilMs))
+      return;
+    if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
+    else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
+    isAway = isLost;
+    reason = undefined;
+  });
+  // Until this server has its part of what is shared, or Redis is found to be away.
+  while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
+    await unlessStopping(delay(shareWaitStepMs));
+  return sharing;
+}

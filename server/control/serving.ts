@@ -1,0 +1,59 @@
+import type { Connections } from "../shared/connections.ts";
+import type { ServeData } from "../shared/messages.ts";
+import { PerSecond } from "../shared/per-second.ts";
+import type { Settings } from "../shared/settings.ts";
+import type { Traffic } from "../shared/traffic.ts";
+import type { SnapshotFolder } from "../snapshots/snapshots.ts";
+import { listenAlone } from "./port.ts";
+import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts";
+import { type Portal, ServingThreads } from "./serving-threads.ts";
+
+/** Starts the threads that answer requests, on one port, with the settings that they go by. */
+
+/** What they look things up in. */
+export type Tables = Pick<ServeData, "keys" | "limits" | "names" | "days">;
+
+export async function startServing(
+  settings: Settings,
+  tables: Tables,
+  snapshots: SnapshotFolder,
+  portal: Portal | undefined,
+  connections: Connections,
+  traffic: Traffic,
+): Promise<{ threads: ServingThreads; port: number }> {
+  const accessLines = new PerSecond(settings.accessLog);
+  const reports = {
+    fail(reason: string) {
+      log.fatal({ reason }, "a serving thread failed");
+      void end(1);
+    },
+    error: (stack: string) => log.error({ stack }, "request failed"),
+    access(access: object) {
+      // Each thread alone tells of as many.
+      if (accessLines.pass(performance.now())) log.info(access, "request");
+    },
+  };
+  const listen = async (port: number) => {
+    throwIfStopping();
+    const data = {
+      ...tables,
+      areLimitsShared: settings.redis !== undefined,
+      host: settings.host,
+      port,
+      connections: connections.buffer,
+      maxConnections: connections.max,
+      trustedProxies: settings.trustedProxies,
+      corsOrigins: settings.corsOrigins,
+      accessLog: settings.accessLog,
+    };
+    // Asked for here: what the functions above can see stays in memory as long as they do.
+    const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), portal, reports);
+    closers.push(() => threads.stop());
+    await unlessStopping(threads.listening());
+    // After all that can fail, and before the first answer.
+    snapshots.beginServing();
+    threads.answer();
+    return { threads, port };
+  };
+  return unlessStopping(listenAlone(settings.host, settings.port, listen));
+}
