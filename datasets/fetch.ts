@@ -6,7 +6,7 @@ import { calledAs, parsedArguments } from "./arguments.ts";
 import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
 import { runCommand, say } from "./command.ts";
 import { type ByteProgress, download } from "./download.ts";
-import { type Clock, type Network, systemClock } from "./http.ts";
+import { agentsBy, type Clock, isWebAddress, type Network, shownAddress, systemClock } from "./http.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
 import { claimedMetadata } from "./publish.ts";
 import { checkEnds } from "./release.ts";
@@ -90,8 +90,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): Fe
     ["--url", url],
     ["--catalogue", catalogue],
   ])
-    if (address !== undefined && !/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
-      throw new DataError(String(name), shown(address), "an http or https URL");
+    if (address !== undefined && !isWebAddress(address))
+      throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
     year: year === undefined ? undefined : Number(year),
@@ -140,6 +140,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
     try {
       await download(url, path, {
         clock: network.clock,
+        agents: network.agents,
         say(line) {
           progress.clear();
           network.say(line);
@@ -242,6 +243,9 @@ function versionsIn(out: string): { year: number; version: string; synthetic: bo
     try {
       const metadata = claimedMetadata(readFileSync(path), path);
       const version = basename(name, ".parquet");
+      const claimed = `${metadata.data_year}.${metadata.revision}`;
+      // The server refuses it as well.
+      if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
       return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
     } catch (error) {
       say(`not counted: ${reasonOf(error)}`);
@@ -268,7 +272,7 @@ async function run(args: string[]): Promise<void> {
   const options = parseOptions(args, process.env);
   const { year, url, out } = options;
   const now = new Date();
-  const network: Network = { clock: systemClock, say };
+  const network: Network = { clock: systemClock, agents: agentsBy(process.env), say };
   if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, network, now);
   const offered = await offers(options.catalogue, network);
   if (options.isList) {

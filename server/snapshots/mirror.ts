@@ -1,7 +1,8 @@
-import { link, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { link, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import * as v from "valibot";
+import { bodyOf, directAgents, openAddress, readText } from "../../datasets/http.ts";
 import { type IndexEntry, newestFirst, sha256Of, snapshotIndex } from "../../datasets/snapshot-index.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { isMissing } from "./folder.ts";
@@ -16,12 +17,17 @@ export interface MirrorOptions {
   log: Logger;
   /** In so long at least `leastBytes` have to come. */
   stallMs?: number;
+  /** After so long no further file is begun before the index is looked at again. */
+  roundMs?: number;
 }
 
 const maxIndexBytes = 1 << 20;
 /** Slower ones are given up, so that they don't keep others waiting; what has come stays. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
+const defaultRoundMs = 10_000;
+/** What a file leaves free on its disk. */
+const spareBytes = 64 << 20;
 /** Pauses before a file is tried again, which double. */
 const firstPauseMs = 1000;
 const maxPauseMs = 300_000;
@@ -86,17 +92,8 @@ export class Mirror {
       this.#indexTrouble = reason;
       return;
     }
-    for (const entry of this.#index) {
-      if (this.#stopping.signal.aborted) return;
-      const failure = this.#failures.get(entry.version);
-      if (failure !== undefined && steadyMs < failure.againMs) continue;
-      try {
-        await this.#bring(entry);
-        this.#failures.delete(entry.version);
-      } catch (error) {
-        this.#note(entry, reasonOf(error), failure, steadyMs);
-      }
-    }
+    await this.#bringAll(steadyMs);
+    if (this.#stopping.signal.aborted) return;
     try {
       await this.#takeOut();
     } catch (error) {
@@ -107,34 +104,47 @@ export class Mirror {
     }
   }
 
-  #note({ version }: IndexEntry, reason: string, before: Failure | undefined, steadyMs: number): void {
-    if (this.#stopping.signal.aborted) return;
-    if (reason !== before?.reason)
-      this.#options.log.error({ version, reason }, "a snapshot can't be fetched yet: it is tried again");
-    const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
-    this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
+  /** Brings what isn't here, as much as comes in a round: what failed least often first, so that nothing waits for what never comes. */
+  async #bringAll(steadyMs: number): Promise<void> {
+    const start = performance.now();
+    const { log, roundMs = defaultRoundMs } = this.#options;
+    const pauseOf = ({ version }: IndexEntry) => this.#failures.get(version)?.pauseMs ?? 0;
+    const entries = this.#index.toSorted((a, b) => pauseOf(a) - pauseOf(b) || newestFirst(a, b));
+    const told: { version: string; reason: string }[] = [];
+    for (const entry of entries) {
+      if (performance.now() - start >= roundMs) break;
+      const { version } = entry;
+      const before = this.#failures.get(version);
+      if (before !== undefined && steadyMs < before.againMs) continue;
+      try {
+        await this.#bring(entry);
+        this.#failures.delete(version);
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return;
+        const reason = reasonOf(error);
+        if (reason !== before?.reason) told.push({ version, reason });
+        const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
+        this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
+      }
+    }
+    const [first, ...others] = told;
+    if (first === undefined) return;
+    const more = others.length > 0 && { others: others.length };
+    log.error({ ...first, ...more }, "a snapshot can't be fetched yet: it is tried again");
   }
 
   async #readIndex(): Promise<void> {
     const { url } = this.#options;
     const { signal, progress, done } = this.#watch();
     try {
-      const headers = { "Accept-Encoding": "identity", ...(this.#etag && { "If-None-Match": this.#etag }) };
-      const response = await fetch(url, { headers, signal });
-      if (response.status === 304 && this.#etag !== undefined) return;
-      if (response.status !== 200) throw new DataError(url, `the status ${response.status}`, "200");
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of response.body ?? []) {
-        bytes += chunk.length;
-        progress(chunk.length);
-        if (bytes > maxIndexBytes) throw new DataError(url, "more", `at most ${maxIndexBytes} bytes`);
-        chunks.push(chunk);
-      }
-      this.#index = indexIn(Buffer.concat(chunks).toString(), url).toSorted(newestFirst);
-      this.#etag = response.headers.get("etag") ?? undefined;
+      const known = this.#etag === undefined ? {} : { "if-none-match": this.#etag };
+      const response = await openAddress(url, known, signal, directAgents);
+      if (response.statusCode === 304) return;
+      const text = await readText(url, bodyOf(url, response, signal), maxIndexBytes, progress);
+      this.#index = indexIn(text, url);
+      this.#etag = response.headers.etag;
     } catch (error) {
-      throw explained(error, url);
+      throw about(url, error);
     } finally {
       done();
     }
@@ -189,22 +199,22 @@ export class Mirror {
     try {
       let { size } = await handle.stat();
       if (size === bytes) return;
+      await this.#checkSpace(version, bytes - size);
       // Of what came before a restart no validator is known: that it belongs together is seen by its SHA-256.
       const validator = this.#validators.get(sha256);
-      const resuming = size > 0 && { Range: `bytes=${size}-`, ...(validator && { "If-Range": validator }) };
-      const response = await fetch(url, { headers: { "Accept-Encoding": "identity", ...resuming }, signal });
-      const range = response.headers.get("content-range") ?? "none";
-      if (response.status === 200) {
+      const rest = size > 0 && { range: `bytes=${size}-`, ...(validator && { "if-range": validator }) };
+      const response = await openAddress(url, { ...rest }, signal, directAgents);
+      const { etag, "content-range": range = "none" } = response.headers;
+      if (response.statusCode === 200) {
         await handle.truncate();
         size = 0;
-      } else if (response.status === 416 || (response.status === 206 && !isRest(range, size, bytes))) {
+      } else if (response.statusCode === 416 || !isRest(range, size, bytes)) {
         await rm(part);
-        throw new DataError(url, `the status ${response.status}, range ${range}`, `${size} to ${bytes}`);
-      } else if (response.status !== 206) throw new DataError(url, `the status ${response.status}`, "200");
-      const etag = response.headers.get("etag");
+        throw new DataError(url, `the status ${response.statusCode}, range ${range}`, `${size} to ${bytes}`);
+      }
       if (etag?.startsWith('"')) this.#validators.set(sha256, etag);
       else this.#validators.delete(sha256);
-      for await (const chunk of response.body ?? []) {
+      for await (const chunk of bodyOf(url, response, signal)) {
         progress(chunk.length);
         size += chunk.length;
         if (size > bytes) {
@@ -216,11 +226,20 @@ export class Mirror {
       if (size < bytes) throw new DataError(url, `its end after ${size} bytes`, `the ${bytes} of ${version}`);
       await handle.sync();
     } catch (error) {
-      throw explained(error, url);
+      throw about(url, error);
     } finally {
       done();
       await handle.close();
     }
+  }
+
+  async #checkSpace(version: string, bytes: number): Promise<void> {
+    const { folder } = this.#options;
+    const { bavail, bsize } = await statfs(folder);
+    const needed = bytes + spareBytes;
+    if (bavail * bsize >= needed) return;
+    const found = `no room for ${version} (${bavail * bsize} bytes free)`;
+    throw new DataError(`DATASETS_DIR ${folder}`, found, `at least ${needed}`);
   }
 
   /** Deletes what was fetched of versions that the index names no more, with its link in the snapshots' folder. */
@@ -303,8 +322,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** What `fetch` throws hides its reason in its cause. */
-function explained(error: unknown, url: string): Error {
-  if (error instanceof DataError || !(error instanceof Error)) return new Error(reasonOf(error));
-  return new Error(`${url}: ${reasonOf(error.cause ?? error)}`);
+/** Says what a fault is about, unless it does so itself. */
+function about(url: string, error: unknown): Error {
+  return error instanceof DataError ? error : new Error(`${url}: ${reasonOf(error)}`);
 }
