@@ -112,7 +112,6 @@ export class Mirror {
     const entries = this.#index.toSorted((a, b) => pauseOf(a) - pauseOf(b) || newestFirst(a, b));
     const told: { version: string; reason: string }[] = [];
     for (const entry of entries) {
-      if (performance.now() - start >= roundMs) break;
       const { version } = entry;
       const before = this.#failures.get(version);
       if (before !== undefined && steadyMs < before.againMs) continue;
@@ -126,6 +125,7 @@ export class Mirror {
         const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
         this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
       }
+      if (performance.now() - start >= roundMs) break;
     }
     const [first, ...others] = told;
     if (first === undefined) return;
