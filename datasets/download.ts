@@ -56,7 +56,7 @@ interface PartState {
  */
 export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
   const part = new Part(path);
-  writing(path, () => makeFolder(dirname(path)));
+  makeFolderOf(path);
   const alone = await claim(path);
   try {
     await retried(
@@ -83,11 +83,15 @@ async function dropping(part: Part, work: () => void | Promise<void>): Promise<v
   }
 }
 
-function writing(path: string, work: () => void): void {
+function makeFolderOf(path: string): void {
+  const folder = dirname(path);
   try {
-    work();
+    makeFolder(folder);
   } catch (error) {
-    throw writeError(path, error);
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    const expected = "a folder that can be made; --out names another";
+    throw new DataError(folder, `none, and a refusal to make it (${code})`, expected);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DataError, minDataYear, reasonOf, shown } from "../engine/index.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
@@ -8,7 +8,7 @@ import { runCommand, say } from "./command.ts";
 import { type ByteProgress, download } from "./download.ts";
 import { agentsBy, type Clock, isWebAddress, type Network, shownAddress, systemClock } from "./http.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
-import { claimedMetadata } from "./publish.ts";
+import { claimedMetadata, systemCode } from "./publish.ts";
 import { checkEnds } from "./release.ts";
 import { isSynthetic } from "./synthetic-mark.ts";
 
@@ -235,12 +235,12 @@ export function listOf(offered: readonly Offer[], out: string): Listed[] {
 
 /** The snapshots in a folder, by what they say of themselves. */
 function versionsIn(out: string): { year: number; version: string; synthetic: boolean }[] {
-  const names = existsSync(out)
-    ? readdirSync(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name))
-    : [];
+  const names = namesIn(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name));
   return names.sort().flatMap((name) => {
     const path = join(out, name);
     try {
+      // Reading a FIFO would block for ever.
+      if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
       const metadata = claimedMetadata(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
@@ -252,6 +252,16 @@ function versionsIn(out: string): { year: number; version: string; synthetic: bo
       return [];
     }
   });
+}
+
+function namesIn(out: string): string[] {
+  try {
+    return existsSync(out) ? readdirSync(out) : [];
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(`--out ${out}`, `a refusal to read it (${code})`, "a folder that can be read");
+  }
 }
 
 function tableOf(rows: readonly Listed[]): string {

@@ -47,7 +47,11 @@ export function openDatabase(
     if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
       throw damaged(file, error.message);
     const reason = reasonOf(error);
-    throw new DataError(`state database ${file}`, reason, "a database that can be read and written");
+    throw new DataError(
+      `state database ${file}`,
+      reason,
+      "a database that can be read and written; STATE_DIR may name another folder",
+    );
   }
 }
 

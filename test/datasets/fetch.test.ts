@@ -480,6 +480,19 @@ test("a variable that names no proxy is one error, without its password", () => 
     assert.throws(() => agentsBy(environment), { message: `${found}, ${expected}` });
 });
 
+test("a folder that can't be made, or read, is one error that names the option", async () => {
+  const trial = new Trial();
+  const inFile = path.join(trial.folder, "file");
+  writeFileSync(inFile, "");
+  const downloading = { ...trial, onProgress: () => {}, check: async () => {} };
+  await assert.rejects(download(serve(file(content)), path.join(inFile, "downloads", "a.csv"), downloading), {
+    message: `${inFile}/downloads: found none, and a refusal to make it (ENOTDIR), expected a folder that can be made; --out names another`,
+  });
+  assert.throws(() => listOf([], inFile), {
+    message: `--out ${inFile}: found a refusal to read it (ENOTDIR), expected a folder that can be read`,
+  });
+});
+
 test("one file is downloaded by one process at a time", async () => {
   const trial = new Trial();
   const url = serve(part(content, '"a"', 100), file(content, '"a"'));
