@@ -111,7 +111,8 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   if (!(error instanceof Error)) return new Break(`${what} (${error})`);
   const code = "code" in error ? String(error.code) : "";
-  const reason = error.message || code;
+  // What OpenSSL says has several lines.
+  const reason = error.message.trim().replace(/\s+/g, " ") || code;
   if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
     return new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
   if (code !== "ERR_PROXY_TUNNEL" || !("statusCode" in error)) return new Break(`${what} (${reason})`);
