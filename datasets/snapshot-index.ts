@@ -27,7 +27,7 @@ export type IndexEntry = v.InferOutput<typeof entry>;
 
 /** One that is empty is no index: nothing would be served by it. */
 export const snapshotIndex = v.pipe(
-  v.array(entry),
+  v.array(entry, "a list of versions"),
   v.minLength(1, "at least one version"),
   v.check(
     (entries) => new Set(entries.map(({ version }) => version)).size === entries.length,

@@ -194,10 +194,10 @@ export class Mirror {
   /** Fetches what is missing of a file; what has come stays when the connection fails. */
   async #fetch({ version, file, bytes, sha256 }: IndexEntry, part: string): Promise<void> {
     const handle = await open(part, "a");
+    let { size } = await handle.stat();
     const { signal, progress, done } = this.#watch();
     const url = new URL(file, this.#options.url).href;
     try {
-      let { size } = await handle.stat();
       if (size === bytes) return;
       await this.#checkSpace(version, bytes - size);
       // Of what came before a restart no validator is known: that it belongs together is seen by its SHA-256.
@@ -226,6 +226,7 @@ export class Mirror {
       if (size < bytes) throw new DataError(url, `its end after ${size} bytes`, `the ${bytes} of ${version}`);
       await handle.sync();
     } catch (error) {
+      if (size === 0) await rm(part, { force: true });
       throw about(url, error);
     } finally {
       done();
@@ -306,20 +307,18 @@ function isTaken(error: unknown): boolean {
 
 /** @throws DataError when a text isn't an index */
 function indexIn(text: string, url: string): IndexEntry[] {
-  const result = v.safeParse(snapshotIndex, jsonOf(text));
+  let index: unknown;
+  try {
+    index = JSON.parse(text);
+  } catch {
+    throw new DataError(url, "no JSON", "an index of snapshots");
+  }
+  const result = v.safeParse(snapshotIndex, index);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const where = v.getDotPath(issue);
-  throw new DataError(where === null ? url : `${url}: ${where}`, shown(issue.received), issue.message);
-}
-
-/** Undefined for what is no JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const found = typeof issue.input === "string" ? shown(issue.input) : issue.received;
+  throw new DataError(where === null ? url : `${url}: ${where}`, found, issue.message);
 }
 
 /** Says what a fault is about, unless it does so itself. */

@@ -290,6 +290,7 @@ test("a file for which there is no room isn't begun, and an address with a passw
     `DATASETS_DIR ${folder}: found no room for 2024.1 (1536 bytes free), expected at least ${10 + (64 << 20)}`,
   );
   assert.equal(origin.asked.length, asked + 1);
+  assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
   assert.deepEqual(served(), []);
 });
 
@@ -321,6 +322,14 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
     assert.equal(reasons().length, before + 1, JSON.stringify(index).slice(0, 100));
     assert.deepEqual(served(), ["2024.1.parquet"]);
   }
+  assert.deepEqual(
+    [reasons()[0], reasons()[1], reasons()[3]],
+    [
+      `${origin.url}: found 0, expected at least one version`,
+      `${origin.url}: found Object, expected a list of versions`,
+      `${origin.url}: 0.version: found "../1", expected a version such as 2024.1`,
+    ],
+  );
 });
 
 test("a version that the index names no more goes, if it was fetched; what the operator put there stays", async () => {
