@@ -53,7 +53,10 @@ export class Mirror {
   #index: IndexEntry[] = [];
   #etag: string | undefined;
   #indexTrouble: string | undefined;
-  #polling: Promise<void> | undefined;
+  #looking: Promise<boolean> | undefined;
+  #working: Promise<void> | undefined;
+  /** What is fetched now, and what ends that. */
+  #underWay: { entry: IndexEntry; ending: AbortController } | undefined;
 
   constructor(options: MirrorOptions) {
     this.#options = options;
@@ -61,37 +64,54 @@ export class Mirror {
   }
 
   /**
-   * Looks at the index, and fetches what isn't here. A call during another one is that one. Never rejects.
+   * Looks at the index, and fetches what isn't here. While files are fetched a further call looks at the index alone,
+   * and gives up a file that it names no more, then waits for the rest. Never rejects.
    *
    * @param steadyMs by a clock that never steps: a file that couldn't be fetched is tried again after a pause
    */
-  poll(steadyMs: number): Promise<void> {
-    this.#polling ??= this.#poll(steadyMs).finally(() => {
-      this.#polling = undefined;
+  async poll(steadyMs: number): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
     });
-    return this.#polling;
+    if (!(await this.#looking)) return;
+    if (this.#underWay !== undefined && !this.#names(this.#underWay.entry))
+      this.#underWay.ending.abort(new Error("the index names it no more"));
+    this.#working ??= this.#work(steadyMs).finally(() => {
+      this.#working = undefined;
+    });
+    return this.#working;
   }
 
   /** Gives up what is under way; what has come of it stays for the next start. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
-    await this.#polling;
+    await Promise.all([this.#looking, this.#working]);
   }
 
-  async #poll(steadyMs: number): Promise<void> {
+  /** @returns whether there is an index to go by */
+  async #look(): Promise<boolean> {
     try {
       await mkdir(this.#fetched, { recursive: true });
       await this.#readIndex();
       this.#indexTrouble = undefined;
+      return true;
     } catch (error) {
       const reason = reasonOf(error);
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return false;
       // What is here is served on.
       if (reason !== this.#indexTrouble)
         this.#options.log.error({ reason }, "the index of snapshots can't be read");
       this.#indexTrouble = reason;
-      return;
+      return false;
     }
+  }
+
+  #names(entry: IndexEntry): boolean {
+    const named = this.#index.find(({ version }) => version === entry.version);
+    return JSON.stringify(named) === JSON.stringify(entry);
+  }
+
+  async #work(steadyMs: number): Promise<void> {
     await this.#bringAll(steadyMs);
     if (this.#stopping.signal.aborted) return;
     try {
@@ -112,6 +132,7 @@ export class Mirror {
     const entries = this.#index.toSorted((a, b) => pauseOf(a) - pauseOf(b) || newestFirst(a, b));
     const told: { version: string; reason: string }[] = [];
     for (const entry of entries) {
+      if (!this.#names(entry)) continue;
       const { version } = entry;
       const before = this.#failures.get(version);
       if (before !== undefined && steadyMs < before.againMs) continue;
@@ -120,6 +141,7 @@ export class Mirror {
         this.#failures.delete(version);
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
+        if (!this.#names(entry)) continue;
         const reason = reasonOf(error);
         if (reason !== before?.reason) told.push({ version, reason });
         const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
@@ -192,10 +214,13 @@ export class Mirror {
   }
 
   /** Fetches what is missing of a file; what has come stays when the connection fails. */
-  async #fetch({ version, file, bytes, sha256 }: IndexEntry, part: string): Promise<void> {
+  async #fetch(entry: IndexEntry, part: string): Promise<void> {
+    const { version, file, bytes, sha256 } = entry;
     const handle = await open(part, "a");
     let { size } = await handle.stat();
-    const { signal, progress, done } = this.#watch();
+    const ending = new AbortController();
+    this.#underWay = { entry, ending };
+    const { signal, progress, done } = this.#watch(ending.signal);
     const url = new URL(file, this.#options.url).href;
     try {
       if (size === bytes) return;
@@ -230,6 +255,7 @@ export class Mirror {
       throw about(url, error);
     } finally {
       done();
+      this.#underWay = undefined;
       await handle.close();
     }
   }
@@ -261,7 +287,7 @@ export class Mirror {
   }
 
   /** Ends what makes too little progress, or goes on when this is closed. */
-  #watch() {
+  #watch(...endings: AbortSignal[]) {
     const { stallMs = defaultStallMs } = this.#options;
     const stalled = new AbortController();
     let came = 0;
@@ -271,7 +297,7 @@ export class Mirror {
       came = 0;
     }, stallMs);
     return {
-      signal: AbortSignal.any([this.#stopping.signal, stalled.signal]),
+      signal: AbortSignal.any([this.#stopping.signal, stalled.signal, ...endings]),
       progress(bytes: number) {
         came += bytes;
       },

@@ -181,6 +181,24 @@ test("what stalls is given up, and the others are fetched meanwhile", async () =
   assert.deepEqual(read("2024.1"), current);
 });
 
+test("while a file is slow the index is looked at, and what it names no more is given up", async () => {
+  const { origin, folder, mirror, served, later, lines, reasons } = await trial();
+  const [slow, good] = [bytesOf(100_000, 15), bytesOf(10, 16)];
+  origin.publish({ "2024.1": slow });
+  origin.faulty = (_, response) => void response.writeHead(200).write(slow.subarray(0, 50_000));
+  const first = mirror.poll(later());
+  const part = join(folder, ".fetched", `${sha256(slow)}.part`);
+  await until("a part", () => existsSync(part) && statSync(part).size === 50_000);
+  origin.publish({ "2024.2": good });
+  origin.faulty = undefined;
+  // The first round ends with it, and takes its part away.
+  await Promise.all([first, mirror.poll(later())]);
+  assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
+  await mirror.poll(later());
+  assert.deepEqual([served(), reasons()], [["2024.2.parquet"], []]);
+  assert.equal(lines.length, 1);
+});
+
 test("bytes that aren't what the index says are thrown away, and asked for again after a pause that grows", async () => {
   const { origin, folder, mirror, served, read, reasons } = await trial();
   const bytes = bytesOf(100_000, 6);
