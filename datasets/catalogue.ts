@@ -1,5 +1,5 @@
 import { DataError, maxDataYear, minDataYear, releasedPattern } from "../engine/index.ts";
-import { type Network, openAddress, readText, retried } from "./http.ts";
+import { bodyOf, isWebAddress, type Network, openAddress, readText, retried } from "./http.ts";
 
 /** What the publisher offers: the release of each data year and its address. */
 
@@ -41,9 +41,10 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
 /** The newest release of each data year, newest year first, by the catalogue; where that can't be had, by known addresses. */
 export async function offers(url: string, network: Network): Promise<readonly Offer[]> {
   try {
-    const text = await retried(url, network, catalogueTries, async (signal, alive) =>
-      readText(await openAddress(url, {}, signal), maxCatalogueBytes, alive),
-    );
+    const text = await retried(url, network, catalogueTries, async (signal, alive) => {
+      const response = await openAddress(url, {}, signal, network.agents);
+      return readText(url, bodyOf(url, response, signal), maxCatalogueBytes, alive);
+    });
     return offersIn(text, url).sort((a, b) => b.year - a.year);
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
@@ -113,7 +114,7 @@ function* filesIn(node: unknown, above: string[], depth: number): Generator<Cata
 /** The address of a CSV file, if that is what an entry is about. */
 function addressOf(fields: Map<string, unknown>): string | undefined {
   const url = textOf(fields.get("downloadurl")) ?? textOf(fields.get("accessurl"));
-  if (url === undefined || !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return undefined;
+  if (url === undefined || !isWebAddress(url)) return undefined;
   return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
 }
 

@@ -11,11 +11,12 @@ import {
   statSync,
 } from "node:fs";
 import { type FileHandle, open, writeFile } from "node:fs/promises";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
 import { DataError } from "../engine/index.ts";
 import { makeFolder } from "./folder.ts";
-import { Break, type Network, openAddress, retried } from "./http.ts";
+import { Break, bodyOf, type Network, openAddress, retried } from "./http.ts";
 import { systemCode } from "./publish.ts";
 
 /** No release has a tenth of that. */
@@ -27,6 +28,9 @@ const spareBytes = 2 ** 24;
 /** What a server calls a page, or another kind of file. */
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
+
+/** What can be sent in a request's head. */
+const headerText = /^[ -~\x80-\xff]+$/;
 
 /** Bytes that are there, and all of them where the server says how many. */
 export type ByteProgress = (bytes: number, totalBytes: number | undefined) => void;
@@ -52,14 +56,14 @@ interface PartState {
  */
 export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
   const part = new Part(path);
-  writing(path, () => makeFolder(dirname(path)));
+  makeFolderOf(path);
   const alone = await claim(path);
   try {
     await retried(
       url,
       downloading,
       maxTries,
-      (signal, alive) => receive(url, part, downloading.onProgress, signal, alive),
+      (signal, alive) => receive(url, part, downloading, signal, alive),
       () => part.hasGained(),
     );
     await dropping(part, () => downloading.check(part.path));
@@ -79,11 +83,15 @@ async function dropping(part: Part, work: () => void | Promise<void>): Promise<v
   }
 }
 
-function writing(path: string, work: () => void): void {
+function makeFolderOf(path: string): void {
+  const folder = dirname(path);
   try {
-    work();
+    makeFolder(folder);
   } catch (error) {
-    throw writeError(path, error);
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    const expected = "a folder that can be made; --out names another";
+    throw new DataError(folder, `none, and a refusal to make it (${code})`, expected);
   }
 }
 
@@ -113,7 +121,7 @@ async function claim(path: string) {
 async function receive(
   url: string,
   part: Part,
-  onProgress: ByteProgress,
+  { agents, onProgress, say }: Downloading,
   signal: AbortSignal,
   alive: () => void,
 ): Promise<void> {
@@ -121,21 +129,22 @@ async function receive(
   if (had !== undefined && part.bytes === had.totalBytes) return;
   const headers: Record<string, string> =
     had === undefined ? {} : { range: `bytes=${part.bytes}-`, "if-range": had.validator };
-  const response = await openAddress(url, headers, signal);
+  const response = await openAddress(url, headers, signal, agents);
   alive();
   checkType(url, response.headers);
-  if (response.status === 200) {
+  if (response.statusCode === 200) {
     const state = stateOf(url, response.headers);
     await dropping(part, () => part.begin(state));
   } else {
     checkRest(part, had, response);
   }
   const { totalBytes } = part;
-  if (totalBytes !== undefined) checkSpace(part, totalBytes);
+  if (totalBytes === undefined) say(`${url}: size unknown, at most ${maxFileBytes} bytes are taken`);
+  else checkSpace(part, totalBytes);
   onProgress(part.bytes, totalBytes);
   const maxBytes = totalBytes ?? maxFileBytes;
   await part.append(async (write) => {
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of bodyOf(url, response, signal)) {
       alive();
       await dropping(part, () => {
         if (part.bytes + chunk.length <= maxBytes) return write(chunk);
@@ -148,17 +157,14 @@ async function receive(
     throw new Break(`an end after ${part.bytes} of ${totalBytes} bytes`);
 }
 
-function checkType(url: string, headers: Headers): void {
-  const type = (headers.get("content-type") ?? "").trim().toLowerCase();
+function checkType(url: string, headers: IncomingHttpHeaders): void {
+  const type = (headers["content-type"] ?? "").trim().toLowerCase();
   if (foreignTypes.test(type)) throw new DataError(url, `a file of type ${type}`, "text/csv");
-  const coding = headers.get("content-encoding") ?? "identity";
-  if (coding !== "identity") throw new DataError(url, `content coding ${coding}`, "the file as it is");
 }
 
-function stateOf(url: string, headers: Headers): PartState {
-  const etag = headers.get("etag") ?? "";
-  const validator = etag.startsWith('"') ? etag : (headers.get("last-modified") ?? "");
-  const length = headers.get("content-length") ?? "";
+function stateOf(url: string, headers: IncomingHttpHeaders): PartState {
+  const { etag = "", "content-length": length = "" } = headers;
+  const validator = etag.startsWith('"') ? etag : (headers["last-modified"] ?? "");
   const totalBytes = /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
   if (totalBytes === 0) throw new DataError(url, "an empty file", "a CSV file");
   if (totalBytes !== null && totalBytes > maxFileBytes)
@@ -167,27 +173,32 @@ function stateOf(url: string, headers: Headers): PartState {
 }
 
 /** @throws Break when what comes isn't the rest of what is there, which is dropped then */
-function checkRest(part: Part, had: PartState | undefined, { status, headers }: Response): void {
-  const range = headers.get("content-range") ?? "";
+function checkRest(part: Part, had: PartState | undefined, { statusCode, headers }: IncomingMessage): void {
+  const { etag, "content-range": range = "" } = headers;
   const [, start, total] = /^bytes ([0-9]+)-[0-9]+\/([0-9]+)$/.exec(range) ?? [];
-  const isSame =
-    headers.get("etag") === null || !had?.validator.startsWith('"') || headers.get("etag") === had.validator;
+  const isSame = etag === undefined || !had?.validator.startsWith('"') || etag === had.validator;
   if (
-    status === 206 &&
+    statusCode === 206 &&
     Number(start) === part.bytes &&
     Number(total) === (had?.totalBytes ?? Number(total)) &&
     isSame
   )
     return;
   part.drop();
-  throw new Break(status === 416 ? "no rest of what is there" : "another part than was asked for");
+  throw new Break(statusCode === 416 ? "no rest of what is there" : "another part than was asked for");
 }
 
 function checkSpace(part: Part, totalBytes: number): void {
   const { bavail, bsize } = statfsSync(dirname(part.path));
   const needed = totalBytes - part.bytes + spareBytes;
   if (bavail * bsize >= needed) return;
-  throw new DataError(dirname(part.path), `${bavail * bsize} bytes free`, `at least ${needed}`);
+  // What has come before may be gone on with once there is room.
+  if (part.bytes === 0) part.drop();
+  throw new DataError(
+    dirname(part.path),
+    `no room (${bavail * bsize} bytes free)`,
+    `at least ${needed} bytes; --out names another folder`,
+  );
 }
 
 /** A file that isn't whole yet, and beside it what the server said of it. */
@@ -217,7 +228,12 @@ class Part {
     try {
       const { validator, totalBytes }: PartState = JSON.parse(readFileSync(this.#statePath, "utf8"));
       const { size } = statSync(this.path);
-      if (typeof validator === "string" && validator !== "" && size > 0 && size <= (totalBytes ?? size)) {
+      if (
+        typeof validator === "string" &&
+        headerText.test(validator) &&
+        size > 0 &&
+        size <= (totalBytes ?? size)
+      ) {
         this.bytes = size;
         this.totalBytes = totalBytes ?? undefined;
         return { validator, totalBytes };
@@ -248,6 +264,8 @@ class Part {
         this.bytes += chunk.length;
         this.#most = Math.max(this.#most, this.bytes);
       });
+    } catch (error) {
+      throw writeError(this.path, error);
     } finally {
       await handle?.close();
     }

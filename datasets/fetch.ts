@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DataError, minDataYear, reasonOf, shown } from "../engine/index.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
 import { runCommand, say } from "./command.ts";
 import { type ByteProgress, download } from "./download.ts";
-import { type Clock, type Network, systemClock } from "./http.ts";
+import { agentsBy, type Clock, isWebAddress, type Network, shownAddress, systemClock } from "./http.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
-import { claimedMetadata } from "./publish.ts";
+import { claimedMetadata, systemCode } from "./publish.ts";
 import { checkEnds } from "./release.ts";
 import { isSynthetic } from "./synthetic-mark.ts";
 
@@ -90,8 +90,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): Fe
     ["--url", url],
     ["--catalogue", catalogue],
   ])
-    if (address !== undefined && !/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
-      throw new DataError(String(name), shown(address), "an http or https URL");
+    if (address !== undefined && !isWebAddress(address))
+      throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
     year: year === undefined ? undefined : Number(year),
@@ -140,6 +140,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
     try {
       await download(url, path, {
         clock: network.clock,
+        agents: network.agents,
         say(line) {
           progress.clear();
           network.say(line);
@@ -234,20 +235,33 @@ export function listOf(offered: readonly Offer[], out: string): Listed[] {
 
 /** The snapshots in a folder, by what they say of themselves. */
 function versionsIn(out: string): { year: number; version: string; synthetic: boolean }[] {
-  const names = existsSync(out)
-    ? readdirSync(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name))
-    : [];
+  const names = namesIn(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name));
   return names.sort().flatMap((name) => {
     const path = join(out, name);
     try {
+      // Reading a FIFO would block for ever.
+      if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
       const metadata = claimedMetadata(readFileSync(path), path);
       const version = basename(name, ".parquet");
+      const claimed = `${metadata.data_year}.${metadata.revision}`;
+      // The server refuses it as well.
+      if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
       return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
     } catch (error) {
       say(`not counted: ${reasonOf(error)}`);
       return [];
     }
   });
+}
+
+function namesIn(out: string): string[] {
+  try {
+    return existsSync(out) ? readdirSync(out) : [];
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(`--out ${out}`, `a refusal to read it (${code})`, "a folder that can be read");
+  }
 }
 
 function tableOf(rows: readonly Listed[]): string {
@@ -268,7 +282,7 @@ async function run(args: string[]): Promise<void> {
   const options = parseOptions(args, process.env);
   const { year, url, out } = options;
   const now = new Date();
-  const network: Network = { clock: systemClock, say };
+  const network: Network = { clock: systemClock, agents: agentsBy(process.env), say };
   if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, network, now);
   const offered = await offers(options.catalogue, network);
   if (options.isList) {

@@ -1,6 +1,11 @@
-import { DataError, shown } from "../engine/index.ts";
+import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import https from "node:https";
+import { DataError, shown } from "../engine/query.ts";
 
-/** Requests to a publisher's server, which may be slow, overloaded or gone for a while. */
+/**
+ * Requests to a publisher's server, which may be slow, overloaded or gone for a while. Node's `fetch` isn't used for
+ * them: a server that closes the connection while an answer waits to be read ends the process (undici, issue 5360).
+ */
 
 /** No byte for so long ends a try. */
 export const stallMs = 30_000;
@@ -17,9 +22,16 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** What connections are made by. */
+export interface Agents {
+  http: http.Agent;
+  https: https.Agent;
+}
+
 /** What requests work with beside the network itself. */
 export interface Network {
   clock: Clock;
+  agents: Agents;
   /** Takes a line for whoever waits. */
   say: (line: string) => void;
 }
@@ -54,14 +66,14 @@ export async function retried<Result>(
     try {
       return await unlessStalled(clock, attempt);
     } catch (error) {
-      const broken = error instanceof Break ? error : breakOf(url, error);
+      if (!(error instanceof Break)) throw error;
       if (gained()) failed = 1;
       if (failed >= tries) {
         const often = tries === 1 ? "" : `, ${tries} times in a row`;
-        throw new DataError(url, `${broken.message}${often}`, "an answer to its end");
+        throw new DataError(url, `${error.message}${often}`, "an answer to its end");
       }
-      const pauseMs = Math.max(Math.min(firstPauseMs * 2 ** (failed - 1), maxPauseMs), broken.retryAfterMs);
-      say(`${url}: ${broken.message}; tried again in ${Math.ceil(pauseMs / 1000)} s`);
+      const pauseMs = Math.max(Math.min(firstPauseMs * 2 ** (failed - 1), maxPauseMs), error.retryAfterMs);
+      say(`${url}: ${error.message}; tried again in ${Math.ceil(pauseMs / 1000)} s`);
       await clock.wait(pauseMs);
     }
   }
@@ -94,26 +106,78 @@ async function unlessStalled<Result>(
   }
 }
 
-/**
- * What the network says, as a reason to try again.
- *
- * @throws what isn't of the network, and what stays as it is
- */
-function breakOf(url: string, error: unknown): Break {
-  // fetch() throws these, and has the reason inside.
-  if (!(error instanceof TypeError) || !/^(fetch failed|terminated)$/.test(error.message)) throw error;
-  const { cause } = error;
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  const reason = (cause instanceof Error && cause.message) || code || error.message;
+/** What the network says, as a reason to try again, or for good. */
+function broken(url: string, what: string, error: unknown, signal: AbortSignal): Error {
+  if (signal.aborted && signal.reason instanceof Error) return signal.reason;
+  if (!(error instanceof Error)) return new Break(`${what} (${error})`);
+  const code = "code" in error ? String(error.code) : "";
+  // What OpenSSL says has several lines.
+  const reason = error.message.trim().replace(/\s+/g, " ") || code;
   if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
-    throw new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
-  return new Break(`${error.message === "terminated" ? "a broken" : "no"} connection (${reason})`);
+    return new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
+  if (code !== "ERR_PROXY_TUNNEL" || !("statusCode" in error)) return new Break(`${what} (${reason})`);
+  // In Node's words: Failed to establish tunnel to <host> via <proxy>: HTTP/1.1 <status>
+  const [, proxy = "the proxy", status = error.statusCode] = / via (\S+): \S+ (.*)$/.exec(reason) ?? [];
+  const refused = `status ${status} of the proxy ${proxy}`;
+  return Number(error.statusCode) < 500 ? new DataError(url, refused, "a way through") : new Break(refused);
+}
+
+const connectionSettings = { keepAlive: false };
+/** Straight to the server. */
+export const directAgents: Agents = {
+  http: new http.Agent(connectionSettings),
+  https: new https.Agent(connectionSettings),
+};
+
+/**
+ * By way of the proxies that the usual variables name.
+ *
+ * @throws DataError when one of them names none
+ */
+export function agentsBy(environment: NodeJS.ProcessEnv): Agents {
+  const [http_proxy, https_proxy] = ["HTTP_PROXY", "HTTPS_PROXY"].map((name) => proxyIn(environment, name));
+  // Those in lower case come first everywhere, and here all of them are.
+  const proxyEnv = { http_proxy, https_proxy, no_proxy: environment.no_proxy || environment.NO_PROXY };
+  // Of the time that a proxy is connected to in no signal takes care.
+  const settings = { ...connectionSettings, proxyEnv, timeout: stallMs };
+  return { http: new http.Agent(settings), https: new https.Agent(settings) };
+}
+
+function proxyIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const variable = environment[name.toLowerCase()] ? name.toLowerCase() : name;
+  const text = environment[variable];
+  if (!text) return undefined;
+  // As curl has it: without a scheme http is meant.
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url !== null && /^https?:$/.test(url.protocol) && areEscaped(url.username + url.password))
+    return url.href;
+  throw new DataError(variable, shownAddress(text), "an http or https proxy, such as http://127.0.0.1:3128");
+}
+
+function areEscaped(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text is the address of something on the web, without a password, which would be told wherever the address is. */
+export function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}
+
+/** An address as input is shown in a message, without its name and password. */
+export function shownAddress(text: string): string {
+  return shown(text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@"));
 }
 
 /**
- * Asks for an address, wherever it has moved.
+ * Asks for an address, wherever it has moved. Whoever doesn't read the answer to its end has to destroy it.
  *
- * @returns an answer of status 200, or for a range 206 or 416
+ * @returns an answer of status 200, or for a range 206 or 416, or for what is known already 304
  * @throws Break when the server may do better later
  * @throws DataError when it won't
  */
@@ -121,40 +185,75 @@ export async function openAddress(
   url: string,
   headers: Record<string, string>,
   signal: AbortSignal,
-): Promise<Response> {
+  agents: Agents,
+): Promise<IncomingMessage> {
   const visited = [url];
+  const accepted = [
+    200,
+    ...("range" in headers ? [206, 416] : []),
+    ...("if-none-match" in headers ? [304] : []),
+  ];
   for (let address = url; ; ) {
-    const response = await fetch(address, {
-      headers: { accept: "*/*", "accept-encoding": "identity", ...headers },
-      redirect: "manual",
-      signal,
+    const response = await ask(address, headers, signal, agents).catch((error: unknown) => {
+      throw broken(url, "no connection", error, signal);
     });
-    const { status } = response;
-    if (status === 200 || ("range" in headers && (status === 206 || status === 416))) return response;
-    // Nobody reads it; the connection may be used again.
-    await response.body?.cancel();
+    const { statusCode: status = 0 } = response;
+    if (accepted.includes(status)) {
+      const { "content-encoding": coding = "" } = response.headers;
+      if (/^(identity)?$/i.test(coding)) return response;
+      response.destroy();
+      throw new DataError(url, `content coding ${coding}`, "the file as it is");
+    }
+    response.destroy();
     if (status < 300 || status > 399 || status === 304) throw refusal(url, response);
-    const to = URL.parse(response.headers.get("location") ?? "", address);
-    if (to === null || !/^https?:$/.test(to.protocol))
-      throw new DataError(url, `a redirect (${status}) to no web address`, "a file");
-    if (new URL(address).protocol === "https:" && to.protocol === "http:")
-      throw new DataError(url, `a redirect to ${shown(to.href)} without encryption`, "https");
-    if (visited.includes(to.href) || visited.length > maxRedirects)
-      throw new DataError(
-        url,
-        visited.includes(to.href) ? "redirects in a circle" : `more than ${maxRedirects} redirects`,
-        "a file",
-      );
-    address = to.href;
+    address = redirection(url, status, address, response.headers.location);
+    if (visited.includes(address)) throw new DataError(url, "redirects in a circle", "a file");
+    if (visited.length > maxRedirects)
+      throw new DataError(url, `more than ${maxRedirects} redirects`, "a file");
     visited.push(address);
   }
 }
 
-function refusal(url: string, { status, statusText, headers }: Response): Error {
-  const found = `status ${status}${statusText === "" ? "" : ` ${statusText}`}`;
-  if (status < 500 && status !== 408 && status !== 425 && status !== 429)
-    return new DataError(url, found, "a file");
-  const after = headers.get("retry-after") ?? "";
+/** The head of an answer. */
+function ask(
+  address: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+  agents: Agents,
+): Promise<IncomingMessage> {
+  const { request } = address.startsWith("https:") ? https : http;
+  const agent = address.startsWith("https:") ? agents.https : agents.http;
+  const all = { accept: "*/*", "accept-encoding": "identity", ...headers };
+  return new Promise((resolve, reject) => {
+    request(address, { headers: all, signal, agent })
+      .on("response", resolve)
+      .on("upgrade", (response, socket) => {
+        socket.destroy();
+        resolve(response);
+      })
+      .on("error", reject)
+      .end();
+  });
+}
+
+/** Where an answer leads to. */
+function redirection(url: string, status: number, from: string, location: string | undefined): string {
+  const found = `a redirect (${status})`;
+  if (location === undefined) throw new DataError(url, `${found} without an address`, "a file");
+  const to = URL.parse(location, from);
+  if (to === null || !/^https?:$/.test(to.protocol))
+    throw new DataError(url, `${found} to no web address`, "a file");
+  if (!isWebAddress(to.href))
+    throw new DataError(url, `${found} to ${shownAddress(to.href)}`, "an address without a password");
+  if (from.startsWith("https:") && to.protocol === "http:")
+    throw new DataError(url, `a redirect to ${shown(to.href)} without encryption`, "https");
+  return to.href;
+}
+
+function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: IncomingMessage): Error {
+  const found = `status ${statusCode} ${statusMessage}`.trim();
+  if (statusCode < 500 && ![408, 425, 429].includes(statusCode)) return new DataError(url, found, "a file");
+  const after = headers["retry-after"] ?? "";
   const seconds = /^[0-9]+$/.test(after) ? Number(after) : (Date.parse(after) - serverTime(headers)) / 1000;
   const retryAfterMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : 0;
   if (retryAfterMs > maxRetryAfterMs)
@@ -167,21 +266,43 @@ function refusal(url: string, { status, statusText, headers }: Response): Error 
 }
 
 /** By the server's clock, as a date to wait for is, too. */
-function serverTime(headers: Headers): number {
-  return Date.parse(headers.get("date") ?? "");
+function serverTime(headers: IncomingHttpHeaders): number {
+  return Date.parse(headers.date ?? "");
+}
+
+/**
+ * What an answer has, as it comes.
+ *
+ * @throws Break when it breaks off
+ */
+export async function* bodyOf(
+  url: string,
+  response: IncomingMessage,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw broken(url, "a broken connection", error, signal);
+  }
 }
 
 /** @throws DataError when there is more of it than `maxBytes` */
-export async function readText(response: Response, maxBytes: number, alive: () => void): Promise<string> {
-  const chunks: Uint8Array[] = [];
+export async function readText(
+  url: string,
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  alive: (bytes: number) => void,
+): Promise<string> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    alive();
+  for await (const chunk of body) {
+    alive(chunk.length);
     bytes += chunk.length;
-    if (bytes > maxBytes) throw new DataError(response.url, `more than ${maxBytes} bytes`, "a catalogue");
+    if (bytes > maxBytes) throw new DataError(url, "more", `at most ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks).toString();
 }
 
 /** The machine's own clock. */

@@ -7,11 +7,19 @@ import * as v from "valibot";
 
 export const indexName = "index.json";
 
+/** An image has no more, and is larger than its file. */
+export const maxFileBytes = 2 ** 32;
+
 const entry = v.object({
   version: v.pipe(v.string(), v.regex(/^[0-9]{4}\.[1-9][0-9]{0,3}$/, "a version such as 2024.1")),
   /** Relative to the index. */
   file: v.pipe(v.string(), v.regex(/^\w[\w.-]*(?:\/\w[\w.-]*)*$/, "a path below the index")),
-  bytes: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  bytes: v.pipe(
+    v.number(),
+    v.safeInteger(),
+    v.minValue(1),
+    v.maxValue(maxFileBytes, `at most ${maxFileBytes}`),
+  ),
   /** Of the file's bytes. */
   sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits in lower case")),
 });
@@ -19,7 +27,7 @@ export type IndexEntry = v.InferOutput<typeof entry>;
 
 /** One that is empty is no index: nothing would be served by it. */
 export const snapshotIndex = v.pipe(
-  v.array(entry),
+  v.array(entry, "a list of versions"),
   v.minLength(1, "at least one version"),
   v.check(
     (entries) => new Set(entries.map(({ version }) => version)).size === entries.length,

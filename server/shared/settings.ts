@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { calledAs } from "../../datasets/arguments.ts";
+import { shownAddress } from "../../datasets/http.ts";
 import { shown } from "../../engine/query.ts";
 import { type RedisAddress, redisAddress, redisUrlExpected } from "./redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
@@ -324,7 +325,10 @@ function faultsOf(issues: readonly v.BaseIssue<unknown>[], given: Given): string
     // These may hold a password.
     if (name === "REDIS_URL" || name === "SMTP_URL") return [`${name} is set, expected ${fault.expected}`];
     const value = given[name] ?? v.getDefault(entry);
-    return [`${name} is ${value === undefined ? "unset" : shown(String(value))}, expected ${fault.expected}`];
+    const inWords = name === "DATASETS_URL" ? shownAddress : shown;
+    return [
+      `${name} is ${value === undefined ? "unset" : inWords(String(value))}, expected ${fault.expected}`,
+    ];
   });
 }
 

@@ -1,7 +1,8 @@
-import { link, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { link, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import * as v from "valibot";
+import { bodyOf, directAgents, openAddress, readText } from "../../datasets/http.ts";
 import { type IndexEntry, newestFirst, sha256Of, snapshotIndex } from "../../datasets/snapshot-index.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { isMissing } from "./folder.ts";
@@ -16,12 +17,17 @@ export interface MirrorOptions {
   log: Logger;
   /** In so long at least `leastBytes` have to come. */
   stallMs?: number;
+  /** After so long no further file is begun before the index is looked at again. */
+  roundMs?: number;
 }
 
 const maxIndexBytes = 1 << 20;
 /** Slower ones are given up, so that they don't keep others waiting; what has come stays. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
+const defaultRoundMs = 10_000;
+/** What a file leaves free on its disk. */
+const spareBytes = 64 << 20;
 /** Pauses before a file is tried again, which double. */
 const firstPauseMs = 1000;
 const maxPauseMs = 300_000;
@@ -47,7 +53,10 @@ export class Mirror {
   #index: IndexEntry[] = [];
   #etag: string | undefined;
   #indexTrouble: string | undefined;
-  #polling: Promise<void> | undefined;
+  #looking: Promise<boolean> | undefined;
+  #working: Promise<void> | undefined;
+  /** What is fetched now, and what ends that. */
+  #underWay: { entry: IndexEntry; ending: AbortController } | undefined;
   /** When the folder had all that the index named; before it had it first, when the process began. */
   #syncedMs = 0;
 
@@ -57,15 +66,22 @@ export class Mirror {
   }
 
   /**
-   * Looks at the index, and fetches what isn't here. A call during another one is that one. Never rejects.
+   * Looks at the index, and fetches what isn't here. While files are fetched a further call looks at the index alone,
+   * and gives up a file that it names no more, then waits for the rest. Never rejects.
    *
    * @param steadyMs by a clock that never steps: a file that couldn't be fetched is tried again after a pause
    */
-  poll(steadyMs: number): Promise<void> {
-    this.#polling ??= this.#poll(steadyMs).finally(() => {
-      this.#polling = undefined;
+  async poll(steadyMs: number): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
     });
-    return this.#polling;
+    if (!(await this.#looking)) return;
+    if (this.#underWay !== undefined && !this.#names(this.#underWay.entry))
+      this.#underWay.ending.abort(new Error("the index names it no more"));
+    this.#working ??= this.#work(steadyMs).finally(() => {
+      this.#working = undefined;
+    });
+    return this.#working;
   }
 
   /** Since the look after which all was here that the index names; since the process began, where it never was. */
@@ -76,37 +92,39 @@ export class Mirror {
   /** Gives up what is under way; what has come of it stays for the next start. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
-    await this.#polling;
+    await Promise.all([this.#looking, this.#working]);
   }
 
-  async #poll(steadyMs: number): Promise<void> {
+  /** @returns whether there is an index to go by */
+  async #look(): Promise<boolean> {
     try {
       await mkdir(this.#fetched, { recursive: true });
       await this.#readIndex();
       this.#indexTrouble = undefined;
+      return true;
     } catch (error) {
       const reason = reasonOf(error);
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return false;
       // What is here is served on.
       if (reason !== this.#indexTrouble)
         this.#options.log.error({ reason }, "the index of snapshots can't be read");
       this.#indexTrouble = reason;
-      return;
+      return false;
     }
-    for (const entry of this.#index) {
-      if (this.#stopping.signal.aborted) return;
-      const failure = this.#failures.get(entry.version);
-      if (failure !== undefined && steadyMs < failure.againMs) continue;
-      try {
-        await this.#bring(entry);
-        this.#failures.delete(entry.version);
-      } catch (error) {
-        this.#note(entry, reasonOf(error), failure, steadyMs);
-      }
-    }
+  }
+
+  #names(entry: IndexEntry): boolean {
+    const named = this.#index.find(({ version }) => version === entry.version);
+    return JSON.stringify(named) === JSON.stringify(entry);
+  }
+
+  async #work(steadyMs: number): Promise<void> {
+    const isAllTried = await this.#bringAll(steadyMs);
+    if (this.#stopping.signal.aborted) return;
     try {
       await this.#takeOut();
-      if (this.#failures.size === 0) this.#syncedMs = steadyMs;
+      if (isAllTried && !this.#index.some(({ version }) => this.#failures.has(version)))
+        this.#syncedMs = steadyMs;
     } catch (error) {
       this.#options.log.error(
         { reason: reasonOf(error) },
@@ -115,34 +133,54 @@ export class Mirror {
     }
   }
 
-  #note({ version }: IndexEntry, reason: string, before: Failure | undefined, steadyMs: number): void {
-    if (this.#stopping.signal.aborted) return;
-    if (reason !== before?.reason)
-      this.#options.log.error({ version, reason }, "a snapshot can't be fetched yet: it is tried again");
-    const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
-    this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
+  /** Brings what isn't here, as much as comes in a round: what failed least often first, so that nothing waits for what never comes. @returns whether the round got to the end */
+  async #bringAll(steadyMs: number): Promise<boolean> {
+    const start = performance.now();
+    const { log, roundMs = defaultRoundMs } = this.#options;
+    const pauseOf = ({ version }: IndexEntry) => this.#failures.get(version)?.pauseMs ?? 0;
+    const entries = this.#index.toSorted((a, b) => pauseOf(a) - pauseOf(b) || newestFirst(a, b));
+    const told: { version: string; reason: string }[] = [];
+    let isAllTried = true;
+    for (const entry of entries) {
+      if (!this.#names(entry)) continue;
+      if (performance.now() - start >= roundMs) {
+        isAllTried = false;
+        break;
+      }
+      const { version } = entry;
+      const before = this.#failures.get(version);
+      if (before !== undefined && steadyMs < before.againMs) continue;
+      try {
+        await this.#bring(entry);
+        this.#failures.delete(version);
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return false;
+        if (!this.#names(entry)) continue;
+        const reason = reasonOf(error);
+        if (reason !== before?.reason) told.push({ version, reason });
+        const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
+        this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
+      }
+    }
+    const [first, ...others] = told;
+    const more = others.length > 0 && { others: others.length };
+    if (first !== undefined)
+      log.error({ ...first, ...more }, "a snapshot can't be fetched yet: it is tried again");
+    return isAllTried;
   }
 
   async #readIndex(): Promise<void> {
     const { url } = this.#options;
     const { signal, progress, done } = this.#watch();
     try {
-      const headers = { "Accept-Encoding": "identity", ...(this.#etag && { "If-None-Match": this.#etag }) };
-      const response = await fetch(url, { headers, signal });
-      if (response.status === 304 && this.#etag !== undefined) return;
-      if (response.status !== 200) throw new DataError(url, `the status ${response.status}`, "200");
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of response.body ?? []) {
-        bytes += chunk.length;
-        progress(chunk.length);
-        if (bytes > maxIndexBytes) throw new DataError(url, "more", `at most ${maxIndexBytes} bytes`);
-        chunks.push(chunk);
-      }
-      this.#index = indexIn(Buffer.concat(chunks).toString(), url).toSorted(newestFirst);
-      this.#etag = response.headers.get("etag") ?? undefined;
+      const known = this.#etag === undefined ? {} : { "if-none-match": this.#etag };
+      const response = await openAddress(url, known, signal, directAgents);
+      if (response.statusCode === 304) return;
+      const text = await readText(url, bodyOf(url, response, signal), maxIndexBytes, progress);
+      this.#index = indexIn(text, url);
+      this.#etag = response.headers.etag;
     } catch (error) {
-      throw explained(error, url);
+      throw about(url, error);
     } finally {
       done();
     }
@@ -190,29 +228,32 @@ export class Mirror {
   }
 
   /** Fetches what is missing of a file; what has come stays when the connection fails. */
-  async #fetch({ version, file, bytes, sha256 }: IndexEntry, part: string): Promise<void> {
+  async #fetch(entry: IndexEntry, part: string): Promise<void> {
+    const { version, file, bytes, sha256 } = entry;
     const handle = await open(part, "a");
-    const { signal, progress, done } = this.#watch();
+    let { size } = await handle.stat();
+    const ending = new AbortController();
+    this.#underWay = { entry, ending };
+    const { signal, progress, done } = this.#watch(ending.signal);
     const url = new URL(file, this.#options.url).href;
     try {
-      let { size } = await handle.stat();
       if (size === bytes) return;
+      await this.#checkSpace(version, bytes - size);
       // Of what came before a restart no validator is known: that it belongs together is seen by its SHA-256.
       const validator = this.#validators.get(sha256);
-      const resuming = size > 0 && { Range: `bytes=${size}-`, ...(validator && { "If-Range": validator }) };
-      const response = await fetch(url, { headers: { "Accept-Encoding": "identity", ...resuming }, signal });
-      const range = response.headers.get("content-range") ?? "none";
-      if (response.status === 200) {
+      const rest = size > 0 && { range: `bytes=${size}-`, ...(validator && { "if-range": validator }) };
+      const response = await openAddress(url, { ...rest }, signal, directAgents);
+      const { etag, "content-range": range = "none" } = response.headers;
+      if (response.statusCode === 200) {
         await handle.truncate();
         size = 0;
-      } else if (response.status === 416 || (response.status === 206 && !isRest(range, size, bytes))) {
+      } else if (response.statusCode === 416 || !isRest(range, size, bytes)) {
         await rm(part);
-        throw new DataError(url, `the status ${response.status}, range ${range}`, `${size} to ${bytes}`);
-      } else if (response.status !== 206) throw new DataError(url, `the status ${response.status}`, "200");
-      const etag = response.headers.get("etag");
+        throw new DataError(url, `the status ${response.statusCode}, range ${range}`, `${size} to ${bytes}`);
+      }
       if (etag?.startsWith('"')) this.#validators.set(sha256, etag);
       else this.#validators.delete(sha256);
-      for await (const chunk of response.body ?? []) {
+      for await (const chunk of bodyOf(url, response, signal)) {
         progress(chunk.length);
         size += chunk.length;
         if (size > bytes) {
@@ -224,11 +265,22 @@ export class Mirror {
       if (size < bytes) throw new DataError(url, `its end after ${size} bytes`, `the ${bytes} of ${version}`);
       await handle.sync();
     } catch (error) {
-      throw explained(error, url);
+      if (size === 0) await rm(part, { force: true });
+      throw about(url, error);
     } finally {
       done();
+      this.#underWay = undefined;
       await handle.close();
     }
+  }
+
+  async #checkSpace(version: string, bytes: number): Promise<void> {
+    const { folder } = this.#options;
+    const { bavail, bsize } = await statfs(folder);
+    const needed = bytes + spareBytes;
+    if (bavail * bsize >= needed) return;
+    const found = `no room for ${version} (${bavail * bsize} bytes free)`;
+    throw new DataError(`DATASETS_DIR ${folder}`, found, `at least ${needed}`);
   }
 
   /** Deletes what was fetched of versions that the index names no more, with its link in the snapshots' folder. */
@@ -249,7 +301,7 @@ export class Mirror {
   }
 
   /** Ends what makes too little progress, or goes on when this is closed. */
-  #watch() {
+  #watch(...endings: AbortSignal[]) {
     const { stallMs = defaultStallMs } = this.#options;
     const stalled = new AbortController();
     let came = 0;
@@ -259,7 +311,7 @@ export class Mirror {
       came = 0;
     }, stallMs);
     return {
-      signal: AbortSignal.any([this.#stopping.signal, stalled.signal]),
+      signal: AbortSignal.any([this.#stopping.signal, stalled.signal, ...endings]),
       progress(bytes: number) {
         came += bytes;
       },
@@ -295,24 +347,21 @@ function isTaken(error: unknown): boolean {
 
 /** @throws DataError when a text isn't an index */
 function indexIn(text: string, url: string): IndexEntry[] {
-  const result = v.safeParse(snapshotIndex, jsonOf(text));
+  let index: unknown;
+  try {
+    index = JSON.parse(text);
+  } catch {
+    throw new DataError(url, "no JSON", "an index of snapshots");
+  }
+  const result = v.safeParse(snapshotIndex, index);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const where = v.getDotPath(issue);
-  throw new DataError(where === null ? url : `${url}: ${where}`, shown(issue.received), issue.message);
+  const found = typeof issue.input === "string" ? shown(issue.input) : issue.received;
+  throw new DataError(where === null ? url : `${url}: ${where}`, found, issue.message);
 }
 
-/** Undefined for what is no JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What `fetch` throws hides its reason in its cause. */
-function explained(error: unknown, url: string): Error {
-  if (error instanceof DataError || !(error instanceof Error)) return new Error(reasonOf(error));
-  return new Error(`${url}: ${reasonOf(error.cause ?? error)}`);
+/** Says what a fault is about, unless it does so itself. */
+function about(url: string, error: unknown): Error {
+  return error instanceof DataError ? error : new Error(`${url}: ${reasonOf(error)}`);
 }

@@ -47,7 +47,11 @@ export function openDatabase(
     if (error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
       throw damaged(file, error.message);
     const reason = reasonOf(error);
-    throw new DataError(`state database ${file}`, reason, "a database that can be read and written");
+    throw new DataError(
+      `state database ${file}`,
+      reason,
+      "a database that can be read and written; STATE_DIR may name another folder",
+    );
   }
 }
 
@@ -69,9 +73,7 @@ function setUp(database: Database.Database): void {
   database
     .transaction(() => {
       const version = Number(database.pragma("user_version", { simple: true }));
-      if (version === schemaVersion) return;
-      for (const migration of migrations.slice(version - 1)) database.exec(migration);
-      database.pragma(`user_version = ${schemaVersion}`);
+      if (version < schemaVersion) migrate(database, version);
     })
     .immediate();
 }
@@ -88,6 +90,11 @@ export function preparing(
     statements.set(sql, statement);
     return statement;
   };
+}
+
+function migrate(database: Database.Database, from: number): void {
+  for (const migration of migrations.slice(from - 1)) database.exec(migration);
+  database.pragma(`user_version = ${schemaVersion}`);
 }
 
 /** Gives an empty database its form. */
@@ -143,11 +150,8 @@ function checkSound(file: string): void {
         version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
         `version ${schemaVersion}, or an older one`,
       );
-    if (version === schemaVersion) {
-      const tables = tablesOf(database);
-      const missing = newTables().filter((name) => !tables.includes(name));
-      if (missing.length > 0) throw damaged(file, `without the table ${missing.join(", ")}`);
-    }
+    const lack = lackOf(database, version);
+    if (lack !== undefined) throw damaged(file, `schema version ${version}, ${lack}`);
     database.close();
   } catch (error) {
     database.close();
@@ -157,20 +161,38 @@ function checkSound(file: string): void {
   }
 }
 
-/** The tables of a new state. */
-function newTables(): string[] {
-  const database = new Database(":memory:");
+/**
+ * What a database would lack once it is brought to this form, which is tried on an empty one of its form: not every
+ * database has what its version says.
+ */
+function lackOf(database: Database.Database, version: number): string | undefined {
+  const made = database.prepare("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
+  const [brought, fresh] = [new Database(":memory:"), new Database(":memory:")];
   try {
-    begin(database);
-    return tablesOf(database);
+    for (const sql of made.pluck().all()) brought.exec(String(sql));
+    migrate(brought, version);
+    begin(fresh);
+    const found = columnsOf(brought);
+    for (const [table, columns] of columnsOf(fresh)) {
+      const there = found.get(table);
+      if (there === undefined) return `without the table ${table}`;
+      const missing = columns.filter((column) => !there.includes(column));
+      if (missing.length > 0) return `without ${missing.join(", ")} in the table ${table}`;
+    }
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
   } finally {
-    database.close();
+    brought.close();
+    fresh.close();
   }
 }
 
-function tablesOf(database: Database.Database): string[] {
-  const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
-  return names.map(String);
+/** By table. */
+function columnsOf(database: Database.Database): Map<string, string[]> {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  const columns = database.prepare("SELECT name FROM pragma_table_info(?)").pluck();
+  return new Map(tables.map((table) => [String(table), columns.all(table).map(String)]));
 }
 
 function damaged(file: string, reason: string): DataError {

@@ -50,11 +50,11 @@ const signupsTable = `
   CREATE UNIQUE INDEX signups_account ON signups (mailbox) WHERE account IS NOT NULL;`;
 
 const obeyedTable = `
-  CREATE TABLE obeyed ( -- one row: up to which change the server has taken over each table
+  CREATE TABLE IF NOT EXISTS obeyed ( -- one row: up to which change the server has taken over each table
     accounts INTEGER NOT NULL,
     keys INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO obeyed VALUES (0, 0);`;
+  INSERT INTO obeyed SELECT 0, 0 WHERE NOT EXISTS (SELECT * FROM obeyed);`;
 
 const daysTable = `
   CREATE TABLE days (
@@ -100,7 +100,9 @@ export const migrations = [
   DROP TABLE events_before;
   ${versionsTable}
   ${obeyedTable}`,
-  "ALTER TABLE keys ADD COLUMN replaced_by INTEGER REFERENCES keys (id)",
+  // The first states of version 2 had no such table yet.
+  `${obeyedTable}
+  ALTER TABLE keys ADD COLUMN replaced_by INTEGER REFERENCES keys (id);`,
   daysTable,
   `
   ALTER TABLE accounts ADD COLUMN email TEXT;

@@ -107,7 +107,11 @@ export class StateGuard {
       unlock?.();
       if (error instanceof DataError) throw error;
       const reason = reasonOf(error);
-      throw new DataError(`STATE_DIR ${folder}`, reason, "a folder that can be read and written");
+      throw new DataError(
+        `STATE_DIR ${folder}`,
+        reason,
+        "a folder that can be read and written; STATE_DIR may name another",
+      );
     }
     this.#unlock = unlock;
   }

@@ -61,7 +61,7 @@ test("a server whose snapshots are elsewhere waits for them, fetches and serves 
   const env = { DATASETS_URL: `http://127.0.0.1:${port}/index.json` };
   const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env });
   try {
-    await until("what is said of an index that isn't there", () => server.stderr.includes("the status 503"));
+    await until("what is said of an index that isn't there", () => server.stderr.includes("status 503"));
     isAway = false;
     await ready(server);
     const name = `${currentOnly[0]}.parquet`;

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import fs, { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -14,7 +15,11 @@ import { temporaryFolder, until } from "../support/server.ts";
 
 /** Fetching snapshots from a server that is slow, breaks off, and lies. */
 
-const logLine = v.looseObject({ msg: v.string(), reason: v.optional(v.string()) });
+const logLine = v.looseObject({
+  msg: v.string(),
+  reason: v.optional(v.string()),
+  others: v.optional(v.number()),
+});
 
 function bytesOf(length: number, seed: number): Buffer {
   const random = seededRandom(seed);
@@ -88,13 +93,13 @@ class Origin {
   }
 }
 
-async function trial(stallMs = 60_000) {
+async function trial({ stallMs = 60_000, roundMs = 60_000 } = {}) {
   const origin = new Origin();
   await origin.listen();
   const folder = temporaryFolder();
   const lines: v.InferOutput<typeof logLine>[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(v.parse(logLine, JSON.parse(line))) });
-  const start = () => new Mirror({ url: origin.url, folder, log, stallMs });
+  const start = () => new Mirror({ url: origin.url, folder, log, stallMs, roundMs });
   let hour = 0;
   return {
     origin,
@@ -161,7 +166,7 @@ test("a file that breaks off is gone on with, also by the next process, if it is
 });
 
 test("what stalls is given up, and the others are fetched meanwhile", async () => {
-  const { origin, mirror, served, read, later, reasons } = await trial(300);
+  const { origin, mirror, served, read, later, reasons } = await trial({ stallMs: 300 });
   const [old, current] = [bytesOf(100_000, 4), bytesOf(100_000, 5)];
   origin.publish({ "2023.1": old, "2024.1": current });
   origin.faulty = (request, response) => {
@@ -174,6 +179,24 @@ test("what stalls is given up, and the others are fetched meanwhile", async () =
   origin.faulty = undefined;
   await mirror.poll(later());
   assert.deepEqual(read("2024.1"), current);
+});
+
+test("while a file is slow the index is looked at, and what it names no more is given up", async () => {
+  const { origin, folder, mirror, served, later, lines, reasons } = await trial();
+  const [slow, good] = [bytesOf(100_000, 15), bytesOf(10, 16)];
+  origin.publish({ "2024.1": slow });
+  origin.faulty = (_, response) => void response.writeHead(200).write(slow.subarray(0, 50_000));
+  const first = mirror.poll(later());
+  const part = join(folder, ".fetched", `${sha256(slow)}.part`);
+  await until("a part", () => existsSync(part) && statSync(part).size === 50_000);
+  origin.publish({ "2024.2": good });
+  origin.faulty = undefined;
+  // The first round ends with it, and takes its part away.
+  await Promise.all([first, mirror.poll(later())]);
+  assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
+  await mirror.poll(later());
+  assert.deepEqual([served(), reasons()], [["2024.2.parquet"], []]);
+  assert.equal(lines.length, 1);
 });
 
 test("bytes that aren't what the index says are thrown away, and asked for again after a pause that grows", async () => {
@@ -192,8 +215,8 @@ test("bytes that aren't what the index says are thrown away, and asked for again
       (_, response) => response.writeHead(206, { "Content-Range": "bytes 0-9/10" }).end("0123456789"),
       /found the status 206, range bytes 0-9\/10, expected 99999 to 100000/,
     ],
-    [(_, response) => response.writeHead(416).end(), /found the status 416/],
-    [(_, response) => response.writeHead(404).end(), /found the status 404, expected 200/],
+    [(_, response) => response.writeHead(416).end(), /found status 416/],
+    [(_, response) => response.writeHead(404).end(), /found status 404 Not Found, expected a file/],
     [(_, response) => response.destroy(), /2024\.1\.parquet: /],
   ];
   let now = 0;
@@ -221,6 +244,77 @@ test("bytes that aren't what the index says are thrown away, and asked for again
   assert.equal(mirror.syncAgeMs(now + pause), 0);
 });
 
+test("many files that aren't there are one line a round, and hold up neither the index nor what is there", async () => {
+  const { origin, mirror, served, lines, reasons } = await trial({ roundMs: 1 });
+  const bytes = bytesOf(10, 12);
+  const missing = Array.from({ length: 60 }, (_, i) => ({
+    ...{ version: `${2030 + i}.1`, file: `missing/${i}`, bytes: 10, sha256: "a".repeat(64) },
+  }));
+  origin.publish({ "2024.1": bytes });
+  origin.index = [...missing, ...(origin.index as object[])];
+  let asked = 0;
+  origin.faulty = (request, response) => {
+    asked++;
+    origin.answer(request, response);
+  };
+  await mirror.poll(0);
+  assert.ok(asked > 0 && asked < missing.length, `${asked} files`);
+  assert.equal(reasons().length, 1);
+  // What failed comes after what was never tried, so all are tried in the end, however short their pauses are.
+  let rounds = 1;
+  for (; served().length === 0 && rounds < 1000; rounds++) await mirror.poll(rounds * 3_600_000);
+  assert.deepEqual(served(), ["2024.1.parquet"]);
+  const told = lines.filter(({ reason }) => reason !== undefined);
+  assert.ok(told.length <= rounds);
+  assert.equal(
+    told.reduce((sum, { others = 0 }) => sum + 1 + others, 0),
+    missing.length,
+  );
+});
+
+test("a connection that is ended too early is gone on with, and nothing else happens to the process", async () => {
+  const { origin, mirror, read, later, reasons } = await trial();
+  const bytes = bytesOf(500_000, 13);
+  origin.publish({ "2024.1": bytes });
+  origin.faulty = (_, response) => {
+    response.writeHead(200, { "Content-Length": bytes.length, ETag: '"a"' });
+    response.write(bytes.subarray(0, 400_000));
+    response.socket?.end();
+  };
+  await mirror.poll(later());
+  assert.match(reasons()[0], /2024\.1\.parquet: a broken connection \(aborted\)$/);
+  origin.faulty = undefined;
+  await mirror.poll(later());
+  assert.deepEqual(read("2024.1"), bytes);
+});
+
+test("a file for which there is no room isn't begun, and an address with a password isn't asked", async (t) => {
+  const { origin, folder, mirror, served, later, reasons } = await trial();
+  origin.publish({ "2024.1": bytesOf(10, 14) });
+  origin.faulty = (_, response) =>
+    void response.writeHead(302, { Location: "http://joe:geheim@127.0.0.1/" }).end();
+  await mirror.poll(later());
+  assert.match(
+    reasons()[0],
+    /2024\.1\.parquet: found a redirect \(302\) to "http:\/\/…@127\.0\.0\.1\/", expected an address without a password$/,
+  );
+  const asked = origin.asked.length;
+  t.mock.method(fs.promises, "statfs", async () => ({ bavail: 3, bsize: 512 }));
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.reset();
+    syncBuiltinESMExports();
+  });
+  await mirror.poll(later());
+  assert.equal(
+    reasons()[1],
+    `DATASETS_DIR ${folder}: found no room for 2024.1 (1536 bytes free), expected at least ${10 + (64 << 20)}`,
+  );
+  assert.equal(origin.asked.length, asked + 1);
+  assert.deepEqual(readdirSync(join(folder, ".fetched")), []);
+  assert.deepEqual(served(), []);
+});
+
 test("an index that isn't one changes nothing, and is told of once", async () => {
   const { origin, mirror, served, later, reasons } = await trial();
   const bytes = bytesOf(10, 8);
@@ -235,6 +329,8 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
     [{ ...entry, file: "../a" }],
     [{ ...entry, file: "http://127.0.0.1/" }],
     [{ ...entry, bytes: -1 }],
+    [{ ...entry, bytes: 2 ** 32 + 1 }],
+    [{ ...entry, bytes: Number.MAX_SAFE_INTEGER }],
     [{ ...entry, sha256: "x" }],
     [entry, entry],
     "x".repeat(2 ** 20),
@@ -247,6 +343,14 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
     assert.equal(reasons().length, before + 1, JSON.stringify(index).slice(0, 100));
     assert.deepEqual(served(), ["2024.1.parquet"]);
   }
+  assert.deepEqual(
+    [reasons()[0], reasons()[1], reasons()[3]],
+    [
+      `${origin.url}: found 0, expected at least one version`,
+      `${origin.url}: found Object, expected a list of versions`,
+      `${origin.url}: 0.version: found "../1", expected a version such as 2024.1`,
+    ],
+  );
 });
 
 test("a version that the index names no more goes, if it was fetched; what the operator put there stays", async () => {

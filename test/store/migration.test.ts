@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
@@ -177,4 +178,130 @@ test("accounts, keys and events of the first version are as they were, and no se
   assert.deepEqual(store.obeyed(), store.latest());
   store.close();
   Store.open(folder, { mayCreate: false }).close();
+});
+
+/** Accounts, keys and usage as the first servers had them, with what stands for columns that came soon after. */
+const firstTables = (ofAccounts: string) => `
+  CREATE TABLE accounts (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    plan TEXT NOT NULL,
+    burst INTEGER NOT NULL,
+    quota INTEGER NOT NULL,
+    ${ofAccounts}
+    created_at TEXT NOT NULL,
+    changed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX accounts_changed ON accounts (changed);
+  CREATE TABLE keys (
+    id INTEGER PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    hash BLOB NOT NULL UNIQUE,
+    last4 TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT,
+    changed INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX keys_changed ON keys (changed);
+  CREATE TABLE usage (
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (account, month)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO accounts (id, name, plan, burst, quota, created_at, changed)
+    VALUES (1, 'a', 'free', 10, 123, '2026-10-01', 1);
+  INSERT INTO keys VALUES (1, 1, randomblob(32), '0000', '2026-10-01', NULL, NULL, 1);
+  INSERT INTO usage VALUES (1, '2026-10', 7);`;
+const firstEvents = (ofQuota: string) => `
+  CREATE TABLE events (
+    id TEXT PRIMARY KEY,
+    account INTEGER NOT NULL REFERENCES accounts (id),
+    month TEXT NOT NULL,
+    threshold INTEGER NOT NULL,
+    ${ofQuota}
+    payload TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    state TEXT NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0,
+    next_try_at TEXT,
+    last_answer TEXT,
+    UNIQUE (account, month, threshold${ofQuota === "" ? "" : ", quota"})
+  ) STRICT;
+  CREATE INDEX events_due ON events (next_try_at) WHERE state = 'pending';
+  INSERT INTO events (id, account, month, threshold, ${ofQuota === "" ? "" : "quota,"} payload, created_at, state)
+    VALUES ('evt_1', 1, '2026-10', 80, ${ofQuota === "" ? "" : "123,"} '{"data":{"quota":{"limit":123}}}', '2026-10-20', 'none');`;
+const firstVersions = `
+  CREATE TABLE versions (
+    version TEXT PRIMARY KEY,
+    sha256 TEXT NOT NULL,
+    content_sha256 TEXT NOT NULL,
+    first_served TEXT NOT NULL,
+    retired TEXT
+  ) STRICT;`;
+const webhooks = "webhook TEXT, webhook_secret TEXT,";
+const oldSecrets = "webhook_old_secret TEXT, webhook_old_secret_until TEXT,";
+const second = firstTables(webhooks + oldSecrets) + firstEvents("quota INTEGER NOT NULL,");
+
+/** A state folder with a database of that SQL and version, and its files as they are. */
+function stateOf(sql: string, version: number) {
+  const folder = temporaryFolder();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  database.exec(sql);
+  database.pragma("journal_mode = WAL");
+  database.pragma(`user_version = ${version}`);
+  database.close();
+  const files = () => readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name))]);
+  return { folder, files };
+}
+
+test("states as the first servers made them are taken over, with and without the table that came last", () => {
+  for (const [sql, version] of [
+    [firstTables(webhooks) + firstEvents(""), 1],
+    [second + firstVersions, 2],
+    [
+      `${second}${firstVersions}CREATE TABLE obeyed (accounts INTEGER NOT NULL, keys INTEGER NOT NULL) STRICT;
+      INSERT INTO obeyed VALUES (1, 1);`,
+      2,
+    ],
+  ] as const) {
+    const { folder } = stateOf(sql, version);
+    const store = Store.open(folder);
+    const seen = sql.includes("obeyed") ? 1 : 0;
+    assert.deepEqual(
+      [store.account("a")?.quota, store.keys().length, store.used(1, "2026-10"), store.events()[0].quota],
+      [123, 1, 7, 123],
+    );
+    assert.deepEqual(store.obeyed(), { accounts: seen, keys: seen });
+    store.obey(store.latest());
+    store.close();
+    Store.open(folder, { mayCreate: false }).close();
+  }
+});
+
+test("a state that has less than its version says is refused, and left as it is", () => {
+  for (const [sql, version, lack] of [
+    [firstTables(webhooks), 1, "no such table: events"],
+    [firstTables("") + firstEvents(""), 1, "without webhook, webhook_secret in the table accounts"],
+    [second, 2, "without the table versions"],
+    [second + firstVersions, 3, "without replaced_by in the table keys"],
+    [second + firstVersions, 4, "without replaced_by in the table keys"],
+    [second + firstVersions, 6, "without email in the table accounts"],
+  ] as const) {
+    const { folder, files } = stateOf(sql, version);
+    const before = files();
+    for (let i = 0; i < 2; i++)
+      assert.throws(
+        () => Store.open(folder),
+        (error: Error) => {
+          assert.ok(
+            error.message.includes(`found damage (schema version ${version}, ${lack})`),
+            error.message,
+          );
+          return !error.message.includes("\n");
+        },
+      );
+    assert.deepEqual(files(), before);
+  }
 });

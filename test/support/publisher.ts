@@ -87,6 +87,15 @@ export function part(
   };
 }
 
+/** The same, and then the end of the connection, as from a server that is stopped in order. */
+export function ended(content: string, etag: string, bytes: number): Answer {
+  const whole = part(content, etag, bytes);
+  return (request, response) => {
+    whole(request, response);
+    response.socket?.end();
+  };
+}
+
 export function status(code: number, headers: Record<string, string> = {}): Answer {
   return (_, response) => void response.writeHead(code, headers).end("x");
 }
