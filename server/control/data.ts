@@ -5,7 +5,7 @@ import type { Published } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
-import { Mirror } from "../snapshots/mirror.ts";
+import type { Mirror, MirrorOptions } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running.ts";
 import { onSignal } from "./signals.ts";
@@ -37,7 +37,7 @@ export async function loadData(
   publish: (images: Published) => Promise<void>,
 ): Promise<{ snapshots: SnapshotFolder; mirror: Mirror | undefined }> {
   const mirror =
-    datasetsUrl === undefined ? undefined : new Mirror({ url: datasetsUrl, folder: datasetsDir, log });
+    datasetsUrl === undefined ? undefined : await openMirror({ url: datasetsUrl, folder: datasetsDir, log });
   if (mirror !== undefined) closers.push(() => mirror.close());
   if (listSnapshots(datasetsDir).length === 0)
     await unlessStopping(mirror?.poll(performance.now()) ?? writeSample(datasetsDir, stateDir));
@@ -61,6 +61,11 @@ export async function loadData(
   if (mirror !== undefined)
     repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
   return { snapshots, mirror };
+}
+
+/** Only here, because a client of HTTP takes time to load. */
+async function openMirror(options: MirrorOptions): Promise<Mirror> {
+  return new (await import("../snapshots/mirror.ts")).Mirror(options);
 }
 
 /** The first start without settings: a folder of synthetic snapshots. */
