@@ -1,5 +1,6 @@
 import type { Script } from "../replicas/redis.ts";
-import { type Ceilings, type Counts, Shares } from "../replicas/shares.ts";
+import type { Ceilings, Counts } from "../replicas/share.ts";
+import { Shares } from "../replicas/shares.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import type { Store } from "../store/store.ts";
 import type { Limits } from "./limits.ts";
@@ -64,6 +65,7 @@ export class Sharing implements Counts, SavedBeside {
       members,
       saved: (account: number, month: number) => this.#savedOf(month).get(account) ?? 0,
       isFreeWithoutRedis,
+      clock: () => performance.now(),
     };
     const shares = new Shares(options, accounts.firstMonth, nowMs);
     this.#shares = shares;
@@ -155,13 +157,12 @@ export class Sharing implements Counts, SavedBeside {
     for (const account of this.#changed) {
       let charged = 0;
       for (const month of [first, first + 1]) {
-        const granted = this.#all.granted(account, month);
         const used = this.used(account, month);
-        charged += Math.max(0, granted - used);
-        const saved = this.#savedOf(month).get(account);
+        charged += Math.max(0, this.#all.granted(account, month) - used);
+        const granted = this.#all.lasting(account, month);
+        const saved = this.#savedOf(month).get(account) ?? 0;
         // The next process takes what was counted for granted, at least.
-        if (saved === undefined ? granted > used : granted !== saved)
-          this.#due.push({ account, month, granted });
+        if (Math.max(saved, used) !== Math.max(granted, used)) this.#due.push({ account, month, granted });
       }
       if (charged > 0) this.#charged.set(account, charged);
       else this.#charged.delete(account);

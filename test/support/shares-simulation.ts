@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import { scriptIn } from "../../server/replicas/redis.ts";
-import { type Ceilings, type Counts, overdraft, Shares } from "../../server/replicas/shares.ts";
+import { type Ceilings, type Counts, overdraft } from "../../server/replicas/share.ts";
+import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
 
@@ -208,6 +209,8 @@ export class Simulation {
         tickMs,
         counts,
         members,
+        clock: () => this.nowMs,
+        isFreeWithoutRedis: false,
         firstSequence: starts * 2 ** 32,
         saved: (account, month) => saved.get(`${month} ${account}`)?.granted ?? 0,
         send: (shard, months, values) => this.#send(id, shares, shard, months, values, onAnswer),
@@ -234,7 +237,7 @@ export class Simulation {
     for (const month of [first, first + 1]) {
       const { used } = counts.of(month);
       for (let account = 0; account < this.accounts.length; account++) {
-        const granted = shares.granted(account, month);
+        const granted = shares.lasting(account, month);
         if (granted === 0 && used[account] === 0) continue;
         replica.saved.set(`${month} ${account}`, { used: used[account], granted });
         shares.save(account, month, granted);
