@@ -12,9 +12,7 @@ import type { Accounts, SavedBeside } from "./sync.ts";
 export const shards = 16;
 /** What a process of this server says comes after all that the ones before have said. */
 const sequencesPerStart = 2 ** 32;
-/** Redis counts as away when it hasn't answered anything asked since. */
-const awayMs = 1000;
-/** Whether it is, is looked at so often; and what it brings while it is away comes so often. */
+/** Whether Redis is away, is looked at so often; and what it brings while it is away comes so often. */
 const lookMs = 100;
 
 interface Lease {
@@ -109,7 +107,7 @@ export class Sharing implements Counts, SavedBeside {
     const isLook = nowMs >= this.#lookedMs + lookMs;
     if (isLook) {
       this.#lookedMs = nowMs;
-      this.#isAway = this.syncAgeMs(nowMs) > awayMs;
+      this.#isAway = shares.isAlone(nowMs);
     }
     this.#limits.sweep((slot, isUrgent) =>
       shares.touch(this.#accounts.idOf(slot), nowMs, isUrgent && !this.#isAway),

@@ -64,14 +64,15 @@ export async function enterUsed(
     ]);
     let boot = "";
     let sequence = 0;
+    const head = (step: string) => [replica, ++sequence, boot, 0, step, maxWaitMs, 0, ...months];
     for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
-      const told = await script(shard, months, [replica, ++sequence, boot, 0, "tick", ...months, ...values]);
+      const told = await script(shard, months, [...head("tick"), ...values]);
       if (told[0] === "stale") continue;
       boot = told[1];
       // While replicas say again what they hold, nothing is known to be short.
       if (!told[2]) break;
     }
-    await script(shard, months, [replica, ++sequence, boot, 0, "leave", ...months]);
+    await script(shard, months, head("leave"));
     const [read, meta] = [keyOf(shard, "read"), keyOf(shard, "meta")];
     const version = Number(await client.hget(meta, "version"));
     for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {

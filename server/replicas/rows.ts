@@ -18,10 +18,12 @@ const lookMs = 1000;
 const lookedAtMs = 15_000;
 /** Tokens for a burst that is larger than this replica's part stay for so long, unless they are called back. */
 const keptMs = 10_000;
-/** Seconds of its demand that a replica leases. */
+/**
+ * A replica leases for so many seconds of its demand, as long as all leases together are a small part of the quota's
+ * rest; and in any case for two round trips, each with the time that passes before it begins.
+ */
 const leaseSeconds = 10;
-/** While the account is tight it leases for so many round trips, and the time that passes before one begins. */
-const tightTrips = 2;
+const partOfRest = 4;
 const beforeTripMs = 20;
 /** Time in which the rate of admitted requests follows what comes. */
 const admittedSeconds = 0.3;
@@ -78,9 +80,7 @@ export class Rows {
     const isLarge = share.peak > (2 * burst) / shard.members;
     share.peak = Math.max(came, share.peak * Math.max(0, 1 - seconds / (isLarge ? 10 : 1)));
     if (came > 0) share.usedMs = nowMs;
-    const hasTokens = this.#holdings.tokensOf(shard, share) >= 1;
-    if (refused > share.refused && !hasTokens) share.isShort = true;
-    share.isDry = refused > share.refused && hasTokens;
+    if (refused > share.refused && this.#holdings.tokensOf(shard, share) < 1) share.isShort = true;
     share.counted = count;
     share.refused = refused;
     share.lookedMs = nowMs;
@@ -96,23 +96,28 @@ export class Rows {
     isLooking: boolean,
   ): Row | undefined {
     const { hasLeft, counts } = this.#holdings;
+    const { told } = each;
     const isIdle = hasLeft || nowMs - share.usedMs >= idleMs;
     const isTight = isTightIn(shard, share, each);
     const { quota } = counts.ceilings(share.account);
-    const untilAnswer = this.#untilAnswer(shard, share);
-    const demand = Math.max(1, Math.ceil(isTight ? tightTrips * untilAnswer : share.rate * leaseSeconds));
+    const soon = this.#soon(shard, share);
+    const rest = quota - (told === undefined ? 0 : told.inAll);
+    const part = Math.floor(rest / shard.members / partOfRest);
+    const demand = Math.max(soon, Math.min(part, Math.ceil(share.rate * leaseSeconds)));
     if (isIdle || isTight) {
-      const kept = this.#kept(share, each, nowMs, isIdle, isTight, demand);
+      const kept = this.#kept(shard, share, each, nowMs, isIdle, isTight, demand);
       each.granted = Math.min(each.granted, this.#holdings.used(share, each) + kept);
     }
+    // The last few are of use only to who has tokens for them, and not to who has just given them back.
+    const isOfUse = !each.isCalledBack && (part >= 1 || this.#holdings.tokensOf(shard, share) >= 1);
     each.isCalledBack = false;
     this.#holdings.bind(shard, share);
     // Only now: until the bound was lowered, requests were admitted by the one before.
     const used = this.#holdings.used(share, each);
-    const { told } = each;
     const isInVain = isTight && told !== undefined && told.inAll - told.used + used >= quota;
-    each.low = isInVain ? 0 : Math.max(1, Math.ceil(untilAnswer));
-    const isWanting = each.month === month && !isIdle && !isInVain && each.granted - used < demand / 2;
+    each.low = isInVain ? 0 : Math.ceil(soon / 2);
+    const isWanting =
+      each.month === month && !isIdle && !isInVain && isOfUse && each.granted - used < demand / 2;
     // What was counted by credit is granted only when Redis has been told: it would be credited twice.
     const granted = this.#holdings.claimed(share, each);
     const isTelling = shard.toTell.has(share);
@@ -134,18 +139,18 @@ export class Rows {
     };
   }
 
-  /** Requests that may come before the answer to a call. */
-  #untilAnswer(shard: Shard, share: Share): number {
+  /** Requests that come in two round trips, as far as there are tokens for them: one at least. */
+  #soon(shard: Shard, share: Share): number {
+    const seconds = (2 * (shard.tripMs + beforeTripMs)) / 1000;
     const { burst } = this.#holdings.counts.ceilings(share.account);
-    // Of those that come to who has no lease, its part of the burst might be admitted.
-    const rate = share.isDry
-      ? Math.max(share.admitted, Math.min(share.rate, burst / shard.members))
-      : share.admitted;
-    return (rate * (shard.tripMs + beforeTripMs)) / 1000;
+    const tokens =
+      this.#holdings.tokensOf(shard, share) + Math.max(share.admitted, burst / shard.members) * seconds;
+    return Math.max(1, Math.ceil(Math.min(tokens, Math.max(share.peak, share.admitted * seconds))));
   }
 
   /** Requests that are kept of a lease, of an account that is idle or tight. */
   #kept(
+    shard: Shard,
     share: Share,
     each: MonthShare,
     nowMs: number,
@@ -154,7 +159,12 @@ export class Rows {
     demand: number,
   ): number {
     if (this.#holdings.hasLeft) return 0;
-    if (each.isCalledBack) return nowMs - share.usedMs < this.#tickMs ? Math.ceil(demand / 2) : 0;
+    if (each.isCalledBack) {
+      const left = Math.max(0, each.granted - this.#holdings.used(share, each));
+      // Those for which it has no tokens are of no use here.
+      const usable = Math.min(Math.ceil(left / 2), this.#holdings.tokensOf(shard, share));
+      return nowMs - share.usedMs < this.#tickMs ? usable : 0;
+    }
     if (!isTight) return 0;
     // At the quota's end one stays, or the next request after a while would be refused.
     return isIdle ? 1 : demand;

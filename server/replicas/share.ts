@@ -72,9 +72,8 @@ export interface Share {
   peak: number;
   /** Whether tokens are called back, if they aren't needed. */
   isCalledBack: boolean;
-  /** Whether some were refused for want of tokens since that was last said, and for want of a lease at the last look. */
+  /** Whether some were refused for want of tokens since that was last said. */
   isShort: boolean;
-  isDry: boolean;
   /** Whether the last answer granted less than was wanted. */
   isStarved: boolean;
   /** After an answer that leased nothing the next call waits, each time longer. */
@@ -178,7 +177,6 @@ export class Holdings {
       peak: 0,
       isCalledBack: false,
       isShort: false,
-      isDry: false,
       isStarved: false,
       retryMs: Number.NEGATIVE_INFINITY,
       pauseMs: minPauseMs,

@@ -23,8 +23,11 @@ const defaultTickMs = 100;
 const signOfLifeMs = 300;
 /** An answer that takes longer counts as lost. */
 const maxAnswerMs = 2000;
-/** Without an answer for so long, tokens come at the replica's own share of the rate. */
-const aloneMs = 1000;
+/** Without an answer for so long, and some round trips more, tokens come at the replica's own share of the rate. */
+const aloneMs = 1500;
+const aloneTrips = 3;
+/** Calls may take so much longer to Redis than answers took lately. */
+const lateMs = 100;
 /** And after so long it uses no credit, which others may have by the time it is no member any more. */
 const creditMs = 30_000;
 /**
@@ -103,6 +106,11 @@ export class Shares {
   /** How long ago the call was sent that was answered last, of the shard that waits longest. */
   syncAgeMs(nowMs: number): number {
     return nowMs - Math.min(...this.#shards.map(({ contactMs }) => contactMs));
+  }
+
+  /** Whether an answer of Redis is overdue, of any shard. */
+  isAlone(nowMs: number): boolean {
+    return this.#shards.some((shard) => nowMs > this.#aloneAtMs(shard));
   }
 
   /** Requests of all replicas in a month, as far as they are known here; undefined before Redis has told. */
@@ -210,6 +218,10 @@ export class Shares {
     }
   }
 
+  #aloneAtMs({ contactMs, tripMs }: Shard): number {
+    return contactMs + aloneMs + aloneTrips * tripMs;
+  }
+
   #dueMs(shard: Shard): number {
     if (shard.isUnderWay) return shard.sentMs + maxAnswerMs;
     const hasNews = shard.active.size + shard.toTell.size + shard.changed.size > 0;
@@ -254,7 +266,11 @@ export class Shares {
       rows.push(...said);
       if (said.length === 0) this.#rows.rest(shard, share, nowMs);
     }
-    const head = [this.#options.replica, sequence, shard.boot, shard.read, step, ...months];
+    const lateAfterMs = shard.tripMs + lateMs;
+    const patienceMs = Math.max(0, Math.floor(this.#aloneAtMs(shard) - nowMs - lateAfterMs));
+    const elapsedMs = shard.hasStarted ? Math.ceil(nowMs - shard.contactMs + lateAfterMs) : lateMs;
+    const times = [patienceMs, elapsedMs];
+    const head = [this.#options.replica, sequence, shard.boot, shard.read, step, ...times, ...months];
     const values = [...head, ...rows.flatMap((row) => this.#rows.valuesOf(row))];
     for (const { month, used } of rows) if (month.isKnown) month.sent = used;
     const told = await this.#options.send(shard.index, months, values).catch(() => undefined);
@@ -320,8 +336,9 @@ export class Shares {
 
   /** Without Redis tokens come at this replica's part of the rate, up to its part of the burst; credit ends, and then all. */
   #goAlone(shard: Shard, nowMs: number): void {
+    const aloneAtMs = this.#aloneAtMs(shard);
+    if (nowMs <= aloneAtMs) return;
     const silentMs = nowMs - shard.contactMs;
-    if (silentMs <= aloneMs) return;
     const hasCredit = shard.isResting && silentMs < creditMs;
     if (!shard.isAlone || hasCredit !== shard.hasCredit) {
       shard.isAlone = true;
@@ -333,7 +350,7 @@ export class Shares {
     for (const share of shard.active) {
       const { burst } = this.#holdings.counts.ceilings(share.account);
       const part = burst / shard.members;
-      const sinceMs = Math.max(share.spareMs, shard.contactMs + aloneMs);
+      const sinceMs = Math.max(share.spareMs, aloneAtMs);
       const room = Math.floor(part) - this.#holdings.restOf(shard, share) - this.#holdings.heldOf(share);
       share.spare = Math.max(0, Math.min(share.spare + (part * (nowMs - sinceMs)) / 1000, room));
       share.spareMs = nowMs;

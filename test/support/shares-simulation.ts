@@ -276,7 +276,7 @@ export class Simulation {
     const isLost = () => replica?.isCut || this.random.next() * 100 < this.lostPercent;
     const arrive = () => {
       this.calls++;
-      this.rows += (values.length - 7) / 14;
+      this.rows += (values.length - 9) / 14;
       const told = script(shard, months, values);
       told.catch(() => {});
       return told;

@@ -48,13 +48,13 @@ test("the script is sent whole only to a Redis that doesn't have it", async () =
   await redis.client.script("FLUSH");
   const script = scriptIn(client);
   const months = ["2026-01", "2026-02"];
-  const first = await script(0, months, ["a", 1, "", 0, "start", ...months]);
-  const second = await script(0, months, ["a", 2, "", 0, "tick", ...months]);
+  const first = await script(0, months, ["a", 1, "", 0, "start", 1000, 0, ...months]);
+  const second = await script(0, months, ["a", 2, "", 0, "tick", 1000, 0, ...months]);
   assert.deepEqual(sent, ["evalsha", "eval", "evalsha"]);
   assert.equal(first[0], "ok");
   const [, runId] = /run_id:(\w+)/.exec(await redis.client.info("server")) ?? [];
   assert.equal(second[1], runId);
-  assert.deepEqual(await script(0, months, ["a", 2, "", 0, "tick", ...months]), ["stale", 2]);
+  assert.deepEqual(await script(0, months, ["a", 2, "", 0, "tick", 1000, 0, ...months]), ["stale", 2]);
 });
 
 test("a shard's keys lie in one slot of a Cluster", () => {
