@@ -49,7 +49,7 @@ local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version',
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
 -- The version in which the number of members changed last, and when a silent one came back last.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
-if known[9] and sequence <= tonumber(known[9]) and known[1] == boot then return { 'stale', tonumber(known[9]) } end
+if known[9] and sequence <= tonumber(known[9]) then return { 'stale', tonumber(known[9]) } end
 
 -- No more time has passed than the caller's steady clock says: Redis' own may have been set.
 local now = tonumber(known[3] or 0) + max(0, min(tonumber(ARGV[9]), raw - tonumber(known[4] or raw)))

@@ -241,19 +241,34 @@ export class Shares {
         this.#holdings.bind(shard, share);
       }
     save();
-    await Promise.all(
-      this.#shards.map(async (shard) => {
-        const known = [...shard.shares.values()].filter(({ months }) => months.some(({ told }) => told));
-        for (let from = 0; from <= known.length; from += maxRowsPerCall / 2) {
-          shard.active = new Set(known.slice(from, from + maxRowsPerCall / 2));
-          const isLast = from + maxRowsPerCall / 2 > known.length;
-          await this.#call(shard, isLast ? "leave" : "tick", nowMs, 0);
-        }
-      }),
-    );
+    await Promise.all(this.#shards.map((shard) => this.#leaveShard(shard, nowMs)));
   }
 
-  async #call(shard: Shard, step: "start" | "tick" | "leave", nowMs: number, month: number): Promise<void> {
+  /** Says all that was counted, and only after that leaves: nobody else may have what was admitted by credit. */
+  async #leaveShard(shard: Shard, nowMs: number): Promise<void> {
+    const isUntold = (share: Share, each: MonthShare) =>
+      !each.isKnown && this.#holdings.used(share, each) > each.base;
+    const shares = [...shard.shares.values()].filter((share) =>
+      share.months.some((each) => each.told || isUntold(share, each)),
+    );
+    for (let from = 0; from <= shares.length; from += maxRowsPerCall / 2) {
+      const some = shares.slice(from, from + maxRowsPerCall / 2);
+      const isLast = from + maxRowsPerCall / 2 > shares.length;
+      const isReading = some.some((share) => share.months.some((each) => isUntold(share, each)));
+      shard.active = new Set(some);
+      if (isReading && !(await this.#call(shard, "tick", nowMs, 0))) return;
+      shard.active = new Set(some);
+      if (!(await this.#call(shard, isLast ? "leave" : "tick", nowMs, 0))) return;
+    }
+  }
+
+  /** @returns whether it was answered */
+  async #call(
+    shard: Shard,
+    step: "start" | "tick" | "leave",
+    nowMs: number,
+    month: number,
+  ): Promise<boolean> {
     const sequence = ++shard.sequence;
     shard.isUnderWay = true;
     shard.sentMs = nowMs;
@@ -275,13 +290,17 @@ export class Shares {
     for (const { month, used } of rows) if (month.isKnown) month.sent = used;
     const told = await this.#options.send(shard.index, months, values).catch(() => undefined);
     // Another call was sent since: this one counts as lost.
-    if (shard.sequence !== sequence) return;
+    if (shard.sequence !== sequence) return false;
     shard.isUnderWay = false;
-    if (told === undefined) return;
+    if (told === undefined) return false;
     const tripMs = this.#options.clock() - nowMs;
     shard.tripMs = Math.max(tripMs, shard.tripMs + (tripMs - shard.tripMs) / 10);
-    if (told[0] === "stale") shard.sequence = Math.max(sequence, told[1]);
-    else this.#take(shard, told, rows, nowMs);
+    if (told[0] === "stale") {
+      shard.sequence = Math.max(sequence, told[1]);
+      return false;
+    }
+    this.#take(shard, told, rows, nowMs);
+    return true;
   }
 
   #take(shard: Shard, told: Told, rows: readonly Row[], sentMs: number): void {

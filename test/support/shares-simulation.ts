@@ -1,70 +1,14 @@
 import type { Redis } from "ioredis";
-import { scriptIn } from "../../server/replicas/redis.ts";
-import { type Ceilings, type Counts, overdraft } from "../../server/replicas/share.ts";
+import { headLength, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
+import { type Ceilings, overdraft } from "../../server/replicas/share.ts";
 import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
+import { VirtualCounts } from "./shares-counts.ts";
+import { Ledger } from "./shares-ledger.ts";
+import { Queue } from "./shares-queue.ts";
 
 /** Replicas with virtual clocks and a virtual network around the script in a real Redis. */
-
-/** In place of `Limits` in shared memory. */
-class VirtualCounts implements Counts {
-  readonly #ceilings: readonly Ceilings[];
-  readonly #months = new Map<number, { used: Int32Array; bound: Float64Array; isForQuota: Uint8Array }>();
-  readonly #refused: Int32Array;
-
-  constructor(ceilings: readonly Ceilings[]) {
-    this.#ceilings = ceilings;
-    this.#refused = new Int32Array(ceilings.length);
-  }
-
-  accounts(): Iterable<number> {
-    return this.#ceilings.keys();
-  }
-
-  ceilings(account: number): Ceilings {
-    return this.#ceilings[account];
-  }
-
-  of(month: number) {
-    const known = this.#months.get(month);
-    if (known) return known;
-    const { length } = this.#ceilings;
-    const made = {
-      used: new Int32Array(length),
-      bound: new Float64Array(length),
-      isForQuota: new Uint8Array(length),
-    };
-    this.#months.set(month, made);
-    return made;
-  }
-
-  used(account: number, month: number): number {
-    return this.of(month).used[account];
-  }
-
-  refused(account: number): number {
-    return this.#refused[account];
-  }
-
-  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {
-    const of = this.of(month);
-    of.bound[account] = count;
-    of.isForQuota[account] = reason === "quota" ? 1 : 0;
-  }
-
-  raise(account: number, month: number, by: number): void {
-    this.of(month).used[account] += by;
-  }
-
-  /** @returns requests left by the bound, or why it was refused */
-  admit(account: number, month: number): number | "burst" | "quota" {
-    const { used, bound, isForQuota } = this.of(month);
-    if (used[account] < bound[account]) return bound[account] - ++used[account];
-    this.#refused[account]++;
-    return isForQuota[account] ? "quota" : "burst";
-  }
-}
 
 interface Replica {
   id: string;
@@ -123,6 +67,8 @@ export class Simulation {
   /** The most members at a time. */
   mostMembers = 0;
   readonly tallies = new Map<string, Tally>();
+  /** What Redis has answered. */
+  readonly ledger: Ledger;
   readonly #options: SimulationOptions;
   readonly #startMs: number;
   readonly #queue = new Queue();
@@ -139,6 +85,7 @@ export class Simulation {
     this.maxDelayMs = options.maxDelayMs ?? 2;
     this.#startMs = options.startMs ?? Date.UTC(2026, 0, 20);
     this.#allowances = options.accounts.map(() => 0);
+    this.ledger = new Ledger((account) => this.accounts[account].quota + this.#allowances[account]);
     this.#buckets = options.accounts.map(() => ({ level: 0, ms: 0 }));
   }
 
@@ -234,9 +181,11 @@ export class Simulation {
     const { shares, counts } = replica;
     replica.members = shares.members;
     const first = this.#firstMonth(replica.offMs);
+    const changed = [...counts.changed];
+    counts.changed.clear();
     for (const month of [first, first + 1]) {
       const { used } = counts.of(month);
-      for (let account = 0; account < this.accounts.length; account++) {
+      for (const account of changed) {
         const granted = shares.lasting(account, month);
         if (granted === 0 && used[account] === 0) continue;
         replica.saved.set(`${month} ${account}`, { used: used[account], granted });
@@ -268,7 +217,7 @@ export class Simulation {
     values: readonly (string | number)[],
     onAnswer: () => void,
   ) {
-    const replica = this.replicas.find((each) => each.id === id);
+    const replica: Replica | undefined = this.replicas[Number(id.slice(1))];
     const script = scriptIn(this.#options.client, () => ({
       ms: Math.round(this.nowMs + this.#redisOffMs + 1e12),
       boot: `run${this.#boot}`,
@@ -276,9 +225,12 @@ export class Simulation {
     const isLost = () => replica?.isCut || this.random.next() * 100 < this.lostPercent;
     const arrive = () => {
       this.calls++;
-      this.rows += (values.length - 9) / 14;
+      this.rows += (values.length - headLength) / rowLength;
       const told = script(shard, months, values);
-      told.catch(() => {});
+      told.then(
+        (answer) => answer[0] === "ok" && this.ledger.enter(id, months, values, answer as Told),
+        () => {},
+      );
       return told;
     };
     if (this.random.next() * 100 < this.repeatedPercent)
@@ -327,7 +279,10 @@ export class Simulation {
       return false;
     }
     tally.admitted++;
-    this.overQuota = Math.max(this.overQuota, tally.admitted - tally.lost - quota);
+    this.overQuota = Math.max(
+      this.overQuota,
+      tally.admitted - tally.lost - this.#allowances[account] - quota,
+    );
     // The requests of every window of t seconds are within burst * t + d: a bucket of depth d doesn't run over.
     const bucket = this.#buckets[account];
     bucket.level = Math.max(0, bucket.level - ((this.nowMs - bucket.ms) / 1000) * burst) + 1;
@@ -341,7 +296,7 @@ export class Simulation {
     replica.isUp = false;
     const first = this.#firstMonth(replica.offMs);
     for (const month of [first, first + 1])
-      for (let account = 0; account < this.accounts.length; account++) {
+      for (const account of replica.counts.changed) {
         const used = replica.counts.used(account, month);
         const saved = replica.saved.get(`${month} ${account}`)?.used ?? 0;
         if (used > saved) this.tally(account, month).lost += used - saved;
@@ -390,6 +345,7 @@ export class Simulation {
     if (state === "same") return;
     this.#allow();
     this.at(this.nowMs + 2000, () => this.#allow());
+    this.ledger.clear();
     await client.flushdb();
     if (state === "empty") return;
     for (const [key, value] of this.#backup) await client.restore(key, 0, value);
@@ -445,48 +401,4 @@ export class Simulation {
   month(): number {
     return monthOf(this.#wallMs(0));
   }
-}
-
-/** Events by time, and at one time in the order they were planned in. */
-class Queue {
-  readonly #heap: { ms: number; order: number; work: () => void | Promise<void> }[] = [];
-  #order = 0;
-
-  push(ms: number, work: () => void | Promise<void>): void {
-    const heap = this.#heap;
-    const event = { ms, order: this.#order++, work };
-    let at = heap.length;
-    heap.push(event);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (!isBefore(event, heap[parent])) break;
-      heap[at] = heap[parent];
-      at = parent;
-    }
-    heap[at] = event;
-  }
-
-  /** The next event up to a time. */
-  pop(untilMs: number) {
-    const heap = this.#heap;
-    if (heap.length === 0 || heap[0].ms > untilMs) return undefined;
-    const first = heap[0];
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1], heap[child])) child++;
-      if (!isBefore(heap[child], last)) break;
-      heap[at] = heap[child];
-      at = child;
-    }
-    heap[at] = last;
-    return first;
-  }
-}
-
-function isBefore(a: { ms: number; order: number }, b: { ms: number; order: number }): boolean {
-  return a.ms < b.ms || (a.ms === b.ms && a.order < b.order);
 }
