@@ -8,7 +8,7 @@ import type { Accounts, SavedBeside } from "./sync.ts";
 
 /** This server's part of the ceilings that several servers share: what Redis grants becomes bounds of its counts. */
 
-/** All servers must have as many: the accounts of one lie together in Redis. Each is called three times a second at least. */
+/** All servers must have as many: the accounts of one lie together in Redis. Each is called twice a second at least. */
 export const shards = 16;
 /** What a process of this server says comes after all that the ones before have said. */
 const sequencesPerStart = 2 ** 32;

@@ -20,7 +20,7 @@ import {
 
 /** A shard with something to say is called so often, and others as a sign of life. */
 const defaultTickMs = 100;
-const signOfLifeMs = 300;
+const signOfLifeMs = 500;
 /** An answer that takes longer counts as lost. */
 const maxAnswerMs = 2000;
 /** Without an answer for so long, and some round trips more, tokens come at the replica's own share of the rate. */

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { headLength, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
+import { headLength, keyOf, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
 import { type Ceilings, overdraft } from "../../server/replicas/share.ts";
 import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
@@ -54,6 +54,7 @@ export class Simulation {
   readonly replicas: Replica[] = [];
   readonly accounts: readonly Ceilings[];
   nowMs = 0;
+  steps = 0;
   calls = 0;
   rows = 0;
   /** The most by which admitted requests were over the quota, and over what a window of time allows. */
@@ -97,6 +98,7 @@ export class Simulation {
   async run(untilMs: number): Promise<void> {
     for (let next = this.#queue.pop(untilMs); next; next = this.#queue.pop(untilMs)) {
       this.nowMs = next.ms;
+      this.steps++;
       const done = next.work();
       if (done) await done;
     }
@@ -354,8 +356,12 @@ export class Simulation {
   /** What Redis says of an account's month: its sums, and the sums of what its replicas have. */
   async stored(account: number, month: number) {
     const { shards = 1 } = this.#options;
-    const key = `hc:{${account % shards}}:usage:${monthName(month)}`;
-    const all = await this.#options.client.hgetall(key);
+    const key = keyOf(account % shards, "usage", monthName(month));
+    // With hundreds of replicas an account has as many fields, and a shard far more.
+    const fields = [`${account}`, ...this.replicas.map(({ id }) => `${account}:${id}`)];
+    const values = await this.#options.client.hmget(key, ...fields);
+    const all: Record<string, string> = {};
+    for (const [i, field] of fields.entries()) if (values[i]) all[field] = values[i];
     const [used, granted, heard, counted] = (all[account] ?? "0 0 0 0").split(" ").map(Number);
     let usedByEach = 0;
     let grantedToEach = 0;
@@ -396,6 +402,19 @@ export class Simulation {
         }
       }
     return { wrong };
+  }
+
+  /** Accounts whose months Redis knows less of than was admitted, but for what died with a process, or more. */
+  async untold(): Promise<string[]> {
+    const wrong: string[] = [];
+    for (const [name, { admitted, lost }] of this.tallies) {
+      const [month, account] = name.split(" ").map(Number);
+      const stored = await this.stored(account, month);
+      const inAll = stored.used + stored.lost;
+      if (inAll > admitted || inAll + lost < admitted)
+        wrong.push(`${name}: ${JSON.stringify({ admitted, lost, ...stored })}`);
+    }
+    return wrong;
   }
 
   month(): number {
