@@ -246,15 +246,16 @@ export class Shares {
 
   /** Says all that was counted, and only after that leaves: nobody else may have what was admitted by credit. */
   async #leaveShard(shard: Shard, nowMs: number): Promise<void> {
-    const isUntold = (share: Share, each: MonthShare) =>
-      !each.isKnown && this.#holdings.used(share, each) > each.base;
+    const isCounted = (share: Share, each: MonthShare) => this.#holdings.used(share, each) > each.base;
     const shares = [...shard.shares.values()].filter((share) =>
-      share.months.some((each) => each.told || isUntold(share, each)),
+      share.months.some((each) => each.told || isCounted(share, each)),
     );
     for (let from = 0; from <= shares.length; from += maxRowsPerCall / 2) {
       const some = shares.slice(from, from + maxRowsPerCall / 2);
       const isLast = from + maxRowsPerCall / 2 > shares.length;
-      const isReading = some.some((share) => share.months.some((each) => isUntold(share, each)));
+      const isReading = some.some((share) =>
+        share.months.some((each) => !each.isKnown && isCounted(share, each)),
+      );
       shard.active = new Set(some);
       if (isReading && !(await this.#call(shard, "tick", nowMs, 0))) return;
       shard.active = new Set(some);

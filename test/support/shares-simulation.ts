@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { headLength, keyOf, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
-import { type Ceilings, overdraft } from "../../server/replicas/share.ts";
+import type { Ceilings } from "../../server/replicas/share.ts";
 import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
@@ -289,7 +289,7 @@ export class Simulation {
     const bucket = this.#buckets[account];
     bucket.level = Math.max(0, bucket.level - ((this.nowMs - bucket.ms) / 1000) * burst) + 1;
     bucket.ms = this.nowMs;
-    const depth = burst + this.mostMembers * overdraft(burst, Math.max(1, this.replicas.length));
+    const depth = burst + this.mostMembers * Math.max(1, burst / Math.max(1, this.replicas.length) / 10);
     if (bucket.level - depth > this.overBurst) this.overBurst = bucket.level - depth;
     return true;
   }
