@@ -43,7 +43,8 @@ export interface SimulationOptions {
 interface Tally {
   admitted: number;
   refused: number;
-  /** Refused for the quota while less than it was admitted. */
+  /** Refused for the quota while less than it was admitted; and of these, requests that one server would have admitted. */
+  dry: number;
   early: number;
   /** Counts that died with a process, at most. */
   lost: number;
@@ -74,6 +75,8 @@ export class Simulation {
   readonly #startMs: number;
   readonly #queue = new Queue();
   readonly #buckets: { level: number; ms: number }[];
+  /** As one server has them. */
+  readonly #ofOne: { level: number; ms: number }[];
   #boot = 1;
   #redisOffMs = 0;
   #backup: [key: string, value: Buffer][] = [];
@@ -88,6 +91,7 @@ export class Simulation {
     this.#allowances = options.accounts.map(() => 0);
     this.ledger = new Ledger((account) => this.accounts[account].quota + this.#allowances[account]);
     this.#buckets = options.accounts.map(() => ({ level: 0, ms: 0 }));
+    this.#ofOne = options.accounts.map(() => ({ level: 0, ms: 0 }));
   }
 
   at(ms: number, work: () => void | Promise<void>): void {
@@ -261,7 +265,7 @@ export class Simulation {
     const name = `${month} ${account}`;
     const known = this.tallies.get(name);
     if (known) return known;
-    const made = { admitted: 0, refused: 0, early: 0, lost: 0 };
+    const made = { admitted: 0, refused: 0, dry: 0, early: 0, lost: 0 };
     this.tallies.set(name, made);
     return made;
   }
@@ -277,10 +281,14 @@ export class Simulation {
     if (typeof left === "string" || left === 0) this.#plan(replica);
     if (typeof left === "string") {
       tally.refused++;
-      if (left === "quota" && tally.admitted < quota) tally.early++;
+      if (left === "quota" && tally.admitted < quota) {
+        tally.dry++;
+        if (this.#takeFromOne(account)) tally.early++;
+      }
       return false;
     }
     tally.admitted++;
+    this.#takeFromOne(account);
     this.overQuota = Math.max(
       this.overQuota,
       tally.admitted - tally.lost - this.#allowances[account] - quota,
@@ -291,6 +299,17 @@ export class Simulation {
     bucket.ms = this.nowMs;
     const depth = burst + this.mostMembers * Math.max(1, burst / Math.max(1, this.replicas.length) / 10);
     if (bucket.level - depth > this.overBurst) this.overBurst = bucket.level - depth;
+    return true;
+  }
+
+  /** Whether one server's bucket of the account would have a token for this request, which takes it then. */
+  #takeFromOne(account: number): boolean {
+    const { burst } = this.accounts[account];
+    const bucket = this.#ofOne[account];
+    bucket.level = Math.max(0, bucket.level - ((this.nowMs - bucket.ms) / 1000) * burst);
+    bucket.ms = this.nowMs;
+    if (bucket.level + 1 > burst) return false;
+    bucket.level++;
     return true;
   }
 
