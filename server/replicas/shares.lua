@@ -42,13 +42,16 @@ if not raw then
   local time = call('TIME')
   raw = time[1] * 1000 + floor(time[2] / 1000)
 end
-local boot = ARGV[2]
-if boot == '' then boot = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
+local run = ARGV[2]
+if run == '' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 
 local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica)
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
 -- The version in which the number of members changed last, and when a silent one came back last.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
+-- Redis may have lost writes when it runs anew, and when it was emptied while it ran.
+local boot = known[1]
+if not boot or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
 if known[9] and sequence <= tonumber(known[9]) then return { 'stale', tonumber(known[9]) } end
 
 -- No more time has passed than the caller's steady clock says: Redis' own may have been set.
@@ -60,7 +63,7 @@ local function bump()
 end
 
 if known[1] ~= boot then
-  epoch = epoch + 1
+  epoch = max(epoch + 1, raw)
   learningUntil = now + learningMs
   back = now
   call('DEL', read, seen, scarce, calmed, tokens)

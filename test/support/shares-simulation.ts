@@ -431,7 +431,7 @@ export class Simulation {
       const stored = await this.stored(account, month);
       const inAll = stored.used + stored.lost;
       if (inAll > admitted || inAll + lost < admitted)
-        wrong.push(`${name}: ${JSON.stringify({ admitted, lost, ...stored })}`);
+        wrong.push(`${name}: ${JSON.stringify({ admitted, died: lost, ...stored })}`);
     }
     return wrong;
   }
