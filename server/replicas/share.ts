@@ -124,7 +124,7 @@ export function overdraft(burst: number, members: number): number {
 }
 
 /** Requests of a month that each replica may admit of an account without asking. */
-function creditOf({ burst, quota }: Ceilings, members: number): number {
+export function creditOf({ burst, quota }: Ceilings, members: number): number {
   return Math.min(Math.floor(quota / members / 2), Math.floor(burst / members) + overdraft(burst, members));
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { headLength, keyOf, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
-import type { Ceilings } from "../../server/replicas/share.ts";
+import { type Ceilings, creditOf } from "../../server/replicas/share.ts";
 import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
@@ -334,15 +334,18 @@ export class Simulation {
     return this.#allowances[account];
   }
 
-  #allow(): void {
+  /** @param isLost whether Redis has lost what it granted, too, and not only who its members are */
+  #allow(isLost: boolean): void {
     for (const replica of this.replicas) {
       const isHeard =
         replica.isUp && !replica.isCut && !this.isRefusing && this.lostPercent === 0 && this.maxDelayMs < 100;
       if (isHeard) continue;
       const first = this.#firstMonth(replica.offMs);
-      for (const [account, { burst }] of this.accounts.entries())
+      for (const [account, ceilings] of this.accounts.entries())
         for (const month of [first, first + 1])
-          this.#allowances[account] += replica.shares.granted(account, month) + burst;
+          this.#allowances[account] += isLost
+            ? replica.shares.granted(account, month) + ceilings.burst
+            : creditOf(ceilings, replica.shares.members);
     }
   }
 
@@ -363,9 +366,9 @@ export class Simulation {
   async restartRedis(state: "same" | "empty" | "backup"): Promise<void> {
     const { client } = this.#options;
     this.#boot++;
+    this.#allow(state !== "same");
+    this.at(this.nowMs + 2000, () => this.#allow(state !== "same"));
     if (state === "same") return;
-    this.#allow();
-    this.at(this.nowMs + 2000, () => this.#allow());
     this.ledger.clear();
     await client.flushdb();
     if (state === "empty") return;
