@@ -1,5 +1,6 @@
 import { DataError, maxDataYear, minDataYear, releasedPattern } from "../engine/index.ts";
-import { bodyOf, isWebAddress, type Network, openAddress, readText, retried } from "./http.ts";
+import { isWebAddress } from "./address.ts";
+import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts";
 
 /** What the publisher offers: the release of each data year and its address. */
 

@@ -1,6 +1,7 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { DataError, shown } from "../engine/query.ts";
+import { isWebAddress, shownAddress } from "./address.ts";
 
 /**
  * Requests to a publisher's server, which may be slow, overloaded or gone for a while. Node's `fetch` isn't used for
@@ -161,17 +162,6 @@ function areEscaped(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Whether a text is the address of something on the web, without a password, which would be told wherever the address is. */
-export function isWebAddress(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
-}
-
-/** An address as input is shown in a message, without its name and password. */
-export function shownAddress(text: string): string {
-  return shown(text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@"));
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   sealSnapshot,
   shown,
 } from "../engine/index.ts";
+import { isWebAddress, shownAddress } from "./address.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
 import type { StrayByte } from "./encoding.ts";
@@ -146,8 +147,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
       throw new DataError("--released", shown(released), `no month before the data year ${year}`);
     if (released > month) throw new DataError("--released", shown(released), `none after now, ${month}`);
   }
-  if (sourceUrl !== null && !isWebAddress(sourceUrl))
-    throw new DataError("--source-url", shown(sourceUrl), "an http or https URL");
+  if (sourceUrl !== null && !isSourceUrl(sourceUrl))
+    throw new DataError("--source-url", shownAddress(sourceUrl), "an http or https URL");
   checkDataYear("a file", file, year);
   checkDataYear("a source URL", sourceUrl ?? "", year);
   if (out === "") throw new DataError("--out", "nothing", "a folder");
@@ -164,8 +165,9 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-function isWebAddress(text: string): boolean {
-  return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && URL.canParse(text);
+/** Whether an address can stand in a snapshot, for all to see. */
+function isSourceUrl(text: string): boolean {
+  return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }
 
 /** Rows, share and rate on one line that is written over; for a person who waits. */

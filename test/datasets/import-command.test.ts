@@ -259,6 +259,10 @@ test("a wrong command line gets one error that says what is expected", () => {
       '--released: found "2024-13", expected a month as YYYY-MM',
     ],
     [["a.csv", "--year", "2024", "--source-url", "ftp://a.b/c"], `--source-url: found "ftp://a.b/c", ${url}`],
+    [
+      ["a.csv", "--year", "2024", "--source-url", "https://me:secret@a.b/c"],
+      `--source-url: found "https://…@a.b/c", ${url}`,
+    ],
     [["a.csv", "--year", "2024", "--source-url", "http://a b"], `--source-url: found "http://a b", ${url}`],
     [["a.csv", "--year", "2024", "--source-url", "https://"], `--source-url: found "https://", ${url}`],
   ];
