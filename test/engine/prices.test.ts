@@ -53,9 +53,9 @@ function listOf(charges: number[], allowed: number[] = charges): PricesBody {
   return body;
 }
 
-test("every list of 12 random snapshots is what both oracles compute", async (t) => {
+test("every list of 6 random snapshots is what both oracles compute", async (t) => {
   const total = { asked: 0, lists: 0, rows: 0 };
-  for (let seed = 1; seed <= 12; seed++) {
+  for (let seed = 1; seed <= 6; seed++) {
     const { asked, lists, rows } = await comparePrices(randomSnapshot(seed), `seed ${seed}`);
     total.asked += asked;
     total.lists += lists;

@@ -41,7 +41,7 @@ import { honestSpec } from "../support/hostile-files.ts";
 import { type FileSpec, fileOfSpec } from "../support/parquet-file.ts";
 
 const subject = "2024.3.parquet";
-const damagedFiles = Number(process.env.DAMAGED_FILES || 1000);
+const damagedFiles = Number(process.env.DAMAGED_FILES || 400);
 
 /** What is damaged below: a few hundred rows of all kinds. */
 const sample = randomSnapshot(1, { facilities: 60, procedures: 6, density: 0.8, states: 4 });
@@ -620,8 +620,10 @@ test(`${damagedFiles} damaged files are each refused, or hold the same content`,
 
 test("a footer whose fields change their type, wherever they stand, lets no other error out", () => {
   const start = footerStart(sampleFile);
-  for (const bits of damagedFiles > 1000 ? [1, 3] : [3]) {
-    for (let at = start; at < sampleFile.length - 8; at++) {
+  // In a long trial each byte, else one in four.
+  const [step, changes] = damagedFiles > 1000 ? [1, [1, 3]] : [4, [3]];
+  for (const bits of changes) {
+    for (let at = start; at < sampleFile.length - 8; at += step) {
       const copy = sampleFile.slice();
       copy[at] ^= bits;
       refusedOrIntact(copy, `byte ${at - start} of the footer, exclusive or ${bits}`);
