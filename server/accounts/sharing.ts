@@ -1,5 +1,6 @@
 import type { Script } from "../replicas/redis.ts";
-import { type Ceilings, type Counts, Shares } from "../replicas/shares.ts";
+import type { Ceilings, Counts } from "../replicas/share.ts";
+import { Shares } from "../replicas/shares.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import type { Store } from "../store/store.ts";
 import type { Limits } from "./limits.ts";
@@ -7,13 +8,11 @@ import type { Accounts, SavedBeside } from "./sync.ts";
 
 /** This server's part of the ceilings that several servers share: what Redis grants becomes bounds of its counts. */
 
-/** All servers must have as many: the accounts of one lie together in Redis. Each is called three times a second at least. */
+/** All servers must have as many: the accounts of one lie together in Redis. Each is called twice a second at least. */
 export const shards = 16;
 /** What a process of this server says comes after all that the ones before have said. */
 const sequencesPerStart = 2 ** 32;
-/** Redis counts as away when it hasn't answered anything asked since. */
-const awayMs = 1000;
-/** Whether it is, is looked at so often; and what it brings while it is away comes so often. */
+/** Whether Redis is away, is looked at so often; and what it brings while it is away comes so often. */
 const lookMs = 100;
 
 interface Lease {
@@ -64,6 +63,7 @@ export class Sharing implements Counts, SavedBeside {
       members,
       saved: (account: number, month: number) => this.#savedOf(month).get(account) ?? 0,
       isFreeWithoutRedis,
+      clock: () => performance.now(),
     };
     const shares = new Shares(options, accounts.firstMonth, nowMs);
     this.#shares = shares;
@@ -107,7 +107,7 @@ export class Sharing implements Counts, SavedBeside {
     const isLook = nowMs >= this.#lookedMs + lookMs;
     if (isLook) {
       this.#lookedMs = nowMs;
-      this.#isAway = this.syncAgeMs(nowMs) > awayMs;
+      this.#isAway = shares.isAlone(nowMs);
     }
     this.#limits.sweep((slot, isUrgent) =>
       shares.touch(this.#accounts.idOf(slot), nowMs, isUrgent && !this.#isAway),
@@ -155,13 +155,12 @@ export class Sharing implements Counts, SavedBeside {
     for (const account of this.#changed) {
       let charged = 0;
       for (const month of [first, first + 1]) {
-        const granted = this.#all.granted(account, month);
         const used = this.used(account, month);
-        charged += Math.max(0, granted - used);
-        const saved = this.#savedOf(month).get(account);
+        charged += Math.max(0, this.#all.granted(account, month) - used);
+        const granted = this.#all.lasting(account, month);
+        const saved = this.#savedOf(month).get(account) ?? 0;
         // The next process takes what was counted for granted, at least.
-        if (saved === undefined ? granted > used : granted !== saved)
-          this.#due.push({ account, month, granted });
+        if (Math.max(saved, used) !== Math.max(granted, used)) this.#due.push({ account, month, granted });
       }
       if (charged > 0) this.#charged.set(account, charged);
       else this.#charged.delete(account);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { keysOf, scriptIn } from "./redis.ts";
+import { keyOf, scriptIn } from "./redis.ts";
 import type { ScriptClient } from "./script.ts";
 
 /** Requests of the month that are counted in Redis, for who is no replica: reads them, and enters those of accounts that come. */
@@ -64,15 +64,16 @@ export async function enterUsed(
     ]);
     let boot = "";
     let sequence = 0;
+    const head = (step: string) => [replica, ++sequence, boot, 0, step, maxWaitMs, 0, ...months];
     for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
-      const told = await script(shard, months, [replica, ++sequence, boot, 0, "tick", ...months, ...values]);
+      const told = await script(shard, months, [...head("tick"), ...values]);
       if (told[0] === "stale") continue;
       boot = told[1];
       // While replicas say again what they hold, nothing is known to be short.
       if (!told[2]) break;
     }
-    await script(shard, months, [replica, ++sequence, boot, 0, "leave", ...months]);
-    const [read, meta] = ["read", "meta"].map((name) => keyOf(shard, name));
+    await script(shard, months, head("leave"));
+    const [read, meta] = [keyOf(shard, "read"), keyOf(shard, "meta")];
     const version = Number(await client.hget(meta, "version"));
     for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
       if ((await client.zcount(read, "-inf", `(${version}`)) === 0) return;
@@ -81,11 +82,4 @@ export async function enterUsed(
   await Promise.all(
     [...byShard(counted, shards, ({ account }) => account)].map(([shard, rows]) => enter(shard, rows)),
   );
-}
-
-function keyOf(shard: number, name: string, month = ""): string {
-  const end = month === "" ? `:${name}` : `:${name}:${month}`;
-  const key = keysOf(shard, [month]).find((known) => known.endsWith(end));
-  if (key === undefined) throw new RangeError(`a shard has no key ${name}`);
-  return key;
 }

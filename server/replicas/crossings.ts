@@ -1,4 +1,4 @@
-import { keysOf } from "./redis.ts";
+import { keyOf } from "./redis.ts";
 
 /** Thresholds that accounts have crossed with what all replicas counted, as the script of the shares notes them, each once. */
 
@@ -31,7 +31,7 @@ const mostPerShard = 100;
 
 /** Those that weren't forgotten yet. */
 export async function crossings(client: StreamClient, shards: number): Promise<Crossing[]> {
-  const keys = Array.from({ length: shards }, (_, shard) => eventsKey(shard));
+  const keys = Array.from({ length: shards }, (_, shard) => keyOf(shard, "events"));
   const found = keys.map(async (key) =>
     (await client.xrange(key, "-", "+", "COUNT", mostPerShard)).map(([id, fields]) =>
       crossingOf(key, id, fields),
@@ -44,12 +44,6 @@ export async function crossings(client: StreamClient, shards: number): Promise<C
 export async function forget(client: StreamClient, known: readonly Crossing[]): Promise<void> {
   const byKey = Map.groupBy(known, ({ key }) => key);
   await Promise.all([...byKey].map(([key, each]) => client.xdel(key, ...each.map(({ id }) => id))));
-}
-
-function eventsKey(shard: number): string {
-  const key = keysOf(shard, []).find((name) => name.endsWith(":events"));
-  if (key === undefined) throw new RangeError("a shard has no stream of events");
-  return key;
 }
 
 function crossingOf(key: string, id: string, fields: readonly string[]): Crossing {

@@ -25,11 +25,24 @@ export type Script = (
   values: readonly (string | number)[],
 ) => Promise<Told | ["stale", number]>;
 
-/** A shard's keys, which lie together in a Cluster. */
+/** Values before the first row, and of a row: see the script's ARGV. */
+export const headLength = 9;
+export const rowLength = 14;
+
+const keyNames = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"] as const;
+const monthKeyNames = ["usage", "tight"] as const;
+
+/** One key of a shard; those of a shard lie together in a Cluster. */
+export function keyOf(shard: number, name: (typeof keyNames)[number]): string;
+export function keyOf(shard: number, name: (typeof monthKeyNames)[number], month: string): string;
+export function keyOf(shard: number, name: string, month?: string): string {
+  return month === undefined ? `hc:{${shard}}:${name}` : `hc:{${shard}}:${name}:${month}`;
+}
+
+/** A shard's keys in the script's order. */
 export function keysOf(shard: number, months: readonly string[]): string[] {
-  const names = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"];
-  const ofMonths = ["usage", "tight"].flatMap((name) => months.map((month) => `${name}:${month}`));
-  return [...names, ...ofMonths].map((name) => `hc:{${shard}}:${name}`);
+  const ofMonths = monthKeyNames.flatMap((name) => months.map((month) => keyOf(shard, name, month)));
+  return [...keyNames.map((name) => keyOf(shard, name)), ...ofMonths];
 }
 
 /**

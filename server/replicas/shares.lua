@@ -11,11 +11,13 @@ their next call. Until one has, its rest or credit counts as held. Always, and c
 A replica's values are absolute, and a call whose sequence isn't above the last one's is ignored, so calls may be lost,
 repeated and delayed. They say what it holds after lowering its own bounds: it grows here first and shrinks there first.
 
-KEYS  1 meta hash, 2 version read by member, 3 time seen by member, 4 scarce accounts by version,
+KEYS  1 meta hash, 2 version read by member, 3 time by member at which it may be alone, 4 scarce accounts by version,
       5 accounts that are calm again by version, 6 tokens hash, 7 events stream; of two months: 8 9 usage hash,
       10 11 tight accounts by version
 ARGV  1 milliseconds, "" for Redis' own; 2 run id, "" for Redis' own; 3 replica; 4 sequence; 5 run id that it has
-      asserted all it holds to; 6 version that it has read; 7 start, tick or leave; 8 9 the months' names; then rows of
+      asserted all it holds to; 6 version that it has read; 7 start, tick or leave;
+      8 milliseconds in which it goes alone without an answer; 9 at most so many have passed since its last call came;
+      10 11 the months' names; then rows of
       account, month (1 or 2), burst, quota, kind (read, hold or tight: that it knows the month to be), used, used in all when last told, used by this
       replica when last sent, granted, wanted, tokens held, given back, wanted, short (0 or 1)
 ]]
@@ -25,12 +27,9 @@ local floor, min, max = math.floor, math.min, math.max
 
 -- After Redis has lost writes, or may have: replicas say again what they hold, and nothing is granted.
 local learningMs = 2000
--- A member not seen for so long may have gone over to its own share of the rate: nobody else gets that.
-local silentMs = 700
--- And after so long it is none any more. It has stopped using its credit by then (`creditMs` in shares.ts).
+-- A member not seen for the time that it said may have gone over to its own share of the rate: nobody else gets that.
+-- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
 local goneMs = 60000
--- Time that passes between two calls is no longer than this, as nothing tells an outage from a clock that was set.
-local longestGapMs = 1000
 local monthKeptSeconds = 100 * 86400
 local feedLength = 200
 -- How long an account stays scarce after it was short of tokens.
@@ -43,17 +42,20 @@ if not raw then
   local time = call('TIME')
   raw = time[1] * 1000 + floor(time[2] / 1000)
 end
-local boot = ARGV[2]
-if boot == '' then boot = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
+local run = ARGV[2]
+if run == '' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 
 local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica)
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
 -- The version in which the number of members changed last, and when a silent one came back last.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
-if known[9] and sequence <= tonumber(known[9]) and known[1] == boot then return { 'stale', tonumber(known[9]) } end
+-- Redis may have lost writes when it runs anew, and when it was emptied while it ran.
+local boot = known[1]
+if not boot or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
+if known[9] and sequence <= tonumber(known[9]) then return { 'stale', tonumber(known[9]) } end
 
-local gap = raw - tonumber(known[4] or raw)
-local now = tonumber(known[3] or 0) + max(0, min(longestGapMs, gap))
+-- No more time has passed than the caller's steady clock says: Redis' own may have been set.
+local now = tonumber(known[3] or 0) + max(0, min(tonumber(ARGV[9]), raw - tonumber(known[4] or raw)))
 
 local function bump()
   version = version + 1
@@ -61,7 +63,7 @@ local function bump()
 end
 
 if known[1] ~= boot then
-  epoch = epoch + 1
+  epoch = max(epoch + 1, raw)
   learningUntil = now + learningMs
   back = now
   call('DEL', read, seen, scarce, calmed, tokens)
@@ -99,7 +101,7 @@ if isNew then
   if lastSeen >= 0 then forget(replica) end
   changed = bump()
 end
-if lastSeen < now - silentMs or gap > silentMs then back = now end
+if lastSeen < now then back = now end
 for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
   if member ~= replica then
     forget(member)
@@ -109,11 +111,11 @@ for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
   end
 end
 local from = isNew and 0 or tonumber(ARGV[6])
-call('ZADD', seen, now, replica)
+call('ZADD', seen, now + tonumber(ARGV[8]), replica)
 call('ZADD', read, from, replica)
 
 local members = call('ZCARD', read)
-local silent = call('ZCOUNT', seen, '-inf', now - silentMs)
+local silent = call('ZCOUNT', seen, '-inf', '(' .. now)
 local leastRead = tonumber(call('ZRANGE', read, 0, 0, 'WITHSCORES')[2])
 -- Whether every member knows how many there are: until then rests may be of another number.
 local isSettled = not isLearning and leastRead >= changed
@@ -241,7 +243,9 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
   local free = quota - others - granted - credits
   if not isLearning and ARGV[7] ~= 'leave' then
     if wanted > granted and free >= 1 then
-      local grant = min(wanted - granted, max(1, floor(free / members / 2)))
+      -- By what it needs and others hold: so all come to the end of the quota together.
+      local needed, held = wanted - used, max(0, grantedInAll - ownGranted - (inAll - used))
+      local grant = min(wanted - granted, max(1, floor(free * needed / (needed + held))))
       granted, free = granted + grant, free - grant
     end
     if since and wanted > granted and free < 1 and grantedInAll - ownGranted > inAll - used then
@@ -252,10 +256,10 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
     local reserve = members * (allowance + 1)
     if not since and free < reserve then
       call('ZADD', tight, bump(), account)
-      call('ZREM', calmed, account .. '@' .. ARGV[7 + month])
+      call('ZREM', calmed, account .. '@' .. ARGV[9 + month])
     elseif since and isSettled and credits == 0 and free >= 4 * reserve then
       call('ZREM', tight, account, account .. '!')
-      call('ZADD', calmed, bump(), account .. '@' .. ARGV[7 + month])
+      call('ZADD', calmed, bump(), account .. '@' .. ARGV[9 + month])
     end
   end
   grantedInAll = grantedInAll - ownGranted + granted
@@ -268,7 +272,7 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
     if total * 100 >= line and (before * 100 < line or lastQuota ~= quota) then
       local name = account .. '!' .. threshold .. '!' .. quota
       if call('HSETNX', usage, name, total) == 1 then
-        call('XADD', events, '*', 'account', account, 'month', ARGV[7 + month], 'threshold', threshold,
+        call('XADD', events, '*', 'account', account, 'month', ARGV[9 + month], 'threshold', threshold,
           'quota', quota, 'used', total)
       end
     end
@@ -277,7 +281,7 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
 end
 
 local rows = {}
-for at = 10, #ARGV, columns do
+for at = 12, #ARGV, columns do
   local account, month, burst, quota = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   if ARGV[at + 4] == 'read' then
     local record = call('HGET', KEYS[7 + month], account .. ':' .. replica)
@@ -306,8 +310,8 @@ local function changesOf(key, suffix, isSpare)
   for i = 1, #list, 2 do changes[#changes + 1] = { list[i] .. suffix, isSpare, tonumber(list[i + 1]) } end
 end
 changesOf(scarce, '', 1)
-changesOf(KEYS[10], '@' .. ARGV[8], 1)
-changesOf(KEYS[11], '@' .. ARGV[9], 1)
+changesOf(KEYS[10], '@' .. ARGV[10], 1)
+changesOf(KEYS[11], '@' .. ARGV[11], 1)
 changesOf(calmed, '', 0)
 call('ZREMRANGEBYSCORE', calmed, '-inf', leastRead)
 local news = {}

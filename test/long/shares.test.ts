@@ -42,12 +42,14 @@ for (const losesWrites of [false, true])
           assert.ok(admitted - lost - allowance <= quota, says(`over its quota: ${what}`));
           assert.equal(stored.used, stored.usedByEach, says(what));
           assert.equal(stored.granted, stored.grantedToEach, says(what));
-          assert.ok(stored.granted <= quota + allowance, says(`granted over its quota: ${what}`));
+          // What a killed process admitted by credit, and nobody knows of, its next one has credit for again.
+          assert.ok(stored.granted <= quota + allowance + lost, says(`granted over its quota: ${what}`));
           if (losesWrites) continue;
           assert.ok(stored.used + lost >= admitted && stored.used <= admitted, says(`counts lost: ${what}`));
           // The month that is used up at the end.
           if (i % 2 === 1) assert.ok(admitted >= quota, says(`less than its quota: ${what}`));
         }
+        assert.equal(simulation.ledger.lost, 0, says("Redis knew less of a replica than before"));
         sums.calls += simulation.calls;
         sums.rows += simulation.rows;
         sums.overBurst = Math.max(sums.overBurst, simulation.overBurst);
@@ -71,25 +73,45 @@ test("sustained load gets what one server admits, on one replica and spread over
         }
 });
 
-test("the last of a quota is refused early to few", async (t) => {
-  let worst = 0;
-  for (const { burst, quota } of [{ burst: 50, quota: 10_000 }])
-    for (const members of [3, 10]) {
+for (const delayMs of [1, 50, 500])
+  test(`the last of a quota is refused early to few, with a Redis that is ${delayMs} ms away each way`, async (t) => {
+    // What is refused at its end doesn't grow with the quota: a short one stands for the plan's.
+    const { burst, quota: planned } = plans.developer;
+    const quota = 20 * burst;
+    for (const waits of [true, false]) {
       await redis.client.flushdb();
-      const simulation = new Simulation({ seed: 1, client: redis.client, accounts: [{ burst, quota }] });
-      for (let i = 0; i < members; i++) simulation.add();
-      await simulation.run(4000);
-      poisson(simulation, burst * 0.8, (quota / burst / 0.8) * 1000 + 40_000, () =>
-        simulation.random.pick(simulation.replicas),
+      const simulation = new Simulation({
+        seed: 1,
+        client: redis.client,
+        accounts: [{ burst, quota }],
+        minDelayMs: 0.9 * delayMs,
+        maxDelayMs: 1.1 * delayMs,
+      });
+      for (let i = 0; i < 3; i++) simulation.add();
+      await simulation.run(4000 + 10 * delayMs);
+      const tally = simulation.tally(0, simulation.month());
+      // A client asks again after a second, as it is told, or at once.
+      const ask = (replica: (typeof simulation.replicas)[number], gapMs: number) => {
+        if (tally.admitted >= quota) return;
+        const isAdmitted = simulation.request(replica, 0);
+        const pauseMs = waits && !isAdmitted ? 1000 : gapMs;
+        simulation.at(simulation.nowMs + pauseMs * (0.5 + simulation.random.next()), () =>
+          ask(replica, gapMs),
+        );
+      };
+      for (const replica of simulation.replicas)
+        for (let i = 0; i < (waits ? 5 : 1); i++) ask(replica, waits ? 100 : 2);
+      while (tally.admitted < quota && simulation.nowMs < 600_000)
+        await simulation.run(simulation.nowMs + 1000);
+      const { admitted, dry, early } = tally;
+      const kind = waits ? "clients that wait" : "clients that don't";
+      t.diagnostic(
+        `${kind}: ${admitted} admitted, ${early} refused early of ${dry} refused for want of a lease`,
       );
-      await simulation.run(simulation.nowMs + (quota / burst / 0.8) * 1000 + 42_000);
-      const { admitted, early } = simulation.tally(0, simulation.month());
-      t.diagnostic(`${members} replicas, quota ${quota}: ${admitted} admitted, ${early} refused early`);
       assert.equal(admitted, quota);
-      worst = Math.max(worst, early / quota);
+      assert.ok(early <= 0.005 * planned, `${kind}: ${early}`);
     }
-  assert.ok(worst <= 0.005, String(worst));
-});
+  });
 
 test("what a burst gets at once, on an idle replica and on one that it always comes to", async (t) => {
   for (const members of [3, 10]) {
@@ -153,34 +175,58 @@ test(`${replicas} replicas hold the ceilings of ${accounts} accounts for ${minut
     faults++;
     const replica = random.pick(simulation.replicas);
     const backMs = simulation.nowMs + 1000 + random.int(30_000);
-    const kind = random.int(6);
-    if (kind === 0 && replica.isUp) simulation.kill(replica);
-    else if (kind === 1 && replica.isUp) simulation.leave(replica);
-    else if (kind === 2) replica.isCut = true;
-    else if (kind === 3) simulation.maxDelayMs = random.pick([20, 200, 1000]);
-    else if (kind === 4) void simulation.restartRedis("same");
-    else simulation.setRedisClock(Math.round((random.next() - 0.5) * 600_000));
+    const kind = random.int(10);
     simulation.at(backMs, () => {
-      replica.isCut = false;
+      if (kind !== 3) replica.isCut = false;
       simulation.maxDelayMs = 2;
+      simulation.isRefusing = false;
       if (!replica.isUp) simulation.start(replica);
     });
     simulation.at(simulation.nowMs + 5000 + random.int(20_000), fault);
+    if (kind === 0 && replica.isUp) simulation.kill(replica);
+    else if (kind === 1 && replica.isUp) simulation.leave(replica);
+    else if (kind === 2) replica.isCut = true;
+    else if (kind === 3) {
+      // Until others have its part.
+      replica.isCut = true;
+      simulation.at(simulation.nowMs + 90_000, () => {
+        replica.isCut = false;
+      });
+    } else if (kind === 4) simulation.maxDelayMs = random.pick([20, 200, 1000]);
+    else if (kind === 5) simulation.isRefusing = true;
+    else if (kind === 6) simulation.setRedisClock(Math.round((random.next() - 0.5) * 600_000));
+    else restart();
   };
+  const restart = () =>
+    simulation.at(simulation.nowMs, () => simulation.restartRedis(random.pick(["same", "empty", "backup"])));
+  await simulation.backUp();
   simulation.at(10_000, fault);
-  for (let ms = 6000; ms < endMs; ms += 30_000) {
-    await simulation.run(Math.min(endMs, ms + 30_000));
+  const checks = 10;
+  for (let check = 1; check <= checks; check++) {
+    await simulation.run(6000 + (minutes * 60_000 * check) / checks);
+    assert.ok(simulation.ledger.overGranted <= 0, `${simulation.ledger.overGranted} granted over a quota`);
+    assert.equal(simulation.ledger.lost, 0, "Redis knew less of a replica than before");
     assert.equal(simulation.overQuota, 0);
     const sums = await simulation.allStored();
     assert.deepEqual(sums.wrong, []);
   }
+  simulation.isRefusing = false;
+  for (const replica of simulation.replicas) {
+    replica.isCut = false;
+    if (!replica.isUp) simulation.start(replica);
+  }
+  await simulation.run(simulation.nowMs + 10_000);
+  assert.deepEqual(await simulation.untold(), []);
   let [admitted, early] = [0, 0];
   for (const tally of simulation.tallies.values()) {
     admitted += tally.admitted;
     early += tally.early;
   }
-  const { calls, rows, overBurst } = simulation;
-  t.diagnostic(JSON.stringify({ admitted, early, faults, calls, rows: Math.round(rows), overBurst }));
+  const { calls, rows, overBurst, steps, overQuota } = simulation;
+  const { entered, overGranted } = simulation.ledger;
+  const told = { admitted, early, faults, steps, calls, rows: Math.round(rows), entered };
+  const seconds = { wall: Math.round(process.uptime()), cpu: Math.round(process.cpuUsage().user / 1e6) };
+  t.diagnostic(JSON.stringify({ ...told, overQuota, overGranted, overBurst, ...seconds }));
   assert.ok(admitted > 0);
 });
 
@@ -188,9 +234,9 @@ const picture = process.env.SHARES_PICTURE;
 if (picture)
   test("errors and load against replicas, rate and interval", async () => {
     const points: Point[] = [];
-    for (const members of [1, 2, 3, 5, 10, 20, 50])
-      for (const burst of [10, 50, 500])
-        for (const tickMs of [50, 100, 200, 500])
+    for (const members of [1, 3, 10, 30])
+      for (const burst of [50, 500])
+        for (const tickMs of [100, 500])
           points.push({
             members,
             burst,

@@ -19,7 +19,7 @@ export function pictureOf(points: readonly Point[]): string {
     chart(points, "calls of Redis per second", (point) => point.callsPerSecond, size.width + 160),
   ];
   const [width, height] = [2 * (size.width + 160), size.height + 110];
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12">${charts.join("")}</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12"><title>Error and calls of Redis by replicas</title>${charts.join("")}</svg>\n`;
 }
 
 function chart(

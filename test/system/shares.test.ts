@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { keysOf, scriptIn } from "../../server/replicas/redis.ts";
 import type { ScriptClient } from "../../server/replicas/script.ts";
-import type { Ceilings } from "../../server/replicas/shares.ts";
+import type { Ceilings } from "../../server/replicas/share.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";
 
@@ -48,13 +48,13 @@ test("the script is sent whole only to a Redis that doesn't have it", async () =
   await redis.client.script("FLUSH");
   const script = scriptIn(client);
   const months = ["2026-01", "2026-02"];
-  const first = await script(0, months, ["a", 1, "", 0, "start", ...months]);
-  const second = await script(0, months, ["a", 2, "", 0, "tick", ...months]);
+  const first = await script(0, months, ["a", 1, "", 0, "start", 1000, 0, ...months]);
+  const second = await script(0, months, ["a", 2, "", 0, "tick", 1000, 0, ...months]);
   assert.deepEqual(sent, ["evalsha", "eval", "evalsha"]);
   assert.equal(first[0], "ok");
   const [, runId] = /run_id:(\w+)/.exec(await redis.client.info("server")) ?? [];
-  assert.equal(second[1], runId);
-  assert.deepEqual(await script(0, months, ["a", 2, "", 0, "tick", ...months]), ["stale", 2]);
+  assert.equal(second[1].split(":")[0], runId);
+  assert.deepEqual(await script(0, months, ["a", 2, "", 0, "tick", 1000, 0, ...months]), ["stale", 2]);
 });
 
 test("a shard's keys lie in one slot of a Cluster", () => {
@@ -207,6 +207,57 @@ test("without Redis a replica has its part of the rate and what it has leased, a
   simulation.isRefusing = false;
   await simulation.run(simulation.nowMs + 10_000);
   assert.equal((await simulation.stored(0, month)).used, simulation.tally(0, month).admitted);
+  assert.equal(simulation.overBurst, 0);
+});
+
+test("a Redis that is emptied while it runs is told again what was counted, also by who has left", async () => {
+  const simulation = await replicas(3, { burst: 50, quota: 300 });
+  const load = (requests: number, of: number) => {
+    for (let i = 0; i < requests; i++)
+      simulation.at(simulation.nowMs + i * 20, () => void simulation.request(simulation.replicas[i % of], 0));
+  };
+  load(150, 3);
+  await simulation.run(simulation.nowMs + 3200);
+  simulation.leave(simulation.replicas[2]);
+  load(30, 2);
+  await simulation.run(simulation.nowMs + 3000);
+  await redis.client.flushall();
+  load(900, 2);
+  await simulation.run(simulation.nowMs + 25_000);
+  const { admitted } = simulation.tally(0, simulation.month());
+  assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
+});
+
+test("a replica that is cut off alone stops before the others have its part, and they have all of it", async () => {
+  const simulation = await replicas(3, { burst: 30, quota: 1_000_000 });
+  const [first, second, cut] = simulation.replicas;
+  const load = (replica: typeof cut, everyMs: number, seconds: number) => {
+    for (let ms = 0; ms < seconds * 1000; ms += everyMs)
+      simulation.at(simulation.nowMs + ms, () => void simulation.request(replica, 0));
+  };
+  // It leases much, and then little is asked of it.
+  load(cut, 25, 10);
+  await simulation.run(simulation.nowMs + 10_000);
+  cut.isCut = true;
+  load(cut, 250, 110);
+  for (const replica of [first, second]) load(replica, 20, 150);
+  const admitted = () => simulation.replicas.map(({ counts }) => counts.used(0, simulation.month()));
+  await simulation.run(simulation.nowMs + 45_000);
+  const before = admitted();
+  assert.ok(before[2] > 400, "nothing was leased that it could have used");
+  await simulation.run(simulation.nowMs + 15_000);
+  const after = admitted();
+  await simulation.run(simulation.nowMs + 50_000);
+  const end = admitted();
+  assert.ok(after[2] - before[2] <= 25, `${after[2] - before[2]} in the seconds before it lapses`);
+  assert.equal(end[2], after[2]);
+  const others = end[0] + end[1] - after[0] - after[1];
+  assert.ok(others >= 0.97 * 30 * 50, `the others admit ${others} in 50 s`);
+  cut.isCut = false;
+  load(cut, 40, 10);
+  await simulation.run(simulation.nowMs + 10_000);
+  const back = admitted()[2] - end[2];
+  assert.ok(back > 50, `${back} when it is back`);
   assert.equal(simulation.overBurst, 0);
 });
 

@@ -1,0 +1,281 @@
+import type { Told } from "./redis.ts";
+import {
+  type Holdings,
+  isScarceIn,
+  isTightIn,
+  type MonthShare,
+  minPauseMs,
+  type Shard,
+  type Share,
+} from "./share.ts";
+
+/** What a call says of the accounts of a shard: what they keep, and what they want by the requests that come. */
+
+/** An account that isn't used for so long gives back what it holds. */
+const idleMs = 1000;
+/** A scarce or tight account that was used lately is looked at so often. */
+const lookMs = 1000;
+const lookedAtMs = 15_000;
+/** Tokens for a burst that is larger than this replica's part stay for so long, unless they are called back. */
+const keptMs = 10_000;
+/**
+ * A replica leases for so many seconds of its demand, as long as all leases together are a small part of the quota's
+ * rest; and in any case for two round trips, each with the time that passes before it begins.
+ */
+const leaseSeconds = 10;
+const partOfRest = 4;
+const beforeTripMs = 20;
+/** Time in which the rate of admitted requests follows what comes. */
+const admittedSeconds = 0.3;
+
+/** What a call says of an account in a month. */
+export interface Row {
+  share: Share;
+  month: MonthShare;
+  isTight: boolean;
+  used: number;
+  granted: number;
+  wanted: number;
+  /** What is said of the tokens, in one row of an account, when this many requests were counted. */
+  tokens: { at: number; held: number; given: number; wanted: number; isShort: boolean } | undefined;
+}
+
+export class Rows {
+  readonly #holdings: Holdings;
+  readonly #tickMs: number;
+
+  constructor(holdings: Holdings, tickMs: number) {
+    this.#holdings = holdings;
+    this.#tickMs = tickMs;
+  }
+
+  /**
+   * Lowers the bounds of an account to what the replica keeps, and returns what there is to say of that.
+   *
+   * @param month which requests are counted in now
+   */
+  of(shard: Shard, share: Share, nowMs: number, month: number): Row[] {
+    this.#look(shard, share, nowMs);
+    const isLooking = nowMs - share.sentMs >= lookMs && nowMs - share.usedMs < lookedAtMs;
+    const tokens = this.#keepTokens(shard, share, nowMs, isLooking);
+    const rows = share.months.flatMap(
+      (each) => this.#keepLease(shard, share, each, nowMs, month, isLooking) ?? [],
+    );
+    if (tokens !== undefined) this.#bear(shard, share, rows, month, tokens);
+    if (rows.length > 0) share.sentMs = nowMs;
+    return rows;
+  }
+
+  /** What came since the last look. */
+  #look(shard: Shard, share: Share, nowMs: number): void {
+    const { counts } = this.#holdings;
+    const { burst } = counts.ceilings(share.account);
+    const count = this.#holdings.countOf(share);
+    const refused = counts.refused(share.account);
+    const admitted = Math.max(0, count - share.counted);
+    const came = admitted + refused - share.refused;
+    const seconds = Math.max(0.001, (nowMs - share.lookedMs) / 1000);
+    share.rate += (Math.min(burst, came / seconds) - share.rate) * (1 - Math.exp(-seconds));
+    share.admitted += (admitted / seconds - share.admitted) * (1 - Math.exp(-seconds / admittedSeconds));
+    const isLarge = share.peak > (2 * burst) / shard.members;
+    share.peak = Math.max(came, share.peak * Math.max(0, 1 - seconds / (isLarge ? 10 : 1)));
+    if (came > 0) share.usedMs = nowMs;
+    if (refused > share.refused && this.#holdings.tokensOf(shard, share) < 1) share.isShort = true;
+    share.counted = count;
+    share.refused = refused;
+    share.lookedMs = nowMs;
+  }
+
+  /** Gives up what isn't needed of a month's lease, and says what there is of it to say. */
+  #keepLease(
+    shard: Shard,
+    share: Share,
+    each: MonthShare,
+    nowMs: number,
+    month: number,
+    isLooking: boolean,
+  ): Row | undefined {
+    const { hasLeft, counts } = this.#holdings;
+    const { told } = each;
+    const isIdle = hasLeft || nowMs - share.usedMs >= idleMs;
+    const isTight = isTightIn(shard, share, each);
+    const { quota } = counts.ceilings(share.account);
+    const soon = this.#soon(shard, share);
+    const rest = quota - (told === undefined ? 0 : told.inAll);
+    const part = Math.floor(rest / shard.members / partOfRest);
+    const demand = Math.max(soon, Math.min(part, Math.ceil(share.rate * leaseSeconds)));
+    if (isIdle || isTight) {
+      const kept = this.#kept(shard, share, each, nowMs, isIdle, isTight, demand);
+      each.granted = Math.min(each.granted, this.#holdings.used(share, each) + kept);
+    }
+    // The last few are of use only to who has tokens for them, and not to who has just given them back.
+    const isOfUse = !each.isCalledBack && (part >= 1 || this.#holdings.tokensOf(shard, share) >= 1);
+    each.isCalledBack = false;
+    this.#holdings.bind(shard, share);
+    // Only now: until the bound was lowered, requests were admitted by the one before.
+    const used = this.#holdings.used(share, each);
+    const isInVain = isTight && told !== undefined && told.inAll - told.used + used >= quota;
+    each.low = isInVain ? 0 : Math.ceil(soon / 2);
+    const isWanting =
+      each.month === month && !isIdle && !isInVain && isOfUse && each.granted - used < demand / 2;
+    // What was counted by credit is granted only when Redis has been told: it would be credited twice.
+    const granted = this.#holdings.claimed(share, each);
+    const isTelling = shard.toTell.has(share);
+    const isDue =
+      isWanting ||
+      (told === undefined ? used > 0 || (isTelling && isTight) : used !== told.used) ||
+      (told !== undefined && told.granted !== granted) ||
+      (isTelling && told !== undefined) ||
+      (isLooking && isTight);
+    if (!isDue) return undefined;
+    return {
+      share,
+      month: each,
+      isTight,
+      used,
+      granted,
+      wanted: isWanting ? used + demand : 0,
+      tokens: undefined,
+    };
+  }
+
+  /** Requests that come in two round trips, as far as there are tokens for them: one at least. */
+  #soon(shard: Shard, share: Share): number {
+    const seconds = (2 * (shard.tripMs + beforeTripMs)) / 1000;
+    const { burst } = this.#holdings.counts.ceilings(share.account);
+    const tokens =
+      this.#holdings.tokensOf(shard, share) + Math.max(share.admitted, burst / shard.members) * seconds;
+    return Math.max(1, Math.ceil(Math.min(tokens, Math.max(share.peak, share.admitted * seconds))));
+  }
+
+  /** Requests that are kept of a lease, of an account that is idle or tight. */
+  #kept(
+    shard: Shard,
+    share: Share,
+    each: MonthShare,
+    nowMs: number,
+    isIdle: boolean,
+    isTight: boolean,
+    demand: number,
+  ): number {
+    if (this.#holdings.hasLeft) return 0;
+    if (each.isCalledBack) {
+      const left = Math.max(0, each.granted - this.#holdings.used(share, each));
+      // Those for which it has no tokens are of no use here.
+      const usable = Math.min(Math.ceil(left / 2), this.#holdings.tokensOf(shard, share));
+      return nowMs - share.usedMs < this.#tickMs ? usable : 0;
+    }
+    if (!isTight) return 0;
+    // At the quota's end one stays, or the next request after a while would be refused.
+    return isIdle ? 1 : demand;
+  }
+
+  /** What there is to say of the tokens, of which those are given back that aren't needed. */
+  #keepTokens(shard: Shard, share: Share, nowMs: number, isLooking: boolean): Row["tokens"] {
+    const { hasLeft } = this.#holdings;
+    const { burst } = this.#holdings.counts.ceilings(share.account);
+    const keepsMs = share.peak > (2 * burst) / shard.members ? keptMs : idleMs;
+    const isKeeping = !hasLeft && nowMs - share.usedMs < (share.isCalledBack ? this.#tickMs : keepsMs);
+    if (share.isCalledBack && !isKeeping) share.peak = 0;
+    share.isCalledBack = false;
+    const isScarce = isScarceIn(shard, share);
+    const target = !isKeeping || !isScarce ? 0 : Math.min(burst, Math.ceil(share.peak));
+    const at = this.#holdings.countOf(share);
+    const holding = this.#holdings.heldOf(share);
+    // What came while Redis was away was this replica's part of the rate, and isn't anyone's any more.
+    const held = share.spareMs > 0 ? Math.min(share.toldHeld, Math.floor(holding + share.spare)) : holding;
+    const given = held > 2 * target ? held - target : 0;
+    const wanted = hasLeft ? held - given : Math.max(target, held - given);
+    const isDue =
+      held !== share.toldHeld ||
+      given > 0 ||
+      wanted > held ||
+      share.spareMs > 0 ||
+      share.isShort ||
+      (shard.toTell.has(share) && held !== 0) ||
+      (isLooking && isScarce);
+    if (!isDue) return undefined;
+    share.held -= given;
+    return { at, held: held - given, given, wanted, isShort: share.isShort };
+  }
+
+  /** Has a row say what there is to say of the tokens. */
+  #bear(shard: Shard, share: Share, rows: Row[], month: number, tokens: NonNullable<Row["tokens"]>): void {
+    let bearer = rows.find((row) => row.month.isKnown);
+    if (bearer === undefined) {
+      const each =
+        share.months.find(({ isKnown }) => isKnown) ?? share.months.find((known) => known.month === month);
+      if (each === undefined || rows.some((row) => row.month === each)) return;
+      bearer = {
+        share,
+        month: each,
+        isTight: isTightIn(shard, share, each),
+        used: this.#holdings.used(share, each),
+        granted: this.#holdings.claimed(share, each),
+        wanted: 0,
+        tokens,
+      };
+      rows.push(bearer);
+    }
+    bearer.tokens = tokens;
+  }
+
+  /** Forgets about an account for a while that has nothing to say. */
+  rest(shard: Shard, share: Share, nowMs: number): void {
+    shard.toTell.delete(share);
+    const isTaut = isScarceIn(shard, share) || share.months.some((each) => isTightIn(shard, share, each));
+    if (nowMs - share.usedMs >= (isTaut ? lookedAtMs : idleMs) && share.spareMs === 0)
+      shard.active.delete(share);
+  }
+
+  /** A row as the script takes it. */
+  valuesOf({ share, month, isTight, used, granted, wanted, tokens }: Row): (string | number)[] {
+    const { account } = share;
+    const { burst, quota } = this.#holdings.counts.ceilings(account);
+    const kind = !month.isKnown ? "read" : isTight ? "tight" : "hold";
+    return [
+      ...[account, share.months.indexOf(month) + 1, burst, quota, kind],
+      ...[used, month.told?.inAll ?? 0, month.sent, granted, wanted],
+      ...(tokens && month.isKnown ? [tokens.held, tokens.given, tokens.wanted] : ["", "", ""]),
+      tokens?.isShort ? 1 : 0,
+    ];
+  }
+
+  /** Takes the answer to a row. */
+  take(row: Row, [used, granted, inAll, held]: Told[9][number], nowMs: number): void {
+    const { share, month, tokens } = row;
+    if (!month.isKnown) {
+      month.isKnown = true;
+      this.#remember(share, month, used);
+      return;
+    }
+    const isWanting = row.wanted > 0;
+    // What it has given up waits here until that is on the disk.
+    month.granted = isWanting || granted !== row.granted ? granted : Math.max(month.granted, used);
+    month.told = { used, granted, inAll };
+    if (isWanting) {
+      const hasGained = granted > row.granted;
+      share.retryMs = hasGained ? nowMs : nowMs + share.pauseMs;
+      share.pauseMs = hasGained ? minPauseMs : Math.min(this.#tickMs, 2 * share.pauseMs);
+    }
+    if (tokens === undefined) return;
+    share.isStarved = held <= tokens.held && held < tokens.wanted;
+    share.isShort = false;
+    share.held = held;
+    share.toldHeld = held;
+    share.heldAt = tokens.at;
+    share.spare = 0;
+    share.spareMs = 0;
+  }
+
+  /** Counts what Redis knew of the replica's requests, and the replica not any more. */
+  #remember(share: Share, month: MonthShare, used: number): void {
+    const forgotten = Math.max(0, used - month.base);
+    if (forgotten === 0) return;
+    this.#holdings.counts.raise(share.account, month.month, forgotten);
+    month.granted = Math.max(month.granted, used);
+    month.sent = used;
+    share.heldAt += forgotten;
+    share.counted += forgotten;
+  }
+}
