@@ -203,7 +203,7 @@ async function runShared(
       );
   } catch (error) {
     if (!(error instanceof DirectoryAway)) throw error;
-    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, "one that answers");
+    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, error.expected);
   } finally {
     client.disconnect();
     store.close();

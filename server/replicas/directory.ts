@@ -42,7 +42,15 @@ type State = 0 | 1 | 2;
 type WriteAnswer = [isDone: number, version: number, state: State];
 
 /** Redis doesn't answer, or the change can't be written there. */
-export class DirectoryAway extends Error {}
+export class DirectoryAway extends Error {
+  /** What Redis has to be for it. */
+  readonly expected: string;
+
+  constructor(message: string, expected = "one that answers") {
+    super(message);
+    this.expected = expected;
+  }
+}
 /** As said by Redis of keys that aren't as the script makes them. */
 const isBroken = /^WRONGTYPE|user_script:\d+: /;
 
@@ -144,7 +152,7 @@ export class Directory {
         await this.#read();
         if (isDone) return result;
         if (state === 0) tries++;
-        else if (this.#hasWaited()) throw new DirectoryAway(notSettled);
+        else if (this.#hasWaited()) throw notSettled();
         else await delay(askSettledMs);
       }
       throw new DirectoryAway("others change accounts all the time");
@@ -281,6 +289,9 @@ const otherAccounts = () =>
     "other accounts than those in STATE_DIR",
     "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
   );
-const notSettled =
-  "it was started anew or emptied, and no server has said since what it may have lost: start one that was there before";
+const notSettled = () =>
+  new DirectoryAway(
+    "it was started anew or emptied, and no server has said since what it may have lost",
+    "one with a server that was there before: start one first",
+  );
 const newEpoch = () => randomBytes(9).toString("base64url");

@@ -30,7 +30,7 @@ local learningMs = 2000
 -- A member not seen for the time that it said may have gone over to its own share of the rate: nobody else gets that.
 -- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
 local goneMs = 60000
-local monthKeptSeconds = 100 * 86400
+local monthKeptMs, dayMs = 100 * 86400000, 86400000
 local feedLength = 200
 -- How long an account stays scarce after it was short of tokens.
 local scarceMs = 2000
@@ -49,9 +49,23 @@ local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version',
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
 -- The version in which the number of members changed last, and when a silent one came back last.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
--- Redis may have lost writes when it runs anew, and when it was emptied while it ran.
+-- Of this shard's keys without months, and of each month's, how many there are. Only this script makes and deletes them,
+-- and none of them expires: one that is missing was lost.
+local lasting = { ['keys'] = { 2, 6 }, ['keys:' .. ARGV[10]] = { 8, 10, 2 }, ['keys:' .. ARGV[11]] = { 9, 11, 2 } }
+local function count(range)
+  local list = {}
+  for i = range[1], range[2], range[3] or 1 do list[#list + 1] = KEYS[i] end
+  return call('EXISTS', unpack(list))
+end
+local before, isLost = {}, false
+for field, range in pairs(lasting) do
+  before[field] = tonumber(call('HGET', meta, field) or 0)
+  isLost = isLost or count(range) < before[field]
+end
+
+-- Redis may have lost writes when it runs anew, when it was emptied while it ran, and when it dropped a key to make room.
 local boot = known[1]
-if not boot or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
+if not boot or isLost or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
 if known[9] and sequence <= tonumber(known[9]) then return { 'stale', tonumber(known[9]) } end
 
 -- No more time has passed than the caller's steady clock says: Redis' own may have been set.
@@ -298,8 +312,23 @@ for at = 12, #ARGV, columns do
     rows[#rows + 1] = { used, granted, total, held or 0 }
   end
 end
-if #rows > 0 then
-  for i = 8, 11 do call('EXPIRE', KEYS[i], monthKeptSeconds) end
+-- A month that nothing was said of for long is deleted when another one comes. By Redis' time, as clocks may be wrong.
+for i = 10, 11 do
+  local field = 'said:' .. ARGV[i]
+  local said = tonumber(call('HGET', meta, field) or -dayMs)
+  if call('EXISTS', KEYS[i - 2]) == 1 and raw - said >= dayMs then
+    call('HSET', meta, field, raw)
+    local all = call('HGETALL', meta)
+    for at = 1, #all, 2 do
+      local month = string.match(all[at], '^said:(.*)')
+      if month and raw - all[at + 1] > monthKeptMs and month ~= ARGV[10] and month ~= ARGV[11] then
+        for _, kind in ipairs({ 8, 10 }) do
+          call('DEL', string.sub(KEYS[kind], 1, -1 - #ARGV[10]) .. month)
+        end
+        call('HDEL', meta, all[at], 'keys:' .. month)
+      end
+    end
+  end
 end
 
 -- The changes that the replica hasn't read yet: of what is cut off, the rest with the next call.
@@ -327,6 +356,10 @@ if ARGV[7] == 'leave' then
   call('ZREM', seen, replica)
   call('ZREM', read, replica)
   changed = bump()
+end
+for field, range in pairs(lasting) do
+  local there = count(range)
+  if there ~= before[field] then call('HSET', meta, field, there) end
 end
 call('HSET', meta, 'boot', boot, 'learning', learningUntil, 'clock', now, 'raw', raw, 'version', version,
   'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4])
