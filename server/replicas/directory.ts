@@ -22,7 +22,9 @@ const askSettledMs = 50;
 
 const script = new Script("directory.lua");
 /** They lie together in a Cluster. */
-const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map((name) => `hc:{directory}:${name}`);
+const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map(
+  (name) => `hc:{directory}:${name}`,
+);
 
 type ReadAnswer = [
   epoch: string,

@@ -9,7 +9,11 @@ import { temporaryFolder } from "../support/server.ts";
 /** A state database of an older version is brought up to date when it is opened. */
 
 /** Takes away what this version has more than the one before. */
+const toSixth = `
+  ALTER TABLE directory DROP COLUMN life;
+  PRAGMA user_version = 6;`;
 const toFifth = `
+  ${toSixth}
   DROP TABLE leases;
   DROP TABLE replica;
   DROP TABLE directory;
