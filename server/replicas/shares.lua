@@ -45,23 +45,19 @@ end
 local run = ARGV[2]
 if run == '' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 
-local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica)
+local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica,
+  'keys', 'keys:' .. ARGV[10], 'keys:' .. ARGV[11], 'said:' .. ARGV[10], 'said:' .. ARGV[11])
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
 -- The version in which the number of members changed last, and when a silent one came back last.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
 -- Of this shard's keys without months, and of each month's, how many there are. Only this script makes and deletes them,
 -- and none of them expires: one that is missing was lost.
-local lasting = { ['keys'] = { 2, 6 }, ['keys:' .. ARGV[10]] = { 8, 10, 2 }, ['keys:' .. ARGV[11]] = { 9, 11, 2 } }
-local function count(range)
-  local list = {}
-  for i = range[1], range[2], range[3] or 1 do list[#list + 1] = KEYS[i] end
-  return call('EXISTS', unpack(list))
+local function countKeys()
+  return { call('EXISTS', read, seen, scarce, calmed, tokens), call('EXISTS', KEYS[8], KEYS[10]),
+    call('EXISTS', KEYS[9], KEYS[11]) }
 end
-local before, isLost = {}, false
-for field, range in pairs(lasting) do
-  before[field] = tonumber(call('HGET', meta, field) or 0)
-  isLost = isLost or count(range) < before[field]
-end
+local counted, isLost = countKeys(), false
+for i = 1, 3 do isLost = isLost or counted[i] < tonumber(known[9 + i] or 0) end
 
 -- Redis may have lost writes when it runs anew, when it was emptied while it ran, and when it dropped a key to make room.
 local boot = known[1]
@@ -315,8 +311,7 @@ end
 -- A month that nothing was said of for long is deleted when another one comes. By Redis' time, as clocks may be wrong.
 for i = 10, 11 do
   local field = 'said:' .. ARGV[i]
-  local said = tonumber(call('HGET', meta, field) or -dayMs)
-  if call('EXISTS', KEYS[i - 2]) == 1 and raw - said >= dayMs then
+  if raw - tonumber(known[i + 3] or -dayMs) >= dayMs and call('EXISTS', KEYS[i - 2]) == 1 then
     call('HSET', meta, field, raw)
     local all = call('HGETALL', meta)
     for at = 1, #all, 2 do
@@ -357,11 +352,9 @@ if ARGV[7] == 'leave' then
   call('ZREM', read, replica)
   changed = bump()
 end
-for field, range in pairs(lasting) do
-  local there = count(range)
-  if there ~= before[field] then call('HSET', meta, field, there) end
-end
+counted = countKeys()
 call('HSET', meta, 'boot', boot, 'learning', learningUntil, 'clock', now, 'raw', raw, 'version', version,
-  'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4])
+  'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4],
+  'keys', counted[1], 'keys:' .. ARGV[10], counted[2], 'keys:' .. ARGV[11], counted[3])
 return { 'ok', boot, isLearning and 1 or 0, isNew and 1 or 0, members, isSettled and 1 or 0, upTo,
   upTo == version and 1 or 0, news, rows }

@@ -237,9 +237,9 @@ test("a month's counts that Redis dropped are told again, also what was counted 
       simulation.at(simulation.nowMs + i * 25, () => void simulation.request(replica, 0));
   };
   load(second, 150);
-  load(first, 20);
   await simulation.run(simulation.nowMs + 4000);
   simulation.leave(second);
+  load(first, 20);
   await simulation.run(simulation.nowMs + 2000);
   const usage = `hc:{0}:usage:${monthName(simulation.month())}`;
   assert.equal(await redis.client.ttl(usage), -1);
