@@ -170,7 +170,8 @@ async function runShared(
     for (const end = performance.now() + maxObeyMs; client.status !== "ready"; await delay(askObeyedMs))
       if (performance.now() > end) throw new DirectoryAway(reason);
     const directory = new Directory(store, client, "");
-    await directory.read();
+    await directory.settle();
+    const wasNew = directory.isNew;
     const month = monthOf(context.now.getTime());
     const months = [monthName(month), monthName(month + 1)] as const;
     store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
@@ -188,13 +189,21 @@ async function runShared(
     const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
     process.stdout.write(said.result);
     process.stderr.write(said.note ?? "");
+    if (wasNew && !directory.isNew)
+      process.stderr.write(
+        "Redis had no accounts: this began a new set of them, and a server that has others in its STATE_DIR won't start with it\n",
+      );
+    if (directory.isUnconfirmed)
+      process.stderr.write(
+        "Redis was started anew or emptied, and no server has said since what it may have lost: servers may know more\n",
+      );
     if (behind > 0)
       process.stderr.write(
         `this is stored, but ${behind} of the running servers ${behind === 1 ? "hasn't" : "haven't"} taken it over within ${maxTakenMs / 1000} s; they will when they can\n`,
       );
   } catch (error) {
     if (!(error instanceof DirectoryAway)) throw error;
-    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, "one that answers");
+    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, error.expected);
   } finally {
     client.disconnect();
     store.close();

@@ -50,6 +50,7 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
   )
     try {
       await unlessStopping(directory.read());
+      await warnOfEviction(client);
       return { client, directory };
     } catch (error) {
       if (!(error instanceof DirectoryAway)) throw error;
@@ -59,6 +60,14 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
   return { client, directory };
+}
+
+/** What Redis drops by itself to make room may be counts: then quotas aren't kept until that is noticed. */
+async function warnOfEviction(client: RedisClient): Promise<void> {
+  const memory = await client.info("memory").catch(() => "");
+  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? "noeviction";
+  if (policy !== "noeviction")
+    log.warn({ policy }, "Redis may drop counts and accounts: its maxmemory-policy has to be noeviction");
 }
 
 /** Records events of thresholds that were crossed by what all servers have counted; one of them does it at a time. */

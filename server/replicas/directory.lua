@@ -1,37 +1,90 @@
 --[[
 The directory of accounts and keys that all replicas have copies of: rows by name, each with the version in which it
-changed last. A version is a number of rows written so far. Who writes says which version it has seen, so that what it
-has checked (names that are free, numbers that come next) still holds when it is written.
+changed last. Who writes says which version it has seen, so that what it has checked (names that are free, numbers that
+come next) still holds when it is written.
 
-KEYS  1 hash: epoch (names this directory: another one has another), version; 2 hash of rows; 3 rows' names by version;
-      4 hash: what replicas have taken over, and when; 5 the replica that delivers events
-ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows
+A life is a time in which Redis has lost nothing: it ends when Redis starts anew or its data are gone or older. What was
+lost is in the replicas' copies, and each says it again once in a life. Until the first replica has, and for a time in
+which the others may, nothing else is written. Versions are counted on from Redis' time in microseconds when a life
+begins, so that none is given twice: a row that is said again gets a new one, by which the others see it, and is compared
+by the one it had.
+
+KEYS  1 hash: epoch (names this directory: another one has another), version; run (of Redis), life, last (the life
+      before), kept (version that Redis had when the life began), since, learning (until when), served (whether a replica
+      was ever heard of), rows and names (how many there are); 2 hash of rows; 3 rows' names by version;
+      4 hash: what replicas have taken over, and when; 5 the replica that delivers events;
+      6 hash: versions that rows had which were said again
+ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows,
+        life in which it has said what it has, milliseconds of learning
       1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
-        ("" for a row that is gone)
+        ("" for a row that is gone), whether it is all that a server has and founds the directory (0 or 1)
       1 restore, then: epoch, JSON array of versions, names and contents in turn, of the next rows of a copy by version:
         what Redis has lost is written again
       1 members: versions that were taken over
       1 leave, then: replica
 ]]
-local meta, rows, names, members, deliverer = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local meta, rows, names, members, deliverer, origins = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local call = redis.call
 local op = ARGV[1]
 
 local delivererMs = 3000
 local goneMs = 60000
+-- A directory that is empty, as far as is known, may be one of replicas that only have to notice.
+local noticedMs = 500
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local epoch = call('HGET', meta, 'epoch') or ''
-local version = tonumber(call('HGET', meta, 'version') or 0)
+local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names')
+local epoch, version = known[1] or '', tonumber(known[2] or 0)
+local life, last, kept = known[4] or '', known[5] or '', known[6] or '0'
+local since, learning, served = tonumber(known[7] or 0), tonumber(known[8] or 0), known[9] == '1'
 
-local function put(name, content, at)
-  call('ZADD', names, at, name)
+-- As Lua writes numbers by itself, long ones are rounded.
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function beginLife(run, hasAll)
+  last, kept = life, hasAll and whole(version) or '0'
+  life = run .. ':' .. time[1] .. string.format('%06d', time[2])
+  since, learning = now, 0
+  -- Rows without what belongs to them are what is left of a directory.
+  served = served or epoch == '' and call('EXISTS', rows, names) > 0
+  version = math.max(version, time[1] * 1000000 + time[2])
+  call('HSET', meta, 'version', whole(version), 'run', run, 'life', life, 'last', last, 'kept', kept, 'since', now,
+    'learning', 0, 'served', served and 1 or 0, 'rows', call('HLEN', rows), 'names', call('ZCARD', names))
+end
+
+local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+local isWhole = epoch ~= '' and (not known[10] or
+  call('HLEN', rows) == tonumber(known[10]) and call('ZCARD', names) == tonumber(known[11]))
+local isOlder = op == 'read' and ARGV[6] == life and tonumber(ARGV[3]) > version
+if known[3] ~= run or epoch ~= '' and not isWhole or isOlder then beginLife(run, isWhole) end
+-- Redis' clock was set back.
+if op == 'read' and tonumber(ARGV[3]) > version then
+  version = tonumber(ARGV[3])
+  call('HSET', meta, 'version', whole(version))
+end
+
+-- 0: all that is known was said again; 1: it is being said, or may be; 2: nobody is there who says it.
+local function state()
+  if learning > 0 then return now < learning and 1 or 0 end
+  if served then return 2 end
+  return epoch == '' and now - since < noticedMs and 1 or 0
+end
+
+local function put(name, content, origin)
+  version = version + 1
+  call('ZADD', names, whole(version), name)
   if content == '' then call('HDEL', rows, name) else call('HSET', rows, name, content) end
-  version = math.max(version, at)
+  if origin then call('HSET', origins, name, whole(origin)) else call('HDEL', origins, name) end
+end
+
+local function close(newEpoch)
+  call('HSET', meta, 'epoch', newEpoch, 'version', whole(version), 'rows', call('HLEN', rows), 'names', call('ZCARD', names))
 end
 
 if op == 'read' then
-  local replica, since, limit = ARGV[2], tonumber(ARGV[4]), tonumber(ARGV[5])
+  local replica, limit = ARGV[2], tonumber(ARGV[5])
   local delivers = 0
   if replica ~= '' then
     call('HSET', members, replica, ARGV[3] .. ' ' .. now)
@@ -40,28 +93,37 @@ if op == 'read' then
       call('SET', deliverer, replica, 'PX', delivererMs)
       delivers = 1
     end
+    if learning == 0 then
+      learning, served = now + tonumber(ARGV[7]), true
+      call('HSET', meta, 'learning', learning, 'served', 1)
+    end
   end
-  local list = call('ZRANGEBYSCORE', names, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
+  local list = call('ZRANGEBYSCORE', names, '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
   local found, upTo = {}, version
   for at = 1, #list, 2 do
     found[#found + 1] = { tonumber(list[at + 1]), list[at], call('HGET', rows, list[at]) or '' }
   end
   if #list == 2 * limit then upTo = tonumber(list[#list]) end
-  return { epoch, version, upTo, found, delivers }
+  return { epoch, version, upTo, found, delivers, life, last, tonumber(kept), state() }
 elseif op == 'write' then
-  if epoch ~= ARGV[2] or version ~= tonumber(ARGV[3]) then return { 0, version } end
+  if epoch ~= ARGV[2] or epoch ~= '' and version ~= tonumber(ARGV[3]) then return { 0, version, 0 } end
+  if ARGV[6] == '0' and state() > 0 then return { 0, version, state() } end
+  if ARGV[6] == '1' and call('EXISTS', rows, names) > 0 then return { 0, version, 2 } end
   local list = cjson.decode(ARGV[5])
-  for at = 1, #list, 2 do put(list[at], list[at + 1], version + 1) end
-  call('HSET', meta, 'epoch', epoch == '' and ARGV[4] or epoch, 'version', version)
-  return { 1, version }
+  for at = 1, #list, 2 do put(list[at], list[at + 1]) end
+  close(epoch == '' and ARGV[4] or epoch)
+  return { 1, version, 0 }
 elseif op == 'restore' then
   if epoch ~= '' and epoch ~= ARGV[2] then return { 0, version } end
   local list = cjson.decode(ARGV[3])
-  for at = 1, #list, 3 do
-    local known = call('ZSCORE', names, list[at + 1])
-    if not known or tonumber(known) < list[at] then put(list[at + 1], list[at + 2], list[at]) end
+  for i = 1, #list, 3 do
+    local origin, name, content = list[i], list[i + 1], list[i + 2]
+    local at = tonumber(call('ZSCORE', names, name) or -1)
+    local there = tonumber(at >= 0 and call('HGET', origins, name) or at)
+    local isGone = content ~= '' and there <= origin and call('HEXISTS', rows, name) == 0
+    if at ~= origin and there < origin or isGone then put(name, content, origin) end
   end
-  call('HSET', meta, 'epoch', ARGV[2], 'version', version)
+  close(ARGV[2])
   return { 1, version }
 elseif op == 'members' then
   local list, found = call('HGETALL', members), {}

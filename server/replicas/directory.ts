@@ -14,10 +14,17 @@ const silentMs = 1000;
 const askTakenMs = 10;
 /** Less than the lease in the script. */
 const deliversForMs = 2000;
+/** So long replicas have, from the first one on, to say what a Redis may have lost: a lost connection is made anew in less. */
+const learningMs = 2000;
+/** A change waits so long for that. */
+const maxSettleMs = 6000;
+const askSettledMs = 50;
 
 const script = new Script("directory.lua");
 /** They lie together in a Cluster. */
-const keys = ["meta", "rows", "names", "members", "deliverer"].map((name) => `hc:{directory}:${name}`);
+const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map(
+  (name) => `hc:{directory}:${name}`,
+);
 
 type ReadAnswer = [
   epoch: string,
@@ -26,16 +33,37 @@ type ReadAnswer = [
   upTo: number,
   rows: [version: number, name: string, content: string][],
   delivers: number,
+  life: string,
+  lastLife: string,
+  /** What Redis has of the last life: rows up to this version. */
+  kept: number,
+  state: State,
 ];
-type WriteAnswer = [isDone: number, version: number];
+/** What Redis may have lost was said again; is being said; can be said by nobody who is there. */
+type State = 0 | 1 | 2;
+type WriteAnswer = [isDone: number, version: number, state: State];
 
 /** Redis doesn't answer, or the change can't be written there. */
-export class DirectoryAway extends Error {}
+export class DirectoryAway extends Error {
+  /** What Redis has to be for it. */
+  readonly expected: string;
+
+  constructor(message: string, expected = "one that answers") {
+    super(message);
+    this.expected = expected;
+  }
+}
+/** As said by Redis of keys that aren't as the script makes them. */
+const isBroken = /^WRONGTYPE|user_script:\d+: /;
 
 export class Directory {
   readonly #store: Store;
   readonly #client: ScriptClient;
   readonly #replica: string;
+  readonly #learningMs: number;
+  #state: State = 0;
+  /** When Redis was found to be told again what it may have lost, until it has been. */
+  #unsettledMs: number | undefined;
   /** One thing at a time. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
@@ -44,11 +72,36 @@ export class Directory {
   #syncedMs = 0;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** @param replica its name among those that are waited for; "" for a command's */
-  constructor(store: Store, client: ScriptClient, replica: string) {
+  /**
+   * @param replica its name among those that are waited for; "" for a command's
+   * @param ms so long replicas have to say what Redis may have lost
+   */
+  constructor(store: Store, client: ScriptClient, replica: string, ms = learningMs) {
     this.#store = store;
     this.#client = client;
     this.#replica = replica;
+    this.#learningMs = ms;
+  }
+
+  /** Whether Redis has no accounts, as far as was read. */
+  get isNew(): boolean {
+    return this.#store.position().epoch === "";
+  }
+
+  /** Whether Redis was started anew or emptied, and no server was there since that says what it may have lost. */
+  get isUnconfirmed(): boolean {
+    return this.#state === 2;
+  }
+
+  /** Waits until what Redis may have lost was said again, for a time. */
+  settle(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#read();
+      while (this.#state > 0 && !this.#hasWaited()) {
+        await delay(askSettledMs);
+        await this.#read();
+      }
+    });
   }
 
   /** Whether Redis has ever answered. */
@@ -91,15 +144,18 @@ export class Directory {
    */
   async change<Result>(work: () => Result): Promise<Result> {
     return this.#inTurn(async () => {
-      for (let tries = 0; tries < maxTries; tries++) {
+      for (let tries = 0; tries < maxTries; ) {
         const { epoch, version } = this.#store.position();
         const { result, rows } = this.#store.rehearse(work);
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
         const list = JSON.stringify(contents);
-        const isDone = await this.#write(epoch, version, list);
+        const [isDone, , state] = await this.#write(epoch, version, list, false);
         await this.#read();
         if (isDone) return result;
+        if (state === 0) tries++;
+        else if (this.#hasWaited()) throw notSettled();
+        else await delay(askSettledMs);
       }
       throw new DirectoryAway("others change accounts all the time");
     });
@@ -124,6 +180,10 @@ export class Directory {
     await this.#inTurn(() => this.#call("leave", this.#replica));
   }
 
+  #hasWaited(): boolean {
+    return this.#unsettledMs !== undefined && performance.now() > this.#unsettledMs + maxSettleMs;
+  }
+
   async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => {});
@@ -132,20 +192,30 @@ export class Directory {
 
   async #read(): Promise<void> {
     const before = this.#store.position();
-    let [epoch, version, upTo, rows] = await this.#page(this.#replica, before, before.version);
-    if (before.epoch === "" && this.#store.hasAccounts() && epoch === "") return this.#begin();
+    let [epoch, version, upTo, rows, , life, lastLife, kept] = await this.#page(
+      this.#replica,
+      before,
+      before.version,
+    );
+    if (before.epoch === "" && this.#store.hasAccounts() && epoch === "") return this.#begin(life);
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
-    // It was started empty or from a backup, or a primary died before its replicas had all.
-    if (version < before.version) return this.#restore(before);
+    if (before.epoch !== "" && before.life !== life) {
+      // It was started empty or from a backup, or a primary died before its replicas had all.
+      await this.#restore(before, before.life === lastLife && epoch !== "" ? kept : 0);
+      this.#store.takeRows([], { ...before, life });
+      return this.#read();
+    }
     if (epoch === before.epoch && version === before.version) return;
     const all = rows;
     while (upTo < version) {
       [epoch, version, upTo, rows] = await this.#page("", before, upTo);
       for (const row of rows) all.push(row);
     }
+    // Nothing yet, or what is left of what was lost.
+    if (epoch === "") return;
     if (before.epoch === "") this.#checkOwn(all);
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
-    this.#store.takeRows(taken, { epoch, version });
+    this.#store.takeRows(taken, { epoch, version, life });
   }
 
   /** @throws DataError when there are accounts or keys here, from before this was a copy, that aren't the same in Redis */
@@ -156,48 +226,61 @@ export class Directory {
   }
 
   /** What changed since a version. @param replica who goes by the position */
-  async #page(replica: string, { version }: Position, from: number): Promise<ReadAnswer> {
+  async #page(replica: string, { version, life }: Position, from: number): Promise<ReadAnswer> {
     const nowMs = performance.now();
-    const answer = await this.#call<ReadAnswer>("read", replica, version, from, maxRowsPerCall);
+    const values = [replica, version, from, maxRowsPerCall, life, this.#learningMs];
+    const answer = await this.#call<ReadAnswer>("read", ...values);
     this.#heardMs = nowMs;
+    this.#state = answer[8];
+    this.#unsettledMs = this.#state === 0 ? undefined : (this.#unsettledMs ?? nowMs);
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
     return answer;
   }
 
-  async #write(epoch: string, version: number, list: string): Promise<boolean> {
+  async #write(epoch: string, version: number, list: string, isFounding: boolean): Promise<WriteAnswer> {
     try {
-      const [isDone] = await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list);
-      return isDone === 1;
+      return await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list, Number(isFounding));
     } catch (error) {
+      if (error instanceof DataError) throw error;
       throw new DirectoryAway(`${reasonOf(error)}: whether the change is stored isn't known`);
     }
   }
 
   /** Brings what is here to a Redis that has nothing yet. */
-  async #begin(): Promise<void> {
-    const rows = this.#store.allRows().flatMap(({ name, content }) => [name, content ?? ""]);
+  async #begin(life: string): Promise<void> {
+    const rows = this.#store.allRows();
+    const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const epoch = newEpoch();
-    const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, JSON.stringify(rows));
+    const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, list, 1);
     if (!isDone) return;
-    const written = this.#store.allRows().map((row, i) => ({ ...row, version: i + 1 }));
-    this.#store.takeRows(written, { epoch, version });
+    const first = version - rows.length + 1;
+    const written = rows.map((row, i) => ({ ...row, version: first + i }));
+    this.#store.takeRows(written, { epoch, version, life });
   }
 
-  /** Writes again what Redis has lost. What it has is the same, or newer. */
-  async #restore({ epoch }: Position): Promise<void> {
-    let rows = this.#store.takenRows(0, maxRowsPerCall);
-    while (rows.length > 0) {
+  /** Writes again what Redis has lost of what came after a version. What it has is the same, or newer. */
+  async #restore({ epoch }: Position, after: number): Promise<void> {
+    let rows = this.#store.takenRows(after, maxRowsPerCall);
+    do {
       const list = rows.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
-      await this.#call("restore", epoch, JSON.stringify(list));
-      rows = this.#store.takenRows(rows[rows.length - 1].version, maxRowsPerCall);
-    }
+      const [isDone] = await this.#call<[isDone: number]>("restore", epoch, JSON.stringify(list));
+      if (!isDone) throw otherAccounts();
+      rows = this.#store.takenRows(rows.at(-1)?.version ?? after, maxRowsPerCall);
+    } while (rows.length > 0);
   }
 
   async #call<Answer>(...values: (string | number)[]): Promise<Answer> {
     try {
       return (await script.run(this.#client, keys, values)) as Answer;
     } catch (error) {
-      throw new DirectoryAway(reasonOf(error));
+      const reason = reasonOf(error);
+      if (isBroken.test(reason))
+        throw new DataError(
+          "REDIS_URL",
+          `what isn't the servers' under hc:{directory}:… (${reason})`,
+          "keys that servers alone write; what is deleted of them, servers that run write again",
+        );
+      throw new DirectoryAway(reason);
     }
   }
 }
@@ -206,6 +289,11 @@ const otherAccounts = () =>
   new DataError(
     "REDIS_URL",
     "other accounts than those in STATE_DIR",
-    "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other",
+    "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
+  );
+const notSettled = () =>
+  new DirectoryAway(
+    "it was started anew or emptied, and no server has said since what it may have lost",
+    "one with a server that was there before: start one first",
   );
 const newEpoch = () => randomBytes(9).toString("base64url");

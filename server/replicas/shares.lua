@@ -30,7 +30,7 @@ local learningMs = 2000
 -- A member not seen for the time that it said may have gone over to its own share of the rate: nobody else gets that.
 -- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
 local goneMs = 60000
-local monthKeptSeconds = 100 * 86400
+local monthKeptMs, dayMs = 100 * 86400000, 86400000
 local feedLength = 200
 -- How long an account stays scarce after it was short of tokens.
 local scarceMs = 2000
@@ -45,13 +45,23 @@ end
 local run = ARGV[2]
 if run == '' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 
-local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica)
+local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica,
+  'keys', 'keys:' .. ARGV[10], 'keys:' .. ARGV[11], 'said:' .. ARGV[10], 'said:' .. ARGV[11])
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
 -- The version in which the number of members changed last, and when a silent one came back last.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
--- Redis may have lost writes when it runs anew, and when it was emptied while it ran.
+-- Of this shard's keys without months, and of each month's, how many there are. Only this script makes and deletes them,
+-- and none of them expires: one that is missing was lost.
+local function countKeys()
+  return { call('EXISTS', read, seen, scarce, calmed, tokens), call('EXISTS', KEYS[8], KEYS[10]),
+    call('EXISTS', KEYS[9], KEYS[11]) }
+end
+local counted, isLost = countKeys(), false
+for i = 1, 3 do isLost = isLost or counted[i] < tonumber(known[9 + i] or 0) end
+
+-- Redis may have lost writes when it runs anew, when it was emptied while it ran, and when it dropped a key to make room.
 local boot = known[1]
-if not boot or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
+if not boot or isLost or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
 if known[9] and sequence <= tonumber(known[9]) then return { 'stale', tonumber(known[9]) } end
 
 -- No more time has passed than the caller's steady clock says: Redis' own may have been set.
@@ -298,8 +308,22 @@ for at = 12, #ARGV, columns do
     rows[#rows + 1] = { used, granted, total, held or 0 }
   end
 end
-if #rows > 0 then
-  for i = 8, 11 do call('EXPIRE', KEYS[i], monthKeptSeconds) end
+-- A month that nothing was said of for long is deleted when another one comes. By Redis' time, as clocks may be wrong.
+for i = 10, 11 do
+  local field = 'said:' .. ARGV[i]
+  if raw - tonumber(known[i + 3] or -dayMs) >= dayMs and call('EXISTS', KEYS[i - 2]) == 1 then
+    call('HSET', meta, field, raw)
+    local all = call('HGETALL', meta)
+    for at = 1, #all, 2 do
+      local month = string.match(all[at], '^said:(.*)')
+      if month and raw - all[at + 1] > monthKeptMs and month ~= ARGV[10] and month ~= ARGV[11] then
+        for _, kind in ipairs({ 8, 10 }) do
+          call('DEL', string.sub(KEYS[kind], 1, -1 - #ARGV[10]) .. month)
+        end
+        call('HDEL', meta, all[at], 'keys:' .. month)
+      end
+    end
+  end
 end
 
 -- The changes that the replica hasn't read yet: of what is cut off, the rest with the next call.
@@ -328,7 +352,9 @@ if ARGV[7] == 'leave' then
   call('ZREM', read, replica)
   changed = bump()
 end
+counted = countKeys()
 call('HSET', meta, 'boot', boot, 'learning', learningUntil, 'clock', now, 'raw', raw, 'version', version,
-  'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4])
+  'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4],
+  'keys', counted[1], 'keys:' .. ARGV[10], counted[2], 'keys:' .. ARGV[11], counted[3])
 return { 'ok', boot, isLearning and 1 or 0, isNew and 1 or 0, members, isSettled and 1 or 0, upTo,
   upTo == version and 1 or 0, news, rows }

@@ -101,11 +101,29 @@ export class Rows {
     for (const { name, content, version } of rows) {
       const [table, ...values] = partsOf(name);
       // Otherwise it is of a later release.
-      if (table !== undefined && content !== null) this.#write(table, JSON.parse(content, fromHex));
-      else if (table !== undefined)
+      if (table !== undefined && content !== null) {
+        const row = JSON.parse(content, fromHex);
+        this.#write(table, table === "accounts" ? this.#named(row) : row);
+      }
+      if (table !== undefined && content === null)
         this.#prepare(`DELETE FROM ${table} WHERE ${isNamed(table)}`).run(...values);
       this.#prepare("INSERT OR REPLACE INTO directory_rows (name, version) VALUES (?, ?)").run(name, version);
     }
+  }
+
+  /**
+   * An account, under a name of its own: two may have got the same one where Redis lost one of them. The later one's id
+   * is added to it, whichever comes first, so that all copies are the same.
+   */
+  #named(row: Record<string, unknown>): Record<string, unknown> {
+    const other = this.#prepare("SELECT id FROM accounts WHERE name = ? AND id <> ?").get(row.name, row.id) as
+      | { id: number }
+      | undefined;
+    if (other === undefined) return row;
+    const ownName = (id: number) => `${row.name}-${id}`;
+    if (other.id < Number(row.id)) return { ...row, name: ownName(Number(row.id)) };
+    this.#prepare("UPDATE accounts SET name = ? WHERE id = ?").run(ownName(other.id), other.id);
+    return row;
   }
 
   #write(table: Table, row: Record<string, unknown>): void {

@@ -2,7 +2,7 @@ import { versionsTable } from "../../datasets/registry.ts";
 
 /** The state database's form, as SQL. */
 
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 /** Up to version 4 an event had one delivery, by webhook, in its own row. */
 const eventsTable2 = `
@@ -87,6 +87,10 @@ const directoryTable = `
     version INTEGER NOT NULL UNIQUE
   ) STRICT, WITHOUT ROWID;`;
 
+/** In which Redis was told again what it may have lost. */
+const lifeColumn = `
+  ALTER TABLE directory ADD COLUMN life TEXT NOT NULL DEFAULT '';`;
+
 /** Each brings a database of one version to the next, the first one from version 1. */
 export const migrations = [
   `
@@ -113,6 +117,7 @@ export const migrations = [
   ${["state", "tries", "next_try_at", "last_answer"].map((name) => `ALTER TABLE events DROP COLUMN ${name};`).join("\n  ")}
   ${signupsTable}`,
   leasesTables + directoryTable,
+  lifeColumn,
 ];
 
 /** `changed` counts a table's changes up: what is new since the last look is found without reading the rest. */
@@ -168,4 +173,5 @@ ${versionsTable}
 ${obeyedTable}
 ${leasesTables}
 ${directoryTable}
+${lifeColumn}
 `;

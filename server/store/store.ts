@@ -116,6 +116,8 @@ export interface Position {
   /** Names what they have in common; "" while this is a copy of nothing. */
   epoch: string;
   version: number;
+  /** In which Redis was told again what it may have lost. */
+  life: string;
 }
 
 /** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
@@ -188,17 +190,18 @@ export class Store {
   }
 
   /** Writes rows as they are elsewhere, and up to where that is. */
-  takeRows(rows: readonly TakenRow[], { epoch, version }: Position): void {
+  takeRows(rows: readonly TakenRow[], { epoch, version, life }: Position): void {
     this.#ownChanges++;
     this.atomically(() => {
       this.#rows.put(rows);
       this.#run("DELETE FROM directory");
-      this.#run("INSERT INTO directory (epoch, version) VALUES (?, ?)", epoch, version);
+      this.#run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);
     });
   }
 
   position(): Position {
-    return this.#all<Position>("SELECT epoch, version FROM directory")[0] ?? { epoch: "", version: 0 };
+    const [position] = this.#all<Position>("SELECT epoch, version, life FROM directory");
+    return position ?? { epoch: "", version: 0, life: "" };
   }
 
   /** Accounts that changed since a count, and that count now. */

@@ -9,7 +9,11 @@ import { temporaryFolder } from "../support/server.ts";
 /** A state database of an older version is brought up to date when it is opened. */
 
 /** Takes away what this version has more than the one before. */
+const toSixth = `
+  ALTER TABLE directory DROP COLUMN life;
+  PRAGMA user_version = 6;`;
 const toFifth = `
+  ${toSixth}
   DROP TABLE leases;
   DROP TABLE replica;
   DROP TABLE directory;
@@ -287,7 +291,8 @@ test("a state that has less than its version says is refused, and left as it is"
     [second, 2, "without the table versions"],
     [second + firstVersions, 3, "without replaced_by in the table keys"],
     [second + firstVersions, 4, "without replaced_by in the table keys"],
-    [second + firstVersions, 6, "without email in the table accounts"],
+    [second + firstVersions, 6, "no such table: directory"],
+    [second + firstVersions, 7, "without email in the table accounts"],
   ] as const) {
     const { folder, files } = stateOf(sql, version);
     const before = files();

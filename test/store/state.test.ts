@@ -418,7 +418,7 @@ test("a database without one of its tables is refused", () => {
   const database = new Database(path.join(folder, "state.sqlite"));
   database.exec("DROP TABLE usage");
   database.close();
-  assert.throws(() => Store.open(folder), /found damage \(schema version 6, without the table usage\)/);
+  assert.throws(() => Store.open(folder), /found damage \(schema version 7, without the table usage\)/);
 });
 
 test("a log beside a damaged database isn't replayed onto a backup that is copied over that", () => {

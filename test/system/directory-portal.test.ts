@@ -24,7 +24,7 @@ async function twoPortals({ mailer, ...settings }: Part = {}) {
   await redis.client.flushall();
   const servers = ["a", "b"].map((name) => {
     const store = Store.inMemory();
-    const directory = new Directory(store, redis.client, name);
+    const directory = new Directory(store, redis.client, name, 0);
     const actions = new PortalActions({
       store,
       log: silent,

@@ -12,6 +12,7 @@ import { temporaryFolder } from "../support/folders.ts";
 import { RedisProxy } from "../support/redis-proxy.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Replica } from "../support/replicas.ts";
+import { currentOnly, datasetsFolder, spawnServer } from "../support/server.ts";
 
 /** Servers and commands on machines of their own that have accounts and keys in common. */
 
@@ -20,7 +21,7 @@ let proxy: RedisProxy;
 let url: string;
 const replicas: Replica[] = [];
 before(async () => {
-  redis = await startRedis();
+  redis = await startRedis(2);
   proxy = new RedisProxy(redis.path);
   url = await proxy.listen();
   const env = { PORTAL: "on", SIGNUP: "open", WEBHOOK_ALLOW_LOOPBACK: "true" };
@@ -63,6 +64,26 @@ test("a key that is made or revoked on any machine is so on all when the command
       [2, "active"],
     ],
   );
+});
+
+test("a command that begins a new set of accounts says so; a server with others is told what to do", async () => {
+  const env = { REDIS_URL: `${url}/1` };
+  const [made, again] = await run(
+    join(temporaryFolder(), "none"),
+    ["keys create --account nine --plan free", "keys create --account nine"],
+    env,
+  );
+  assert.match(made.stderr, /^Redis had no accounts: this began a new set of them, .*$/m);
+  assert.doesNotMatch(again.stderr, /no accounts/);
+  const folder = temporaryFolder();
+  await run(folder, ["keys create --account other --plan free"]);
+  const { code, stderr } = await spawnServer({
+    datasetsDir: datasetsFolder(currentOnly),
+    stateDir: folder,
+    env,
+  }).finished();
+  assert.equal(code, 1);
+  assert.match(stderr, /Where Redis was emptied and a command began anew there, delete its keys/);
 });
 
 test("what people change on one server's portal holds on all", async () => {

@@ -9,7 +9,7 @@ import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
 /** Accounts, keys and events that several servers have in common, in a real Redis. */
 
-const databases = 9;
+const databases = 14;
 let redis: RedisServer;
 let next = 0;
 before(async () => {
@@ -28,21 +28,36 @@ const free: NewAccount = {
 };
 const hash = (of: string) => Buffer.alloc(32, of);
 
+const meta = "hc:{directory}:meta";
+
 /** Copies of what is in a database of its own. */
 function group() {
   const client = redis.clients[next++];
+  const backup = new Map<string, Buffer>();
   return {
     client,
+    async backUp() {
+      for (const name of await client.keys("hc:*"))
+        backup.set(name, (await client.dumpBuffer(name)) ?? Buffer.alloc(0));
+    },
+    /** As a Redis that starts from the backup. */
+    async startFromBackup() {
+      await client.flushdb();
+      for (const [name, content] of backup) await client.restore(name, 0, content);
+      await client.hset(meta, "run", "another");
+    },
     join(replica = "", store = Store.inMemory()) {
-      return { store, directory: new Directory(store, client, replica) };
+      return { store, directory: new Directory(store, client, replica, 0) };
     },
   };
 }
 
-const make = (store: Store, name: string) => () => {
-  const { id } = store.createAccount({ ...free, name }, now);
-  return store.createKey(id, hash(name), "last", null, now);
-};
+const make =
+  (store: Store, name: string, key = name) =>
+  () => {
+    const { id } = store.createAccount({ ...free, name }, now);
+    return store.createKey(id, hash(key), "last", null, now);
+  };
 
 test("what one changes, all have, under the same ids", async () => {
   const { join } = group();
@@ -199,6 +214,108 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   await settle();
 });
 
+const read = async (...copies: { directory: Directory }[]) => {
+  for (let i = 0; i < 3; i++) for (const { directory } of copies) await directory.read();
+};
+const namesOf = (store: Store) => store.accounts("2027-01", now).map(({ name, keys }) => [name, keys]);
+
+test("after a start from an old backup a command waits for servers that say what was lost", async () => {
+  const { join, backUp, startFromBackup } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "one"));
+  await read(a, b);
+  await backUp();
+  await a.directory.change(make(a.store, "two"));
+  await read(a, b);
+  await startFromBackup();
+  const command = join();
+  await command.directory.read();
+  assert.ok(command.directory.isUnconfirmed);
+  assert.deepEqual(namesOf(command.store), [["one", 1]]);
+  const waiting = command.directory.change(make(command.store, "three"));
+  await assert.rejects(Promise.race([waiting, Promise.reject(new Error("it waits"))]), {
+    message: "it waits",
+  });
+  await read(b, a);
+  assert.equal(await waiting, 3);
+  await read(a, b);
+  for (const { store } of [a, b, command])
+    assert.deepEqual(namesOf(store), [
+      ["one", 1],
+      ["three", 1],
+      ["two", 1],
+    ]);
+  assert.ok(!command.directory.isUnconfirmed);
+});
+
+test("who comes late to a Redis that lost something brings what it has, and names stay apart", async () => {
+  const { join, backUp, startFromBackup } = group();
+  const [a, b, late] = [join("a"), join("b"), join("late")];
+  await a.directory.change(make(a.store, "one"));
+  await read(a, b, late);
+  await backUp();
+  await late.directory.change(make(late.store, "two"));
+  await late.directory.change(() => late.store.revokeKey(1, now));
+  await late.directory.change(make(late.store, "three"));
+  await startFromBackup();
+  await read(a, b);
+  await a.directory.change(make(a.store, "three", "another"));
+  await read(late, a, b);
+  const fresh = join();
+  await fresh.directory.read();
+  for (const { store } of [a, b, late, fresh]) {
+    assert.deepEqual(namesOf(store), [
+      ["one", 0],
+      ["three", 1],
+      ["three-3", 1],
+    ]);
+    // One id was given twice: the later one has it.
+    assert.equal(store.account("three")?.id, 2);
+  }
+  await b.directory.change(make(b.store, "four"));
+  await read(late, a);
+  assert.deepEqual(namesOf(late.store), namesOf(b.store));
+});
+
+test("any key of Redis that is deleted alone is written again, and changes count", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "0"));
+  await read(a, b);
+  const keys = ["meta", "rows", "names", "members", "deliverer", "origins"];
+  for (const [i, name] of keys.entries()) {
+    await client.del(`hc:{directory}:${name}`);
+    await read(a, b);
+    const command = join();
+    await command.directory.change(make(command.store, String(i + 1)));
+    await command.directory.change(() => command.store.revokeKey(i + 1, now));
+    await read(b, a);
+    for (const { store } of [a, b, command])
+      assert.deepEqual(
+        namesOf(store),
+        Array.from({ length: i + 2 }, (_, j) => [String(j), j > i ? 1 : 0]),
+        name,
+      );
+  }
+});
+
+test("a key of Redis that is something else is an error of one line", async () => {
+  const { client, join } = group();
+  const { store, directory } = join("a");
+  await directory.change(make(store, "one"));
+  await client.set(meta, "x");
+  const message =
+    /^REDIS_URL: found what isn't the servers' under hc:\{directory\}:… \(WRONGTYPE .*\), expected /;
+  await assert.rejects(directory.read(), { name: "DataError", message });
+  await assert.rejects(directory.change(make(store, "two")), { name: "DataError", message });
+  await client.del(meta);
+  await directory.change(make(store, "two"));
+  assert.deepEqual(namesOf(store), [
+    ["one", 1],
+    ["two", 1],
+  ]);
+});
+
 test("a change whose answer is lost isn't done twice, and may be stored", async () => {
   const { client, join } = group();
   const lossy: ScriptClient = {
@@ -209,7 +326,7 @@ test("a change whose answer is lost isn't done twice, and may be stored", async 
     },
   };
   const [a, b] = [join("a"), join("b")];
-  const directory = new Directory(b.store, lossy, "b");
+  const directory = new Directory(b.store, lossy, "b", 0);
   await a.directory.change(make(a.store, "one"));
   await b.directory.read();
   await assert.rejects(directory.change(make(b.store, "two")), {
@@ -222,7 +339,7 @@ test("a change whose answer is lost isn't done twice, and may be stored", async 
 test("without Redis nothing is changed, and what is here stays", async () => {
   const server = await startRedis();
   const store = Store.inMemory();
-  const directory = new Directory(store, server.client, "a");
+  const directory = new Directory(store, server.client, "a", 0);
   await directory.change(make(store, "one"));
   const client = new Redis({
     port: 1,

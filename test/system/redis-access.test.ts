@@ -38,6 +38,7 @@ test("by TLS, as a user who may do nothing but what servers and commands need", 
     [
       ...["port 0", `tls-port ${port}`, "tls-auth-clients no", `tls-ca-cert-file ${authority}`],
       ...[`tls-cert-file ${certificate}`, `tls-key-file ${certificateKey}`],
+      "maxmemory-policy volatile-lru",
       `user hcqs on >p@ss:w/ord ${rights}`,
     ],
     [],
@@ -50,6 +51,7 @@ test("by TLS, as a user who may do nothing but what servers and commands need", 
   const trusting = { NODE_EXTRA_CA_CERTS: authority };
   const replica = await new Replica(seed, url, trusting).start();
   assert.doesNotMatch(replica.log, /Redis is away/);
+  assert.match(replica.log, /"policy":"volatile-lru","msg":"Redis may drop counts and accounts: /);
   const client = await Client.of(replica, key);
   await client.askUntil(() => client.last === "month");
   client.close();

@@ -3,6 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { keysOf, scriptIn } from "../../server/replicas/redis.ts";
 import type { ScriptClient } from "../../server/replicas/script.ts";
 import type { Ceilings } from "../../server/replicas/share.ts";
+import { monthName } from "../../server/shared/months.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";
 
@@ -226,6 +227,46 @@ test("a Redis that is emptied while it runs is told again what was counted, also
   await simulation.run(simulation.nowMs + 25_000);
   const { admitted } = simulation.tally(0, simulation.month());
   assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
+});
+
+test("a month's counts that Redis dropped are told again, also what was counted by who has left", async () => {
+  const simulation = await replicas(2, { burst: 50, quota: 300 });
+  const [first, second] = simulation.replicas;
+  const load = (replica: typeof first, requests: number) => {
+    for (let i = 0; i < requests; i++)
+      simulation.at(simulation.nowMs + i * 25, () => void simulation.request(replica, 0));
+  };
+  load(second, 150);
+  await simulation.run(simulation.nowMs + 4000);
+  simulation.leave(second);
+  load(first, 20);
+  await simulation.run(simulation.nowMs + 2000);
+  const usage = `hc:{0}:usage:${monthName(simulation.month())}`;
+  assert.equal(await redis.client.ttl(usage), -1);
+  await redis.client.del(usage);
+  load(first, 600);
+  await simulation.run(simulation.nowMs + 20_000);
+  const { admitted } = simulation.tally(0, simulation.month());
+  assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
+});
+
+test("a month that nothing was said of for a hundred days is deleted", async () => {
+  const day = 86_400_000;
+  let ms = 1000 * day;
+  const script = scriptIn(redis.client, () => ({ ms, boot: "run" }));
+  const said = [5, 1, 10, 1000, "hold", 1, 0, 0, 1, 0, "", "", "", 0];
+  let sequence = 0;
+  for (const [months, days] of [
+    [["2026-01", "2026-02"], 40],
+    [["2026-02", "2026-03"], 90],
+    [["2026-06", "2026-07"], 20],
+    [["2026-07", "2026-08"], 0],
+  ] as const) {
+    await script(5, months, ["a", ++sequence, "", 0, "tick", 1000, 0, ...months, ...said]);
+    ms += days * day;
+  }
+  const names = ["2026-02", "2026-06", "2026-07"].map((month) => `hc:{5}:usage:${month}`);
+  assert.deepEqual((await redis.client.keys("hc:{5}:usage:*")).toSorted(), names.slice(1));
 });
 
 test("a replica that is cut off alone stops before the others have its part, and they have all of it", async () => {
