@@ -294,7 +294,7 @@ function unreadable(path: string, method: string): ApiError {
 const secondUsedUp = "the account's requests per second are used up";
 /** Other servers hold it, or it isn't known where it is. */
 const restIsElsewhere =
-  "the account's requests per month are nearly used up, and the last ones are being looked for among the servers";
+  "of what is left of the account's requests per month this server holds none at the moment, and asks the other servers for it";
 /** For the moments until the control thread has read what was used in another month. */
 const clockWasSet =
   "this server's clock was set, and the account's requests of the month are being looked up";
