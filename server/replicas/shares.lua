@@ -30,6 +30,8 @@ local learningMs = 2000
 -- A member not seen for the time that it said may have gone over to its own share of the rate: nobody else gets that.
 -- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
 local goneMs = 60000
+-- How long it is known who was a member in a month, and hasn't come back since: past that month.
+local formerKeptSeconds = 100 * 86400
 local monthKeptSeconds = 100 * 86400
 local feedLength = 200
 -- How long an account stays scarce after it was short of tokens.
@@ -114,7 +116,7 @@ for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
     local isAware = tonumber(call('ZSCORE', read, member) or -1) >= changed
     for i = 12, 13 do
       call('ZADD', KEYS[i], 'LT', isAware and call('ZCARD', seen) or 1, member)
-      call('EXPIRE', KEYS[i], monthKeptSeconds)
+      call('EXPIRE', KEYS[i], formerKeptSeconds)
     end
     call('ZREM', seen, member)
     call('ZREM', read, member)
