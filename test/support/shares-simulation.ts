@@ -367,8 +367,9 @@ export class Simulation {
     if (state === "same") return;
     this.#allow();
     this.at(this.nowMs + 2000, () => this.#allow());
-    this.ledger.clear();
     await this.client.flushdb();
+    // Only now: what was asked before is answered before.
+    this.ledger.clear();
     if (state === "empty") return;
     for (const [key, value] of this.#backup) await this.client.restore(key, 0, value);
   }
