@@ -30,7 +30,7 @@ export const headLength = 9;
 export const rowLength = 14;
 
 const keyNames = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"] as const;
-const monthKeyNames = ["usage", "tight"] as const;
+const monthKeyNames = ["usage", "tight", "former"] as const;
 
 /** One key of a shard; those of a shard lie together in a Cluster. */
 export function keyOf(shard: number, name: (typeof keyNames)[number]): string;

@@ -115,6 +115,38 @@ export interface Shard {
   tripMs: number;
 }
 
+/** @param firstSequence above all that processes before have said */
+export function newShard(
+  index: number,
+  { firstSequence, members }: { firstSequence: number; members: number },
+  nowMs: number,
+): Shard {
+  return {
+    index,
+    sequence: firstSequence,
+    boot: "",
+    bootToTell: "",
+    toTell: new Set<Share>(),
+    changed: new Set<Share>(),
+    read: 0,
+    members,
+    hasStarted: false,
+    isResting: false,
+    hasCredit: false,
+    isAlone: false,
+    hasLapsed: false,
+    taut: new Set<string>(),
+    tautAnew: undefined,
+    shares: new Map<number, Share>(),
+    active: new Set<Share>(),
+    sentMs: Number.NEGATIVE_INFINITY,
+    isUnderWay: false,
+    askedMs: nowMs,
+    contactMs: nowMs,
+    tripMs: 0,
+  };
+}
+
 /** What can't wait for the next tick waits so long after the last call. */
 export const minPauseMs = 2;
 

@@ -6,14 +6,14 @@ every replica has without asking: a rest of tokens (burst / members) and a credi
 are needed elsewhere the account becomes scarce (tokens) or tight (quota): a numbered change that all replicas read with
 their next call. Until one has, its rest or credit counts as held. Always, and checked by the long trial:
 
-  tokens:  level + sum of held + rests <= burst           quota:  sum of granted + lost + credits <= quota
+  tokens:  level + sum of held + rests <= burst           quota:  sum of granted + lost + credits + unsaid <= quota
 
 A replica's values are absolute, and a call whose sequence isn't above the last one's is ignored, so calls may be lost,
 repeated and delayed. They say what it holds after lowering its own bounds: it grows here first and shrinks there first.
 
 KEYS  1 meta hash, 2 version read by member, 3 time by member at which it may be alone, 4 scarce accounts by version,
       5 accounts that are calm again by version, 6 tokens hash, 7 events stream; of two months: 8 9 usage hash,
-      10 11 tight accounts by version
+      10 11 tight accounts by version, 12 13 former members by how many members they knew of
 ARGV  1 milliseconds, "" for Redis' own; 2 run id, "" for Redis' own; 3 replica; 4 sequence; 5 run id that it has
       asserted all it holds to; 6 version that it has read; 7 start, tick or leave;
       8 milliseconds in which it goes alone without an answer; 9 at most so many have passed since its last call came;
@@ -31,6 +31,8 @@ local learningMs = 2000
 -- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
 local goneMs = 60000
 local monthKeptMs, dayMs = 100 * 86400000, 86400000
+-- How long it is known who was a member in a month, and hasn't come back since: past that month.
+local formerKeptSeconds = 100 * 86400
 local feedLength = 200
 -- How long an account stays scarce after it was short of tokens.
 local scarceMs = 2000
@@ -76,7 +78,9 @@ if known[1] ~= boot then
   epoch = max(epoch + 1, raw)
   learningUntil = now + learningMs
   back = now
-  call('DEL', read, seen, scarce, calmed, tokens)
+  call('DEL', read, scarce, calmed, tokens)
+  -- Members that aren't heard of now may be using what they had: they stay members as if they were silent since now.
+  for _, member in ipairs(call('ZRANGE', seen, 0, -1)) do call('ZADD', seen, now, member) end
   changed = bump()
 end
 local isLearning = now < learningUntil
@@ -106,15 +110,24 @@ local function forget(member)
 end
 
 local lastSeen = tonumber(call('ZSCORE', seen, replica) or -1)
-local isNew = lastSeen < 0 or ARGV[7] == 'start'
+local isNew = lastSeen < 0 or ARGV[7] == 'start' or not call('ZSCORE', read, replica)
 if isNew then
   if lastSeen >= 0 then forget(replica) end
   changed = bump()
+  -- From here on it has credit as a member.
+  call('ZREM', KEYS[12], replica)
+  call('ZREM', KEYS[13], replica)
 end
 if lastSeen < now then back = now end
 for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
   if member ~= replica then
     forget(member)
+    -- What it admitted by credit and hasn't said may be said yet, if it comes back.
+    local isAware = tonumber(call('ZSCORE', read, member) or -1) >= changed
+    for i = 12, 13 do
+      call('ZADD', KEYS[i], 'LT', isAware and call('ZCARD', seen) or 1, member)
+      call('EXPIRE', KEYS[i], formerKeptSeconds)
+    end
     call('ZREM', seen, member)
     call('ZREM', read, member)
     changed = bump()
@@ -124,7 +137,7 @@ local from = isNew and 0 or tonumber(ARGV[6])
 call('ZADD', seen, now + tonumber(ARGV[8]), replica)
 call('ZADD', read, from, replica)
 
-local members = call('ZCARD', read)
+local members = call('ZCARD', seen)
 local silent = call('ZCOUNT', seen, '-inf', '(' .. now)
 local leastRead = tonumber(call('ZRANGE', read, 0, 0, 'WITHSCORES')[2])
 -- Whether every member knows how many there are: until then rests may be of another number.
@@ -134,7 +147,20 @@ local asserts = ARGV[5] ~= boot
 -- Members that may still use what they have without asking.
 local function unaware(since)
   if not since then return members end
-  return call('ZCOUNT', read, '-inf', '(' .. since)
+  return members - call('ZCOUNT', read, since, '+inf')
+end
+
+local function allowanceOf(burst, quota, members)
+  return min(floor(quota / members / 2), floor(burst / members) + max(1, floor(burst / members / 10)))
+end
+
+-- Requests that former members may have admitted.
+local former = {}
+local function unsaid(month, burst, quota)
+  former[month] = former[month] or call('ZRANGE', KEYS[11 + month], 0, -1, 'WITHSCORES')
+  local sum = 0
+  for i = 2, #former[month], 2 do sum = sum + allowanceOf(burst, quota, tonumber(former[month][i])) end
+  return sum
 end
 
 local function share(account, burst, held, given, wanted, isShort)
@@ -241,11 +267,11 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
   end
   local lost = max(0, heard - counted)
   granted = max(granted, used)
-  local allowance = min(floor(quota / members / 2), floor(burst / members) + max(1, floor(burst / members / 10)))
+  local allowance = allowanceOf(burst, quota, members)
   local since = call('ZSCORE', tight, account)
   local credits = isSettled and unaware(since) * allowance
     or unaware(since) > 0 and min(floor(quota / 2), floor(1.1 * burst) + members + 1) or 0
-  local others = grantedInAll - ownGranted + lost
+  local others = grantedInAll - ownGranted + lost + unsaid(month, burst, quota)
   -- Too late to say it: others may have been granted it.
   if isAsserted and not isLearning then granted = max(used, min(granted, quota - others - credits)) end
   local before = inAll + lostBefore

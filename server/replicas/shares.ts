@@ -7,6 +7,7 @@ import {
   isTightIn,
   type MonthShare,
   minPauseMs,
+  newShard,
   type Shard,
   type Share,
 } from "./share.ts";
@@ -66,30 +67,7 @@ export class Shares {
     this.#tickMs = options.tickMs ?? defaultTickMs;
     this.#rows = new Rows(this.#holdings, this.#tickMs);
     this.#months = [firstMonth, firstMonth + 1];
-    this.#shards = Array.from({ length: options.shards }, (_, index) => ({
-      index,
-      sequence: options.firstSequence,
-      boot: "",
-      bootToTell: "",
-      toTell: new Set<Share>(),
-      changed: new Set<Share>(),
-      read: 0,
-      members: options.members,
-      hasStarted: false,
-      isResting: false,
-      hasCredit: false,
-      isAlone: false,
-      hasLapsed: false,
-      taut: new Set<string>(),
-      tautAnew: undefined,
-      shares: new Map<number, Share>(),
-      active: new Set<Share>(),
-      sentMs: Number.NEGATIVE_INFINITY,
-      isUnderWay: false,
-      askedMs: nowMs,
-      contactMs: nowMs,
-      tripMs: 0,
-    }));
+    this.#shards = Array.from({ length: options.shards }, (_, index) => newShard(index, options, nowMs));
     for (const account of this.#holdings.counts.accounts()) this.enter(account);
   }
 

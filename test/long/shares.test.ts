@@ -8,6 +8,7 @@ import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { faultyRun } from "../support/shares-faults.ts";
 import { type Point, pictureOf } from "../support/shares-picture.ts";
 import { Simulation } from "../support/shares-simulation.ts";
+import { untold, wrongSums } from "../support/shares-stored.ts";
 import { sizeFrom, trialRandom } from "./trial.ts";
 
 /**
@@ -207,8 +208,7 @@ test(`${replicas} replicas hold the ceilings of ${accounts} accounts for ${minut
     assert.ok(simulation.ledger.overGranted <= 0, `${simulation.ledger.overGranted} granted over a quota`);
     assert.equal(simulation.ledger.lost, 0, "Redis knew less of a replica than before");
     assert.equal(simulation.overQuota, 0);
-    const sums = await simulation.allStored();
-    assert.deepEqual(sums.wrong, []);
+    assert.deepEqual(await wrongSums(simulation), []);
   }
   simulation.isRefusing = false;
   for (const replica of simulation.replicas) {
@@ -216,7 +216,7 @@ test(`${replicas} replicas hold the ceilings of ${accounts} accounts for ${minut
     if (!replica.isUp) simulation.start(replica);
   }
   await simulation.run(simulation.nowMs + 10_000);
-  assert.deepEqual(await simulation.untold(), []);
+  assert.deepEqual(await untold(simulation), []);
   let [admitted, early] = [0, 0];
   for (const tally of simulation.tallies.values()) {
     admitted += tally.admitted;

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { headLength, keyOf, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
-import { type Ceilings, creditOf } from "../../server/replicas/share.ts";
+import type { Ceilings } from "../../server/replicas/share.ts";
 import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
@@ -54,6 +54,8 @@ export class Simulation {
   readonly random: Random;
   readonly replicas: Replica[] = [];
   readonly accounts: readonly Ceilings[];
+  readonly client: Redis;
+  readonly shards: number;
   nowMs = 0;
   steps = 0;
   calls = 0;
@@ -86,6 +88,8 @@ export class Simulation {
     this.#options = options;
     this.random = seededRandom(options.seed);
     this.accounts = options.accounts;
+    this.client = options.client;
+    this.shards = options.shards ?? 1;
     this.maxDelayMs = options.maxDelayMs ?? 2;
     this.#startMs = options.startMs ?? Date.UTC(2026, 0, 20);
     this.#allowances = options.accounts.map(() => 0);
@@ -154,11 +158,11 @@ export class Simulation {
       const [month, account] = name.split(" ").map(Number);
       counts.of(month).used[account] = used;
     }
-    const { shards = 1, tickMs = 100 } = this.#options;
+    const { tickMs = 100 } = this.#options;
     const shares: Shares = new Shares(
       {
         replica: id,
-        shards,
+        shards: this.shards,
         tickMs,
         counts,
         members,
@@ -224,7 +228,7 @@ export class Simulation {
     onAnswer: () => void,
   ) {
     const replica: Replica | undefined = this.replicas[Number(id.slice(1))];
-    const script = scriptIn(this.#options.client, () => ({
+    const script = scriptIn(this.client, () => ({
       ms: Math.round(this.nowMs + this.#redisOffMs + 1e12),
       boot: `run${this.#boot}`,
     }));
@@ -334,18 +338,15 @@ export class Simulation {
     return this.#allowances[account];
   }
 
-  /** @param isLost whether Redis has lost what it granted, too, and not only who its members are */
-  #allow(isLost: boolean): void {
+  #allow(): void {
     for (const replica of this.replicas) {
       const isHeard =
         replica.isUp && !replica.isCut && !this.isRefusing && this.lostPercent === 0 && this.maxDelayMs < 100;
       if (isHeard) continue;
       const first = this.#firstMonth(replica.offMs);
-      for (const [account, ceilings] of this.accounts.entries())
+      for (const [account, { burst }] of this.accounts.entries())
         for (const month of [first, first + 1])
-          this.#allowances[account] += isLost
-            ? replica.shares.granted(account, month) + ceilings.burst
-            : creditOf(ceilings, replica.shares.members);
+          this.#allowances[account] += replica.shares.granted(account, month) + burst;
     }
   }
 
@@ -355,33 +356,30 @@ export class Simulation {
   }
 
   async backUp(): Promise<void> {
-    const { client } = this.#options;
-    const keys = await client.keys("*");
-    this.#backup = await Promise.all(
-      keys.map(async (key): Promise<[string, Buffer]> => [key, (await client.dumpBuffer(key)) as Buffer]),
-    );
+    this.#backup = [];
+    for (const key of await this.client.keys("*"))
+      this.#backup.push([key, (await this.client.dumpBuffer(key)) as Buffer]);
   }
 
   /** Redis starts again: with everything, with nothing, or with what was backed up. */
   async restartRedis(state: "same" | "empty" | "backup"): Promise<void> {
-    const { client } = this.#options;
     this.#boot++;
-    this.#allow(state !== "same");
-    this.at(this.nowMs + 2000, () => this.#allow(state !== "same"));
     if (state === "same") return;
+    this.#allow();
+    this.at(this.nowMs + 2000, () => this.#allow());
+    await this.client.flushdb();
+    // Only now: what was asked before is answered before.
     this.ledger.clear();
-    await client.flushdb();
     if (state === "empty") return;
-    for (const [key, value] of this.#backup) await client.restore(key, 0, value);
+    for (const [key, value] of this.#backup) await this.client.restore(key, 0, value);
   }
 
   /** What Redis says of an account's month: its sums, and the sums of what its replicas have. */
   async stored(account: number, month: number) {
-    const { shards = 1 } = this.#options;
-    const key = keyOf(account % shards, "usage", monthName(month));
+    const key = keyOf(account % this.shards, "usage", monthName(month));
     // With hundreds of replicas an account has as many fields, and a shard far more.
     const fields = [`${account}`, ...this.replicas.map(({ id }) => `${account}:${id}`)];
-    const values = await this.#options.client.hmget(key, ...fields);
+    const values = await this.client.hmget(key, ...fields);
     const all: Record<string, string> = {};
     for (const [i, field] of fields.entries()) if (values[i]) all[field] = values[i];
     const [used, granted, heard, counted] = (all[account] ?? "0 0 0 0").split(" ").map(Number);
@@ -393,50 +391,6 @@ export class Simulation {
         grantedToEach += Number(value.split(" ")[1]);
       }
     return { used, granted, lost: Math.max(0, heard - counted), usedByEach, grantedToEach };
-  }
-
-  /** Accounts whose sums in Redis aren't those of their replicas, or are over the quota. */
-  async allStored(): Promise<{ wrong: string[] }> {
-    const { shards = 1, client } = this.#options;
-    const first = this.#firstMonth(0);
-    const wrong: string[] = [];
-    for (let shard = 0; shard < shards; shard++)
-      for (const month of [first, first + 1]) {
-        const sums = new Map<string, number[]>();
-        const totals = new Map<string, number[]>();
-        for (const [field, value] of Object.entries(
-          await client.hgetall(`hc:{${shard}}:usage:${monthName(month)}`),
-        )) {
-          if (field.includes("!")) continue;
-          const [account, replica] = field.split(":");
-          const [used, granted] = value.split(" ").map(Number);
-          if (replica === undefined) totals.set(account, [used, granted]);
-          else {
-            const sum = sums.get(account) ?? [0, 0];
-            sums.set(account, [sum[0] + used, sum[1] + granted]);
-          }
-        }
-        for (const [account, [used, granted]] of totals) {
-          const [usedByEach, grantedToEach] = sums.get(account) ?? [0, 0];
-          const { quota } = this.accounts[Number(account)];
-          if (used !== usedByEach || granted !== grantedToEach || granted > quota)
-            wrong.push(`${account}: ${JSON.stringify({ used, usedByEach, granted, grantedToEach, quota })}`);
-        }
-      }
-    return { wrong };
-  }
-
-  /** Accounts whose months Redis knows less of than was admitted, but for what died with a process, or more. */
-  async untold(): Promise<string[]> {
-    const wrong: string[] = [];
-    for (const [name, { admitted, lost }] of this.tallies) {
-      const [month, account] = name.split(" ").map(Number);
-      const stored = await this.stored(account, month);
-      const inAll = stored.used + stored.lost;
-      if (inAll > admitted || inAll + lost < admitted)
-        wrong.push(`${name}: ${JSON.stringify({ admitted, died: lost, ...stored })}`);
-    }
-    return wrong;
   }
 
   month(): number {

@@ -60,7 +60,7 @@ test("the script is sent whole only to a Redis that doesn't have it", async () =
 
 test("a shard's keys lie in one slot of a Cluster", () => {
   const keys = keysOf(7, ["2026-01", "2026-02"]);
-  assert.equal(keys.length, 11);
+  assert.equal(keys.length, 13);
   assert.ok(keys.every((key) => key.startsWith("hc:{7}:")));
 });
 
@@ -208,6 +208,39 @@ test("without Redis a replica has its part of the rate and what it has leased, a
   simulation.isRefusing = false;
   await simulation.run(simulation.nowMs + 10_000);
   assert.equal((await simulation.stored(0, month)).used, simulation.tally(0, month).admitted);
+  assert.equal(simulation.overBurst, 0);
+});
+
+for (const isForgotten of [false, true])
+  test(`what a silent replica admitted by credit isn't given to others ${isForgotten ? "after a minute" : "when Redis starts anew"}`, async () => {
+    const simulation = await replicas(3, { burst: 30, quota: 100 });
+    const [first, second, silent] = simulation.replicas;
+    silent.isCut = true;
+    assert.equal(admittedAtOnce(simulation, 2, 100), 11);
+    if (isForgotten) await simulation.run(simulation.nowMs + 65_000);
+    else await simulation.restartRedis("same");
+    for (let i = 0; i < 600; i++)
+      simulation.at(simulation.nowMs + i * 50, () => void simulation.request(i % 2 ? first : second, 0));
+    await simulation.run(simulation.nowMs + 30_000);
+    assert.equal(simulation.overQuota, 0);
+    silent.isCut = false;
+    await simulation.run(simulation.nowMs + 5000);
+    for (let i = 0; i < 200; i++)
+      simulation.at(simulation.nowMs + i * 50, () => void simulation.request(i % 2 ? first : second, 0));
+    await simulation.run(simulation.nowMs + 15_000);
+    assert.equal(simulation.tally(0, simulation.month()).admitted, 100);
+  });
+
+test("a silent replica's part of the rate isn't given to others when Redis starts anew", async () => {
+  const simulation = await replicas(3, { burst: 30, quota: 100_000 });
+  for (const replica of simulation.replicas)
+    for (let ms = 0; ms < 30_000; ms += 25)
+      simulation.at(simulation.nowMs + ms, () => void simulation.request(replica, 0));
+  await simulation.run(simulation.nowMs + 10_000);
+  // It has leased requests for some seconds.
+  simulation.replicas[2].isCut = true;
+  await simulation.restartRedis("same");
+  await simulation.run(simulation.nowMs + 20_000);
   assert.equal(simulation.overBurst, 0);
 });
 
