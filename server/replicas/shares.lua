@@ -31,8 +31,6 @@ local learningMs = 2000
 -- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
 local goneMs = 60000
 local monthKeptMs, dayMs = 100 * 86400000, 86400000
--- How long it is known who was a member in a month, and hasn't come back since: past that month.
-local formerKeptSeconds = 100 * 86400
 local feedLength = 200
 -- How long an account stays scarce after it was short of tokens.
 local scarceMs = 2000
@@ -55,8 +53,8 @@ local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
 -- Of this shard's keys without months, and of each month's, how many there are. Only this script makes and deletes them,
 -- and none of them expires: one that is missing was lost.
 local function countKeys()
-  return { call('EXISTS', read, seen, scarce, calmed, tokens), call('EXISTS', KEYS[8], KEYS[10]),
-    call('EXISTS', KEYS[9], KEYS[11]) }
+  return { call('EXISTS', read, seen, scarce, calmed, tokens), call('EXISTS', KEYS[8], KEYS[10], KEYS[12]),
+    call('EXISTS', KEYS[9], KEYS[11], KEYS[13]) }
 end
 local counted, isLost = countKeys(), false
 for i = 1, 3 do isLost = isLost or counted[i] < tonumber(known[9 + i] or 0) end
@@ -126,7 +124,6 @@ for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
     local isAware = tonumber(call('ZSCORE', read, member) or -1) >= changed
     for i = 12, 13 do
       call('ZADD', KEYS[i], 'LT', isAware and call('ZCARD', seen) or 1, member)
-      call('EXPIRE', KEYS[i], formerKeptSeconds)
     end
     call('ZREM', seen, member)
     call('ZREM', read, member)
@@ -343,7 +340,7 @@ for i = 10, 11 do
     for at = 1, #all, 2 do
       local month = string.match(all[at], '^said:(.*)')
       if month and raw - all[at + 1] > monthKeptMs and month ~= ARGV[10] and month ~= ARGV[11] then
-        for _, kind in ipairs({ 8, 10 }) do
+        for _, kind in ipairs({ 8, 10, 12 }) do
           call('DEL', string.sub(KEYS[kind], 1, -1 - #ARGV[10]) .. month)
         end
         call('HDEL', meta, all[at], 'keys:' .. month)
