@@ -574,7 +574,7 @@ test("a folder that can't be made, or read, is one error that names the option",
 test("one file is downloaded by one process at a time", async () => {
   const trial = new Trial();
   const url = serve(part(content, '"a"', 100), file(content, '"a"'));
-  let second: Promise<void> | undefined;
+  let second: Promise<unknown> | undefined;
   trial.onBytes = () => {
     trial.onBytes = () => {};
     const link = path.join(temporaryFolder(), "link");
@@ -586,8 +586,7 @@ test("one file is downloaded by one process at a time", async () => {
         { message: `${again}: found another process that downloads it, expected one at a time` },
       );
     });
-    second = Promise.all(refused);
-    void second.finally(cutConnections);
+    second = Promise.all(refused).finally(cutConnections);
   };
   await trial.download(url);
   await second;
