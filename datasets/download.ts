@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
-import { once } from "node:events";
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -12,12 +11,13 @@ import {
 } from "node:fs";
 import { type FileHandle, open, writeFile } from "node:fs/promises";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { createServer } from "node:net";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
 import { DataError } from "../engine/index.ts";
 import { makeFolder } from "./folder.ts";
 import { Break, bodyOf, type Network, openAddress, retried } from "./http.ts";
 import { systemCode } from "./publish.ts";
+import { identityOf } from "./state.ts";
 
 /** No release has a tenth of that. */
 const maxFileBytes = 2 ** 30;
@@ -25,6 +25,8 @@ const maxFileBytes = 2 ** 30;
 const maxTries = 6;
 /** Beside the file, for what it becomes. */
 const spareBytes = 2 ** 24;
+/** Two that want the same claim are in each other's way for microseconds. */
+const maxClaimMs = 100;
 /** What a server calls a page, or another kind of file. */
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
@@ -41,10 +43,12 @@ export interface Downloading extends Network {
   check(path: string): Promise<void>;
 }
 
-/** What the server said of a file of which a part is there. */
+/** What the server said of a file of which a part is there: what tells it from a changed one, and its size. */
 interface PartState {
-  /** What tells it from a changed one: a strong ETag, or else a date; empty where there is neither. */
-  validator: string;
+  /** Empty where there is none. */
+  etag: string;
+  /** Empty where there is none. */
+  lastModified: string;
   totalBytes: number | null;
 }
 
@@ -57,7 +61,7 @@ interface PartState {
 export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
   const part = new Part(path);
   makeFolderOf(path);
-  const alone = await claim(path);
+  const giveUpClaim = claim(path);
   try {
     await retried(
       url,
@@ -66,10 +70,13 @@ export async function download(url: string, path: string, downloading: Downloadi
       (signal, alive) => receive(url, part, downloading, signal, alive),
       () => part.hasGained(),
     );
-    await dropping(part, () => downloading.check(part.path));
-    await dropping(part, () => part.finish(path));
+    await dropping(part, async () => {
+      part.checkSize();
+      await downloading.check(part.path);
+      part.finish(path);
+    });
   } finally {
-    alone.close();
+    giveUpClaim();
   }
 }
 
@@ -103,18 +110,44 @@ function writeError(path: string, error: unknown): unknown {
   return new DataError(path, found, "a disk that can be written to, with room for the file");
 }
 
-/** Keeps two downloads of one file from writing to the same part. The system ends a claim with its process. */
-async function claim(path: string) {
-  const server = createServer().unref();
-  const name = createHash("sha256").update(resolve(path)).digest("hex");
-  // Of the abstract kind (unix(7)): no file, and one owner at a time.
-  server.listen({ path: `\0healthcare-charge-query-service ${name}` });
+/**
+ * Keeps two downloads of one file from writing to the same part, by whatever name and from whatever container they know
+ * the folder: the lock is on a file there. The system ends it with its process.
+ *
+ * @returns what ends it sooner
+ */
+function claim(path: string): () => void {
+  const lock = `${path}.part.lock`;
+  let database: Database.Database | undefined;
   try {
-    await once(server, "listening");
-  } catch {
-    throw new DataError(path, "another process that downloads it", "one at a time");
+    // Not left to SQLite, which doesn't tell what the system says.
+    if (!existsSync(lock)) closeSync(openSync(lock, "a"));
+    const identity = identityOf(lock);
+    const claimed = new Database(lock, { timeout: maxClaimMs });
+    database = claimed;
+    // No file for a journal: nothing is written.
+    claimed.pragma("journal_mode = MEMORY");
+    claimed.exec("BEGIN EXCLUSIVE");
+    // It may be one that its owner was just taking away.
+    if (identity === undefined || identityOf(lock) !== identity) throw claimedError(path);
+    return () => {
+      rmSync(lock, { force: true });
+      claimed.close();
+    };
+  } catch (error) {
+    database?.close();
+    if (!(error instanceof Database.SqliteError)) throw writeError(lock, error);
+    if (error.code === "SQLITE_BUSY") throw claimedError(path);
+    throw new DataError(
+      lock,
+      `no lock (${error.message})`,
+      "a file to be locked; --out names another folder",
+    );
   }
-  return server;
+}
+
+function claimedError(path: string): DataError {
+  return new DataError(path, "another process that downloads it", "one at a time");
 }
 
 /** One try: asks for what is missing, and writes what comes. */
@@ -128,7 +161,7 @@ async function receive(
   const had = part.resume();
   if (had !== undefined && part.bytes === had.totalBytes) return;
   const headers: Record<string, string> =
-    had === undefined ? {} : { range: `bytes=${part.bytes}-`, "if-range": had.validator };
+    had === undefined ? {} : { range: `bytes=${part.bytes}-`, "if-range": validatorOf(had) };
   const response = await openAddress(url, headers, signal, agents);
   alive();
   checkType(url, response.headers);
@@ -163,25 +196,38 @@ function checkType(url: string, headers: IncomingHttpHeaders): void {
 }
 
 function stateOf(url: string, headers: IncomingHttpHeaders): PartState {
-  const { etag = "", "content-length": length = "" } = headers;
-  const validator = etag.startsWith('"') ? etag : (headers["last-modified"] ?? "");
+  const { etag = "", "last-modified": lastModified = "", "content-length": length = "" } = headers;
   const totalBytes = /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
   if (totalBytes === 0) throw new DataError(url, "an empty file", "a CSV file");
   if (totalBytes !== null && totalBytes > maxFileBytes)
     throw new DataError(url, `${totalBytes} bytes`, `at most ${maxFileBytes}`);
-  return { validator, totalBytes };
+  return { etag, lastModified, totalBytes };
+}
+
+const isStrong = (etag: string) => etag.startsWith('"');
+
+/** What a request for the rest is bound to: a strong ETag, or else a date; empty where there is neither. */
+function validatorOf({ etag, lastModified }: PartState): string {
+  return isStrong(etag) ? etag : lastModified;
+}
+
+/** Whether an answer is of the same file. Servers send the rest of a changed one, too; beside a strong ETag the date may be missing (RFC 9110, 15.3.7). */
+function isOfSameFile({ etag, lastModified }: PartState, headers: IncomingHttpHeaders): boolean {
+  const { etag: newEtag = "", "last-modified": newDate = "" } = headers;
+  if (newEtag !== etag) return false;
+  return newDate === lastModified || (isStrong(etag) && [newDate, lastModified].includes(""));
 }
 
 /** @throws Break when what comes isn't the rest of what is there, which is dropped then */
 function checkRest(part: Part, had: PartState | undefined, { statusCode, headers }: IncomingMessage): void {
-  const { etag, "content-range": range = "" } = headers;
+  const { "content-range": range = "" } = headers;
   const [, start, total] = /^bytes ([0-9]+)-[0-9]+\/([0-9]+)$/.exec(range) ?? [];
-  const isSame = etag === undefined || !had?.validator.startsWith('"') || etag === had.validator;
   if (
+    had !== undefined &&
     statusCode === 206 &&
     Number(start) === part.bytes &&
-    Number(total) === (had?.totalBytes ?? Number(total)) &&
-    isSame
+    Number(total) === (had.totalBytes ?? Number(total)) &&
+    isOfSameFile(had, headers)
   )
     return;
   part.drop();
@@ -226,17 +272,18 @@ class Part {
   /** What was said of the part that is there; undefined where there is none to go on with. */
   resume(): PartState | undefined {
     try {
-      const { validator, totalBytes }: PartState = JSON.parse(readFileSync(this.#statePath, "utf8"));
+      const state: PartState = JSON.parse(readFileSync(this.#statePath, "utf8"));
       const { size } = statSync(this.path);
       if (
-        typeof validator === "string" &&
-        headerText.test(validator) &&
+        typeof state.etag === "string" &&
+        typeof state.lastModified === "string" &&
+        headerText.test(validatorOf(state)) &&
         size > 0 &&
-        size <= (totalBytes ?? size)
+        size <= (state.totalBytes ?? size)
       ) {
         this.bytes = size;
-        this.totalBytes = totalBytes ?? undefined;
-        return { validator, totalBytes };
+        this.totalBytes = state.totalBytes ?? undefined;
+        return state;
       }
     } catch {
       // Nothing there, or nothing that can be read.
@@ -269,6 +316,17 @@ class Part {
     } finally {
       await handle?.close();
     }
+  }
+
+  /** @throws DataError when there is something else than what has come */
+  checkSize(): void {
+    const { size } = statSync(this.path);
+    if (size !== this.bytes)
+      throw new DataError(
+        this.path,
+        `${size} bytes`,
+        `the ${this.bytes} that came, and nobody else to write to it`,
+      );
   }
 
   /** Gives the file its name, for good. */

@@ -154,7 +154,13 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
     }
     network.say(`downloaded ${path}`);
   }
-  await importAndSay(importOptions, process.env);
+  try {
+    await importAndSay(importOptions, process.env);
+  } catch (error) {
+    // What is wrong with the folder or the registry is no matter of the file.
+    if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
+    throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to have it anew`);
+  }
 }
 
 /**

@@ -117,8 +117,10 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
   if (/CERT|SIGNATURE|ISSUER|ERR_TLS/.test(code))
     return new DataError(url, `a certificate that can't be trusted (${reason})`, "a valid one");
   if (code !== "ERR_PROXY_TUNNEL" || !("statusCode" in error)) return new Break(`${what} (${reason})`);
-  // In Node's words: Failed to establish tunnel to <host> via <proxy>: HTTP/1.1 <status>
-  const [, proxy = "the proxy", status = error.statusCode] = / via (\S+): \S+ (.*)$/.exec(reason) ?? [];
+  // In Node's words: Failed to establish tunnel to <host> via <proxy>: HTTP/1.1 <status>, or whatever came.
+  const [, proxy = "", status = error.statusCode] = / via (\S+):(?: HTTP\S* (.*))?/.exec(reason) ?? [];
+  if (Number.isNaN(error.statusCode))
+    return new DataError(url, `an answer that isn't HTTP of the proxy ${proxy}`, "an HTTP proxy");
   const refused = `status ${status} of the proxy ${proxy}`;
   return Number(error.statusCode) < 500 ? new DataError(url, refused, "a way through") : new Break(refused);
 }

@@ -54,6 +54,8 @@ function url(host: string, port: number): string {
 }
 
 async function start(settings: Settings): Promise<void> {
+  // First: what lacks descriptors fails later without saying so.
+  const connections = new Connections(maxConnections(settings.threads));
   const health = new Health();
   const operator = await unlessStopping(listenOps(settings, health));
   checkSnapshots(settings);
@@ -85,7 +87,6 @@ async function start(settings: Settings): Promise<void> {
   keepState(health, state, shared, accounts, save);
   deliverEvents(health, shared, store, outboxes);
   const portal = openPortal(settings, health, state, shared, accounts, mailer, change);
-  const connections = new Connections(maxConnections(settings.threads));
   const traffic = new Traffic(routes, settings.threads);
   metrics.watch({
     connections,

@@ -1,10 +1,14 @@
 import { readFileSync } from "node:fs";
+import { DataError } from "../../engine/query.ts";
 
 /** Counts open connections across threads, and refuses those beyond the limit. */
 
 /** Descriptors for all but clients: the state, snapshots that are loaded, webhooks, the operator, the log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
+/** With fewer no server gets to its first client: 34 on one thread, 5 more on each further one. */
+const leastDescriptors = 56;
+const leastPerThread = 8;
 /** Where the system doesn't say how many files a process may open. */
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
@@ -43,10 +47,17 @@ export class Connections {
   }
 }
 
-/** How many clients may be connected to so many threads, by what the system lets this process open (getrlimit(2)). */
+/**
+ * How many clients may be connected to so many threads, by what the system lets this process open (getrlimit(2)).
+ *
+ * @throws DataError when that is too little for a server
+ */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);
+  const least = leastDescriptors + threads * leastPerThread;
+  if (descriptors < least)
+    throw new DataError("limit of open files (ulimit -n)", String(descriptors), `at least ${least}`);
   const reserved = Math.min(reservedDescriptors, descriptors >> 2) + threads * descriptorsPerThread;
   return Math.max(1, Math.min(2 ** 30, descriptors - reserved));
 }

@@ -4,8 +4,10 @@ import { once } from "node:events";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
+import { createServer as createNetServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
+import Database from "better-sqlite3";
 import { knownOffers, offers, offersIn } from "../../datasets/catalogue.ts";
 import { download } from "../../datasets/download.ts";
 import { byteProgress, downloadPath, listOf, parseOptions } from "../../datasets/fetch.ts";
@@ -195,6 +197,55 @@ test("a file that changes between two parts is downloaded anew", async () => {
   }
 });
 
+/** The rest of a file from a server that sends it whatever a request was bound to. */
+function restOf(whole: string, headers: Record<string, string>): Answer {
+  return (request, response) => {
+    const start = Number(request.headers.range?.slice("bytes=".length, -1));
+    const range = `bytes ${start}-${whole.length - 1}/${whole.length}`;
+    response.writeHead(206, { ...headers, "content-range": range }).end(whole.slice(start));
+  };
+}
+
+test("the rest is taken only from a server that says of it what it said of the first part", async () => {
+  const changed = content.replaceAll("6010", "7010");
+  const [old, late] = [1, 2].map((day) => `Mon, 0${day} Jun 2026 00:00:00 GMT`);
+  const [dated, redated] = [old, late].map((date) => ({ "last-modified": date }));
+  type Headers = Record<string, string>;
+  const pairs: [first: Headers, rest: Headers, isSame: boolean][] = [
+    [dated, redated, false],
+    [dated, {}, false],
+    [dated, { etag: '"b"', ...dated }, false],
+    [{ etag: '"a"' }, {}, false],
+    [{ etag: '"a"', ...dated }, dated, false],
+    [{ etag: '"a"', ...dated }, { etag: 'W/"a"', ...dated }, false],
+    [{ etag: '"a"', ...dated }, { etag: '"a"', ...redated }, false],
+    [{ etag: 'W/"a"', ...dated }, { etag: 'W/"b"', ...dated }, false],
+    [{ etag: 'W/"a"', ...dated }, dated, false],
+    [dated, dated, true],
+    [{ etag: 'W/"a"', ...dated }, { etag: 'W/"a"', ...dated }, true],
+    [{ etag: '"a"', ...dated }, { etag: '"a"' }, true],
+    [{ etag: '"a"' }, { etag: '"a"', ...redated }, true],
+  ];
+  for (const [first, rest, isSame] of pairs) {
+    const trial = new Trial();
+    const cut: Answer = (request, response) => {
+      const length = { "content-length": String(content.length) };
+      const { etag, ...others } = first;
+      if (etag !== undefined) return part(content, etag, 100, others)(request, response);
+      response.writeHead(200, { ...others, ...length });
+      response.write(content.slice(0, 100), () => {
+        trial.onBytes = () => void response.destroy();
+      });
+    };
+    const url = serve(cut, restOf(isSame ? content : changed, rest), file(changed, '"c"'));
+    await trial.download(url);
+    const said = JSON.stringify([first, rest]);
+    assert.equal(trial.text, isSame ? content : changed, said);
+    assert.equal(rangesOf(url).length, isSame ? 2 : 3, said);
+    assert.deepEqual(trial.files, ["release.csv"]);
+  }
+});
+
 test("without an ETag the date tells a changed file, and without either nothing is gone on with", async () => {
   const date = "Mon, 01 Jun 2026 00:00:00 GMT";
   for (const [headers, second] of [
@@ -225,7 +276,15 @@ test("a download that is given up is kept, and the next one goes on with it", as
 });
 
 test("a part that isn't of the same download, or is damaged, is not gone on with", async () => {
-  for (const state of ["", "{", "[]", '{"validator":5}', '{"validator":"\\"a\\"","totalBytes":3}']) {
+  for (const state of [
+    "",
+    "{",
+    "[]",
+    '{"etag":5,"lastModified":""}',
+    '{"etag":"\\"a\\""}',
+    '{"etag":"","lastModified":"","totalBytes":null}',
+    '{"etag":"\\"a\\"","lastModified":"","totalBytes":3}',
+  ]) {
     const trial = new Trial();
     writeFileSync(`${trial.path}.part`, "something");
     writeFileSync(`${trial.path}.part.json`, state);
@@ -467,6 +526,25 @@ test("a proxy that lets nobody through is named with its status, and one that ca
   }
 });
 
+test("what answers CONNECT in no HTTP is no proxy, and isn't asked again", async () => {
+  let asks = 0;
+  const server = createNetServer((socket) =>
+    socket.once("data", () => {
+      asks++;
+      socket.end("SSH-2.0-x\r\n\r\n");
+    }),
+  );
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  after(() => server.close());
+  const address = server.address();
+  const proxy = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`;
+  const url = "https://publisher.test/a.csv";
+  await assert.rejects(new Trial(agentsBy({ HTTPS_PROXY: proxy })).download(url), {
+    message: `${url}: found an answer that isn't HTTP of the proxy ${proxy}, expected an HTTP proxy`,
+  });
+  assert.equal(asks, 1);
+});
+
 test("a variable that names no proxy is one error, without its password", () => {
   const expected = "expected an http or https proxy, such as http://127.0.0.1:3128";
   for (const [environment, found] of [
@@ -496,18 +574,64 @@ test("a folder that can't be made, or read, is one error that names the option",
 test("one file is downloaded by one process at a time", async () => {
   const trial = new Trial();
   const url = serve(part(content, '"a"', 100), file(content, '"a"'));
-  let second: Promise<void> | undefined;
+  let second: Promise<unknown> | undefined;
   trial.onBytes = () => {
     trial.onBytes = () => {};
-    second = assert.rejects(
-      download(url, trial.path, { ...trial, onProgress: () => {}, say: () => {}, check: async () => {} }),
-      { message: `${trial.path}: found another process that downloads it, expected one at a time` },
-    );
-    void second.finally(cutConnections);
+    const link = path.join(temporaryFolder(), "link");
+    symlinkSync(trial.folder, link);
+    const refused = [trial.folder, link].map((folder) => {
+      const again = path.join(folder, "release.csv");
+      return assert.rejects(
+        download(url, again, { ...trial, onProgress: () => {}, say: () => {}, check: async () => {} }),
+        { message: `${again}: found another process that downloads it, expected one at a time` },
+      );
+    });
+    second = Promise.all(refused).finally(cutConnections);
   };
   await trial.download(url);
   await second;
   assert.equal(trial.text, content);
+  assert.deepEqual(trial.files, ["release.csv"]);
+});
+
+test("a claim is seen by a process that shares nothing but the folder, and ends with its own", async () => {
+  const out = temporaryFolder();
+  const url = serve(part(content, '"a"', 100), file(content, '"a"'));
+  const args = ["--year", "2023", "--url", url];
+  const [kept, first] = [downloadPath(out, url), command(args, out)];
+  const partPath = `${kept}.part`;
+  await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
+  // SQLite's own lock on the file, which holds between containers as well; only a process of its own may look at it.
+  const lock = new Database(`${partPath}.lock`, { timeout: 0 });
+  assert.throws(() => lock.exec("BEGIN EXCLUSIVE"), { code: "SQLITE_BUSY" });
+  lock.close();
+  first.signal("SIGKILL");
+  await until("the end of the first", () => first.hasEnded);
+  const { code, stderr } = await command(args, out).finished();
+  assert.equal(code, 0, stderr);
+  assert.equal(readFileSync(kept, "utf8"), content);
+  assert.deepEqual(readdirSync(path.dirname(kept)), [path.basename(kept)]);
+});
+
+test("a part that somebody else has written to never gets the file's name", async () => {
+  for (const harm of ["", content + row, "x".repeat(50)]) {
+    const trial = new Trial();
+    trial.onBytes = () => writeFileSync(`${trial.path}.part`, harm);
+    await assert.rejects(trial.download(serve(file(content))), {
+      message:
+        `${trial.path}.part: found ${harm.length} bytes, ` +
+        `expected the ${content.length} that came, and nobody else to write to it`,
+    });
+    assert.deepEqual(trial.files, []);
+  }
+});
+
+test("a lock that can't be had, because the folder isn't writable or for another reason, is one error", async () => {
+  const trial = new Trial();
+  mkdirSync(`${trial.path}.part.lock`);
+  await assert.rejects(trial.download(serve(file(content))), {
+    message: `${trial.path}.part.lock: found no lock (unable to open database file), expected a file to be locked; --out names another folder`,
+  });
 });
 
 test("the catalogue's newest file of each year is found, by title and year", () => {
@@ -744,10 +868,29 @@ test("a signal leaves a part that the next run goes on with, and no snapshot", a
   await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
   running.signal("SIGTERM");
   assert.deepEqual([(await running.finished()).code, readdirSync(out)], [143, ["downloads"]]);
-  assert.deepEqual(readdirSync(path.dirname(partPath)).length, 2);
+  const beside = ["", ".json", ".lock"].map((ending) => path.basename(partPath) + ending);
+  assert.deepEqual(readdirSync(path.dirname(partPath)).sort(), beside);
   const { code, stdout } = await command(args, out).finished();
   assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
   assert.equal(rangesOf(url)[1][0], "bytes=100-");
+});
+
+test("a download that can't be imported says how to have it anew", async () => {
+  const out = temporaryFolder();
+  const url = serve(file(content.replace(/,5072,/, ",no code,")));
+  const args = ["--year", "2023", "--url", url];
+  const kept = downloadPath(out, url);
+  for (const begin of ["downloading ", "downloaded before: "]) {
+    const { code, stderr } = await command(args, out).finished();
+    assert.equal(code, 1);
+    assert.ok(stderr.startsWith(begin), stderr);
+    assert.match(
+      stderr.split("\n").at(-2) ?? "",
+      / line 2.*: found .*, expected .*; delete .* to have it anew$/,
+    );
+    assert.ok(stderr.endsWith(`; delete ${kept} to have it anew\n`), stderr);
+  }
+  assert.deepEqual(readdirSync(out), ["downloads"]);
 });
 
 test("npm run fetch goes through a proxy, and says no warnings", async () => {
