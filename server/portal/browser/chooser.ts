@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.ts";
 
 /** A field that finds while one writes: the combobox of the ARIA Authoring Practices, with a list. */
@@ -59,8 +59,8 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
       aborting.abort();
     };
   }, [text]);
-  useEffect(() => {
-    // As after Tab: what is written next replaces the choice.
+  useLayoutEffect(() => {
+    // As after Tab: what is written next replaces the choice, however soon it is.
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
   useEffect(() => {
