@@ -81,13 +81,16 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
 const sources = files.filter((file) => file.endsWith(".ts"));
 const imports = importsOf(root, sources);
 const reached = sources
-  .filter((file) => /^test\/(?!long|system)\w+\/.*\.test\.ts$/.test(file))
+  .filter((file) =>
+    /^test\/(?!long|system)\w+\/.*\.test\.ts$|^test\/system\/(directory|shares)\.test\.ts$/.test(file),
+  )
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
-/** Rooms whose tests test another one as well: what the engine answers, what quotas bring about, what commands ask for. */
+/** Rooms whose tests test another one as well: what the engine answers, what quotas bring about, what commands ask for, what needs Redis. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
-  accounts: ["notices"],
+  accounts: ["notices", "system"],
+  replicas: ["system"],
   control: ["commands", "accounts"],
 };
 
@@ -124,6 +127,12 @@ class Copy {
 
   constructor() {
     for (const file of files) cpSync(join(root, file), join(this.#folder, file));
+    // Some tests ask Git for the repository's files.
+    for (const words of [
+      ["init", "--quiet"],
+      ["add", "--all"],
+    ])
+      execFileSync("git", words, { cwd: this.#folder });
     symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
     mkdirSync(join(this.#folder, "tmp"));
   }
