@@ -143,10 +143,6 @@ export class Mirror {
     let isAllTried = true;
     for (const entry of entries) {
       if (!this.#names(entry)) continue;
-      if (performance.now() - start >= roundMs) {
-        isAllTried = false;
-        break;
-      }
       const { version } = entry;
       const before = this.#failures.get(version);
       if (before !== undefined && steadyMs < before.againMs) continue;
@@ -160,6 +156,11 @@ export class Mirror {
         if (reason !== before?.reason) told.push({ version, reason });
         const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
         this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
+      }
+      // After one was tried, so that each round brings something.
+      if (performance.now() - start >= roundMs && entry !== entries.at(-1)) {
+        isAllTried = false;
+        break;
       }
     }
     const [first, ...others] = told;
