@@ -73,7 +73,8 @@ async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[
       const server = await servers.get(entrant.kind, entrant.threads, core, constant);
       const isConstant = sendsConstant(entrant.kind);
       if (isConstant) await checkConstant(server, lines[0], constant);
-      else if (constant.status === "200 OK") await checkComputed(server, service, sample);
+      else if (server !== service && constant.status === "200 OK")
+        await checkComputed(server, service, sample);
       const bodyBytes = isConstant ? constant.body.length : meanBytes;
       return { entrant, server, bodyBytes, rounds: [], position: 0 };
     }),
@@ -106,7 +107,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
 
 async function main(): Promise<void> {
   const { chosen, rounds, seconds } = readOptions();
-  checkPrograms(["wrk", "nginx", "taskset"]);
+  checkPrograms(["wrk", "nginx", "taskset", "chrt", "curl"]);
   const ground = await prepareGround(temporaryFolder(), size.rows);
   const servers = new Servers(ground);
   const hot = await ask(await servers.get("service", 1, cores?.server), hotTarget);

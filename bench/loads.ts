@@ -31,6 +31,8 @@ export interface Load {
   p99Targets?: Record<string, number>;
   /** Of the service, median of the rounds. */
   p99AtMostUs?: number;
+  /** CPU time per byte of an entrant's bodies. 5 ns are 200 MB in a second. */
+  nsPerByteTargets?: Record<string, number>;
 }
 
 /** One connection's request after the other, on a core beside the server's, unless something else is said. */
@@ -51,6 +53,12 @@ const computing: Kind[] = ["service", "ceiling", "sqlite", "duckdb", "node-http"
 /** The service has to take a fifteenth of what these take. */
 const databases = { "service / sqlite": 1 / 15, "service / duckdb": 1 / 15 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
+
+const files: Entrant[] = [
+  { ...entrants("export-csv")[0], name: "CSV", against: null },
+  { ...entrants("export-arrow")[0], name: "Arrow", against: null },
+  { ...entrants("export-parquet")[0], name: "Parquet", against: null },
+];
 
 /** 1.5 is what readers of whole files may cost all others. */
 const besideExports = {
@@ -104,6 +112,10 @@ export const loads: readonly Load[] = [
       connections: 1,
     },
   ),
+  load("whole-files", "whole files, one after the other", files, {
+    connections: 1,
+    nsPerByteTargets: { CSV: 5 },
+  }),
   load(
     "threads",
     "one query, more serving threads, and two loads on the same cores",

@@ -8,7 +8,13 @@ export { temporaryFolder } from "../test/support/folders.ts";
 /** Whether to be small and quick, only to see that everything works and answers rightly. */
 export const smoke = process.argv.includes("--smoke");
 
-const programs = { wrk: "wrk", nginx: "nginx-light", taskset: "util-linux" };
+const programs = {
+  wrk: "wrk",
+  nginx: "nginx-light",
+  taskset: "util-linux",
+  chrt: "util-linux",
+  curl: "curl",
+};
 
 /** @throws Error that says what to install, when something is missing */
 export function checkPrograms(needed: readonly (keyof typeof programs)[]): void {

@@ -58,6 +58,11 @@ export function summarize(load: Load, measured: readonly Measured[]) {
     ...boundsOn("CPU", "cpuUs", load.targets),
     ...boundsOn("p99", "p99Us", load.p99Targets ?? {}),
   ];
+  for (const [name, atMost] of Object.entries(load.nsPerByteTargets ?? {})) {
+    const { bodyBytes, rounds } = measured.find(({ entrant }) => entrant.name === name)!;
+    const found = spreadOf(rounds.map(({ cpuUs }) => (cpuUs * 1000) / bodyBytes));
+    bounds.push({ what: `CPU of ${name}, ns per byte`, atMost, found });
+  }
   if (load.p99AtMostUs !== undefined) {
     const found = spreadOf(roundsOf("service").map(({ p99Us }) => p99Us));
     bounds.push({ what: "p99 of service, µs", atMost: load.p99AtMostUs, found });

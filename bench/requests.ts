@@ -12,6 +12,7 @@ const maxLimit = 50;
 const zipfExponent = 1.1;
 
 export const searchPath = "/api/v1/search";
+export const exportPath = "/api/v1/export";
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
 export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
 
@@ -56,6 +57,9 @@ export function writeLists(
     "not-modified": list("not-modified", [`${hotTarget}\tIf-None-Match: ${hotEtag}`]),
     // Well formed and unknown: what costs most to refuse.
     unauthorized: list("unauthorized", unknown, true),
+    "export-csv": list("export-csv", [`${exportPath}.csv`]),
+    "export-arrow": list("export-arrow", [`${exportPath}.arrow`]),
+    "export-parquet": list("export-parquet", [`${exportPath}.parquet`]),
   };
 }
 
