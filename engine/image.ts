@@ -221,7 +221,7 @@ export function findGroup(image: Image, procedureCode: string, state: string | n
  * @throws DataError when the buffer is no image of this format
  */
 export function attachImage(buffer: SharedArrayBuffer): Image {
-  const header = new Uint32Array(buffer, 0, Math.min(headerWords, buffer.byteLength >> 2));
+  const header = new Uint32Array(buffer, 0, Math.min(headerWords, Math.floor(buffer.byteLength / 4)));
   if (header.length < headerWords || header[0] !== magic || header[1] !== imageFormatVersion)
     throw new DataError(
       "image",

@@ -4,10 +4,14 @@ import { RecordBatchStreamWriter, type Table, tableFromIPC } from "apache-arrow"
 import {
   attachImage,
   buildImage,
+  csvPieces,
   DataError,
+  encodePrices,
+  findGroup,
   imageFormatVersion,
   imageTable,
   SizeError,
+  textOf,
 } from "../../engine/index.ts";
 import { randomSnapshot, rowsOf, snapshotOf } from "../support/fixtures.ts";
 
@@ -62,6 +66,30 @@ test("an image of another format, or whose first bytes are others, is refused", 
       () => attachImage(buffer),
       new DataError("image", found, `magic ${magic}, format ${format}`),
     );
+  }
+});
+
+test("an image whose sections lie beyond 2 GiB answers as any other does", () => {
+  const small = buildImage(randomSnapshot(1));
+  const beyond = 2 ** 31;
+  // Memory that is never touched is never taken.
+  const large = new SharedArrayBuffer(beyond + small.byteLength);
+  new Uint8Array(large, beyond).set(new Uint8Array(small));
+  // Magic, format, and each section's offset and length; the first section begins behind them and some zeros.
+  const [magic, format, first] = new Uint32Array(small, 0, 3);
+  const header = new Uint32Array(small, 0, first / 4);
+  const moved = header.map((word, i) => (i >= 2 && i % 2 === 0 && word > 0 ? word + beyond : word));
+  new Uint32Array(large, 0, moved.length).set(moved);
+  assert.deepEqual([...moved.subarray(0, 3)], [magic, format, first + beyond]);
+  const [expected, found] = [attachImage(small), attachImage(large)];
+  assert.deepEqual(found.description, expected.description);
+  const all = { procedure: null, state: null };
+  assert.deepEqual([...csvPieces(found, all)].map(textOf), [...csvPieces(expected, all)].map(textOf));
+  for (const code of expected.codes) {
+    const answers = [found, expected].map((image) =>
+      textOf(encodePrices(image, findGroup(image, code, null), 50)),
+    );
+    assert.equal(answers[0], answers[1]);
   }
 });
 
