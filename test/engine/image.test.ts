@@ -69,7 +69,7 @@ test("an image of another format, or whose first bytes are others, is refused", 
   }
 });
 
-test("an image whose sections lie beyond 2 GiB answers as any other does", () => {
+test("an image whose sections lie beyond 2 GiB answers like others", () => {
   const small = buildImage(randomSnapshot(1));
   const beyond = 2 ** 31;
   // Memory that is never touched is never taken.
