@@ -131,7 +131,9 @@ type WordsOf = (text: string) => string[];
 function wordsByText(): WordsOf {
   const known = new Map<string, string[]>();
   return (text) => {
-    const words = known.get(text) ?? indexWords(text);
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const words = indexWords(text);
     known.set(text, words);
     return words;
   };
