@@ -150,7 +150,7 @@ export class Directory {
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
         const list = JSON.stringify(contents);
-        const [isDone, , state] = await this.#write(epoch, version, list, false);
+        const [isDone, , state] = await this.#write(epoch, version, list);
         await this.#read();
         if (isDone) return result;
         if (state === 0) tries++;
@@ -237,9 +237,9 @@ export class Directory {
     return answer;
   }
 
-  async #write(epoch: string, version: number, list: string, isFounding: boolean): Promise<WriteAnswer> {
+  async #write(epoch: string, version: number, list: string): Promise<WriteAnswer> {
     try {
-      return await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list, Number(isFounding));
+      return await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list, 0);
     } catch (error) {
       if (error instanceof DataError) throw error;
       throw new DirectoryAway(`${reasonOf(error)}: whether the change is stored isn't known`);
