@@ -1,7 +1,6 @@
 import {
   closeSync,
   existsSync,
-  fsyncSync,
   openSync,
   readFileSync,
   renameSync,
@@ -13,10 +12,9 @@ import { type FileHandle, open, writeFile } from "node:fs/promises";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { DataError } from "../engine/index.ts";
-import { makeFolder } from "./folder.ts";
+import { DataError, systemCode } from "../engine/index.ts";
+import { makeFolder, sync } from "./folder.ts";
 import { Break, bodyOf, type Network, openAddress, retried } from "./http.ts";
-import { systemCode } from "./publish.ts";
 import { identityOf } from "./state.ts";
 
 /** No release has a tenth of that. */
@@ -345,14 +343,5 @@ class Part {
     } catch {
       // What made it worthless is said, and matters more.
     }
-  }
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { DataError, minDataYear, reasonOf, shown } from "../engine/index.ts";
+import { DataError, minDataYear, reasonOf, shown, systemCode } from "../engine/index.ts";
 import { isWebAddress, shownAddress } from "./address.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
@@ -9,7 +9,7 @@ import { runCommand, say } from "./command.ts";
 import { type ByteProgress, download } from "./download.ts";
 import { agentsBy, type Clock, type Network, systemClock } from "./http.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
-import { claimedMetadata, systemCode } from "./publish.ts";
+import { claimedMetadata } from "./publish.ts";
 import { checkEnds } from "./release.ts";
 import { isSynthetic } from "./synthetic-mark.ts";
 

@@ -1,14 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { constants, existsSync, linkSync, readdirSync, readFileSync } from "node:fs";
-import { copyFile, open, rename, rm, stat } from "node:fs/promises";
+import { constants, existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFile, rename, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import * as v from "valibot";
-import { DataError, decodeSnapshot, reasonOf, versionName } from "../engine/index.ts";
+import { DataError, decodeSnapshot, reasonOf, systemCode, versionName } from "../engine/index.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
-import { makeFolder } from "./folder.ts";
-import { systemCode } from "./publish.ts";
-import { type IndexEntry, indexName, newestFirst, sha256Of, snapshotIndex } from "./snapshot-index.ts";
+import { makeFolder, sync } from "./folder.ts";
+import {
+  type IndexEntry,
+  indexName,
+  newestFirst,
+  sha256Of,
+  snapshotIndex,
+  versionPattern,
+} from "./snapshot-index.ts";
 
 const usage = `${calledAs("publish")} DIR`;
 const help = `usage: ${usage}
@@ -17,6 +23,8 @@ Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder t
 it is, with ${indexName}, from which servers with DATASETS_URL fetch them. What servers have fetched and the index doesn't
 name any more, they retire; files stay in DIR until you delete them.
 `;
+
+const extension = ".parquet";
 
 /** Links or copies a file into a folder, whole or not at all. */
 async function place(from: string, to: string): Promise<void> {
@@ -27,17 +35,12 @@ async function place(from: string, to: string): Promise<void> {
     } catch {
       // On another file system, or where links aren't allowed.
       await copyFile(from, draft, constants.COPYFILE_FICLONE);
-      await sync(draft);
+      sync(draft);
     }
     await rename(draft, to);
   } finally {
     await rm(draft, { force: true });
   }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  await handle.sync().finally(() => handle.close());
 }
 
 /** @throws DataError when a file isn't the snapshot that its name says */
@@ -67,8 +70,8 @@ function indexIn(folder: string): IndexEntry[] {
  */
 export async function publishFolder(from: string, to: string): Promise<IndexEntry[]> {
   const versions = (existsSync(from) ? readdirSync(from) : []).flatMap((name) => {
-    const [, version] = /^([0-9]{4}\.[1-9][0-9]{0,3})\.parquet$/.exec(name) ?? [];
-    return version === undefined ? [] : [version];
+    const version = name.slice(0, -extension.length);
+    return name.endsWith(extension) && versionPattern.test(version) ? [version] : [];
   });
   if (versions.length === 0)
     throw new DataError(`DATASETS_DIR ${from}`, "no snapshots", "at least one <year>.<revision>.parquet");
@@ -76,7 +79,7 @@ export async function publishFolder(from: string, to: string): Promise<IndexEntr
   const published = new Map(indexIn(to).map((entry) => [entry.version, entry.sha256]));
   const entries: IndexEntry[] = [];
   for (const version of versions) {
-    const file = `${version}.parquet`;
+    const file = version + extension;
     const [source, target] = [join(from, file), join(to, file)];
     const sha256 = await sha256Of(source);
     const before = published.get(version) ?? (existsSync(target) ? await sha256Of(target) : undefined);
@@ -90,16 +93,12 @@ export async function publishFolder(from: string, to: string): Promise<IndexEntr
   entries.sort(newestFirst);
   const draft = join(to, `${indexName}.${randomUUID()}.tmp`);
   try {
-    const handle = await open(draft, "wx");
-    await handle
-      .writeFile(`${JSON.stringify(entries, null, 2)}\n`)
-      .then(() => handle.sync())
-      .finally(() => handle.close());
+    writeFileSync(draft, `${JSON.stringify(entries, null, 2)}\n`, { flag: "wx", flush: true });
     await rename(draft, join(to, indexName));
   } finally {
     await rm(draft, { force: true });
   }
-  await sync(to);
+  sync(to);
   return entries;
 }
 

@@ -1,16 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   DataError,
@@ -20,10 +9,11 @@ import {
   type Snapshot,
   type SnapshotHead,
   snapshotFooterRange,
+  systemCode,
   tailBytes,
   versionName,
 } from "../engine/index.ts";
-import { makeFolder } from "./folder.ts";
+import { makeFolder, sync } from "./folder.ts";
 import type { KnownVersion } from "./registry.ts";
 
 /** The highest revision that a snapshot's metadata can carry. */
@@ -142,12 +132,7 @@ function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   } finally {
     rmSync(temporary, { force: true });
   }
-  const folder = openSync(outDir, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  sync(outDir);
   return true;
 }
 
@@ -159,10 +144,4 @@ function writing<T>(outDir: string, action: () => T): T {
     if (code === undefined) throw error;
     throw new DataError(outDir, `a refusal to write (${code})`, "a folder that can be written");
   }
-}
-
-/** The code of an operating system's error, such as ENOENT; undefined for anything else. */
-export function systemCode(error: unknown): string | undefined {
-  if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
 }

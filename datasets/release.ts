@@ -3,11 +3,10 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
-import { DataError, type SnapshotContent } from "../engine/index.ts";
+import { DataError, type SnapshotContent, systemCode } from "../engine/index.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
-import { systemCode } from "./publish.ts";
 
 const readChunkBytes = 2 ** 20;
 /** Far above any record, and low enough that a quote left open can't swallow a large file. */

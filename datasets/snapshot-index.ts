@@ -10,8 +10,11 @@ export const indexName = "index.json";
 /** An image has no more, and is larger than its file. */
 export const maxFileBytes = 2 ** 32;
 
+/** `<year>.<revision>`, as a snapshot's metadata can have it. */
+export const versionPattern = /^[0-9]{4}\.[1-9][0-9]{0,3}$/;
+
 const entry = v.object({
-  version: v.pipe(v.string(), v.regex(/^[0-9]{4}\.[1-9][0-9]{0,3}$/, "a version such as 2024.1")),
+  version: v.pipe(v.string(), v.regex(versionPattern, "a version such as 2024.1")),
   /** Relative to the index. */
   file: v.pipe(v.string(), v.regex(/^\w[\w.-]*(?:\/\w[\w.-]*)*$/, "a path below the index")),
   bytes: v.pipe(

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { DataError } from "../engine/query.ts";
+import { DataError, systemCode } from "../engine/query.ts";
 
 /** The state of a server as other processes find it: whether a server runs on it, and whether its database is the one there. */
 
@@ -142,8 +142,7 @@ function readServed(folder: string): string | undefined {
   try {
     return readFileSync(servedFile(folder), "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)))
-      return undefined;
+    if (/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) return undefined;
     throw error;
   }
 }

@@ -25,3 +25,9 @@ export function shown(value: string): string {
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The code of an operating system's error, such as ENOENT; undefined for anything else. */
+export function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { shownAddress } from "../../datasets/address.ts";
+import { isWebAddress, shownAddress } from "../../datasets/address.ts";
 import { calledAs } from "../../datasets/arguments.ts";
 import { shown } from "../../engine/query.ts";
 import { type RedisAddress, redisAddress, redisUrlExpected } from "./redis-url.ts";
@@ -105,9 +105,8 @@ function isOrigin(text: string): boolean {
   return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-function isWebUrl(text: string): boolean {
-  const url = /^https?:/.test(text) ? URL.parse(text) : null;
-  return url !== null && url.username === "" && url.password === "" && url.hash === "";
+function isIndexAddress(text: string): boolean {
+  return /^https?:/.test(text) && isWebAddress(text) && new URL(text).hash === "";
 }
 
 function isSmtpUrl(text: string): boolean {
@@ -154,7 +153,10 @@ const entries = {
     v.optional(
       v.pipe(
         v.string(),
-        v.check(isWebUrl, "an address such as https://example.org/snapshots/index.json, without a password"),
+        v.check(
+          isIndexAddress,
+          "an address such as https://example.org/snapshots/index.json, without a password",
+        ),
       ),
     ),
     v.description("the index of snapshots that are fetched into DATASETS_DIR, as npm run publish writes it"),

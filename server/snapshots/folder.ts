@@ -7,7 +7,7 @@ import {
   snapshotFooterRange,
   tailBytes,
 } from "../../engine/load.ts";
-import { DataError } from "../../engine/query.ts";
+import { DataError, systemCode } from "../../engine/query.ts";
 import { signatureOf } from "../shared/snapshot-file.ts";
 
 /** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */
@@ -25,7 +25,7 @@ export function listSnapshots(folder: string): string[] {
   try {
     return readdirSync(folder).filter(isSnapshotName).sort();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (isMissing(error)) return [];
     throw new DataError(`DATASETS_DIR ${folder}`, String(error), "a folder that can be read");
   }
 }
@@ -67,7 +67,7 @@ export async function stateOf(path: string): Promise<FileState | undefined> {
 }
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return systemCode(error) === "ENOENT";
 }
 
 const isNotMissing = (error: unknown) => !isMissing(error);

@@ -1,11 +1,11 @@
-import { link, lstat, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
+import { link, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import * as v from "valibot";
 import { bodyOf, directAgents, openAddress, readText } from "../../datasets/http.ts";
 import { type IndexEntry, newestFirst, sha256Of, snapshotIndex } from "../../datasets/snapshot-index.ts";
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
-import { isMissing } from "./folder.ts";
+import { identityOf } from "../../datasets/state.ts";
+import { DataError, reasonOf, shown, systemCode } from "../../engine/query.ts";
 
 /** Fetches the snapshots that an index elsewhere names into the snapshots' folder, and takes out those that it names no more. */
 
@@ -191,10 +191,10 @@ export class Mirror {
   async #bring(entry: IndexEntry): Promise<void> {
     const { version, bytes, sha256 } = entry;
     const path = join(this.#options.folder, nameOf(version));
-    if ((await identityOf(path)) !== undefined) return this.#compare(entry, path);
+    if (identityOf(path) !== undefined) return this.#compare(entry, path);
     const fetched = join(this.#fetched, nameOf(version));
     const part = join(this.#fetched, `${sha256}${endOfPart}`);
-    if ((await identityOf(fetched)) === undefined || (await sha256Of(fetched)) !== sha256) {
+    if (identityOf(fetched) === undefined || (await sha256Of(fetched)) !== sha256) {
       await this.#fetch(entry, part);
       const found = await sha256Of(part);
       if (found !== sha256) {
@@ -207,7 +207,7 @@ export class Mirror {
       // A link, unlike a rename, never takes the place of what the operator puts there meanwhile.
       await link(fetched, path);
     } catch (error) {
-      if (!isTaken(error)) throw error;
+      if (systemCode(error) !== "EEXIST") throw error;
       return this.#compare(entry, path);
     }
     this.#options.log.info({ version, bytes }, "snapshot fetched");
@@ -289,7 +289,7 @@ export class Mirror {
     const names = this.#index.flatMap(({ version, sha256 }) => [nameOf(version), sha256 + endOfPart]);
     for (const name of (await readdir(this.#fetched)).filter((name) => !names.includes(name))) {
       const [fetched, path] = [join(this.#fetched, name), join(this.#options.folder, name)];
-      const [ours, served] = await Promise.all([fetched, path].map((file) => identityOf(file)));
+      const [ours, served] = [identityOf(fetched), identityOf(path)];
       if (served !== undefined && served === ours) {
         await rm(path);
         this.#options.log.info({ file: name }, "snapshot taken out: the index names it no more");
@@ -330,20 +330,6 @@ const nameOf = (version: string) => `${version}.parquet`;
 /** Whether a range goes from so many bytes to the end of so many. */
 function isRest(range: string, from: number, bytes: number): boolean {
   return [`${bytes}`, "*"].some((all) => range === `bytes ${from}-${bytes - 1}/${all}`);
-}
-
-async function identityOf(path: string): Promise<string | undefined> {
-  try {
-    const { dev, ino } = await lstat(path);
-    return `${dev}:${ino}`;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
 /** @throws DataError when a text isn't an index */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { databaseFile, hasLog, restoring } from "../../datasets/state.ts";
-import { DataError, reasonOf } from "../../engine/query.ts";
+import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { migrations, schema, schemaVersion } from "./schema.ts";
 import { makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
@@ -120,7 +120,7 @@ function create(file: string): void {
     linkSync(draft, file);
   } catch (error) {
     // Another process was faster.
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (systemCode(error) !== "EEXIST") throw error;
   } finally {
     for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
   }

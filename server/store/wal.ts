@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { systemCode } from "../../engine/query.ts";
 
 /*
  * Looks for damage in SQLite's write-ahead log, by https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a
@@ -47,7 +48,7 @@ export function walFault(file: string, known = 0): string | undefined {
   try {
     descriptor = openSync(file, "r");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   }
   try {
