@@ -8,7 +8,8 @@ const shares = new LuaScript("shares.lua");
 export type Told = [
   state: "ok",
   boot: string,
-  isLearning: number,
+  /** So many milliseconds more nothing is granted. */
+  learningMs: number,
   isNew: number,
   members: number,
   isSettled: number,

@@ -37,7 +37,9 @@ export interface Row {
   granted: number;
   wanted: number;
   /** What is said of the tokens, in one row of an account, when this many requests were counted. */
-  tokens: { at: number; held: number; given: number; wanted: number; isShort: boolean } | undefined;
+  tokens:
+    | { at: number; held: number; spare: number; given: number; wanted: number; isShort: boolean }
+    | undefined;
 }
 
 export class Rows {
@@ -182,21 +184,22 @@ export class Rows {
     const target = !isKeeping || !isScarce ? 0 : Math.min(burst, Math.ceil(share.peak));
     const at = this.#holdings.countOf(share);
     const holding = this.#holdings.heldOf(share);
-    // What came while Redis was away was this replica's part of the rate, and isn't anyone's any more.
-    const held = share.spareMs > 0 ? Math.min(share.toldHeld, Math.floor(holding + share.spare)) : holding;
+    // What came while Redis gave none repays debts; beyond that it isn't anyone's any more.
+    const spare = Math.floor(share.spare);
+    const held = spare > 0 ? Math.min(Math.max(0, share.toldHeld), holding + spare) : holding;
     const given = held > 2 * target ? held - target : 0;
     const wanted = hasLeft ? held - given : Math.max(target, held - given);
     const isDue =
       held !== share.toldHeld ||
       given > 0 ||
       wanted > held ||
-      share.spareMs > 0 ||
+      spare > 0 ||
       share.isShort ||
       (shard.toTell.has(share) && held !== 0) ||
       (isLooking && isScarce);
     if (!isDue) return undefined;
     share.held -= given;
-    return { at, held: held - given, given, wanted, isShort: share.isShort };
+    return { at, held: held - given, spare, given, wanted, isShort: share.isShort };
   }
 
   /** Has a row say what there is to say of the tokens. */
@@ -224,8 +227,7 @@ export class Rows {
   rest(shard: Shard, share: Share, nowMs: number): void {
     shard.toTell.delete(share);
     const isTaut = isScarceIn(shard, share) || share.months.some((each) => isTightIn(shard, share, each));
-    if (nowMs - share.usedMs >= (isTaut ? lookedAtMs : idleMs) && share.spareMs === 0)
-      shard.active.delete(share);
+    if (nowMs - share.usedMs >= (isTaut ? lookedAtMs : idleMs) && share.spare < 1) shard.active.delete(share);
   }
 
   /** A row as the script takes it. */
@@ -264,8 +266,7 @@ export class Rows {
     share.held = held;
     share.toldHeld = held;
     share.heldAt = tokens.at;
-    share.spare = 0;
-    share.spareMs = 0;
+    share.spare -= tokens.spare;
   }
 
   /** Counts what Redis knew of the replica's requests, and the replica not any more. */

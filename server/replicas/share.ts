@@ -56,7 +56,7 @@ export interface Share {
   heldAt: number;
   /** What Redis knows of it. */
   toldHeld: number;
-  /** Tokens that came while Redis was away, up to a time. */
+  /** Tokens that came while Redis gave none, up to a time. */
   spare: number;
   spareMs: number;
   /** By the last look. */
@@ -98,6 +98,9 @@ export interface Shard {
   isResting: boolean;
   hasCredit: boolean;
   isAlone: boolean;
+  /** While Redis learns what it may have lost. */
+  learnsFromMs: number;
+  learnsUntilMs: number;
   /** Whether others may have what it held: nothing is left to it but the overdraft. */
   hasLapsed: boolean;
   /** Scarce accounts, and tight ones as `account@month`; and the same list where it is read anew. */
@@ -134,6 +137,8 @@ export function newShard(
     isResting: false,
     hasCredit: false,
     isAlone: false,
+    learnsFromMs: 0,
+    learnsUntilMs: 0,
     hasLapsed: false,
     taut: new Set<string>(),
     tautAnew: undefined,

@@ -25,7 +25,8 @@ local meta, read, seen, scarce, calmed, tokens, events = KEYS[1], KEYS[2], KEYS[
 local call = redis.call
 local floor, min, max = math.floor, math.min, math.max
 
--- After Redis has lost writes, or may have: replicas say again what they hold, and nothing is granted.
+-- After Redis has lost writes, or may have: replicas say again what they hold, and nothing is granted. Each goes on as if
+-- it was alone.
 local learningMs = 2000
 -- A member not seen for the time that it said may have gone over to its own share of the rate: nobody else gets that.
 -- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
@@ -48,7 +49,8 @@ if run == '' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica,
   'keys', 'keys:' .. ARGV[10], 'keys:' .. ARGV[11], 'said:' .. ARGV[10], 'said:' .. ARGV[11])
 local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
--- The version in which the number of members changed last, and when a silent one came back last.
+-- The version in which the number of members changed last, and when a silent one came back last, or when learning ends:
+-- until then each has its part of the rate.
 local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
 -- Of this shard's keys without months, and of each month's, how many there are. Only this script makes and deletes them,
 -- and none of them expires: one that is missing was lost.
@@ -75,7 +77,7 @@ end
 if known[1] ~= boot then
   epoch = max(epoch + 1, raw)
   learningUntil = now + learningMs
-  back = now
+  back = learningUntil
   call('DEL', read, scarce, calmed, tokens)
   -- Members that aren't heard of now may be using what they had: they stay members as if they were silent since now.
   for _, member in ipairs(call('ZRANGE', seen, 0, -1)) do call('ZADD', seen, now, member) end
@@ -116,7 +118,7 @@ if isNew then
   call('ZREM', KEYS[12], replica)
   call('ZREM', KEYS[13], replica)
 end
-if lastSeen < now then back = now end
+if lastSeen < now then back = max(back, now) end
 for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
   if member ~= replica then
     forget(member)
@@ -379,5 +381,5 @@ counted = countKeys()
 call('HSET', meta, 'boot', boot, 'learning', learningUntil, 'clock', now, 'raw', raw, 'version', version,
   'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4],
   'keys', counted[1], 'keys:' .. ARGV[10], counted[2], 'keys:' .. ARGV[11], counted[3])
-return { 'ok', boot, isLearning and 1 or 0, isNew and 1 or 0, members, isSettled and 1 or 0, upTo,
+return { 'ok', boot, isLearning and learningUntil - now or 0, isNew and 1 or 0, members, isSettled and 1 or 0, upTo,
   upTo == version and 1 or 0, news, rows }

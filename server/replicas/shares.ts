@@ -191,6 +191,7 @@ export class Shares {
     if (this.#holdings.hasLeft) return;
     for (const shard of this.#shards) {
       this.#goAlone(shard, nowMs);
+      if (shard.isResting) this.#fill(shard, shard.learnsFromMs, Math.min(nowMs, shard.learnsUntilMs));
       if (nowMs < this.#dueMs(shard)) continue;
       void this.#call(shard, shard.hasStarted ? "tick" : "start", nowMs, month);
     }
@@ -283,8 +284,12 @@ export class Shares {
   }
 
   #take(shard: Shard, told: Told, rows: readonly Row[], sentMs: number): void {
-    const [, boot, isLearning, isNew, members, isSettled, read, isComplete, changes, granted] = told;
+    const [, boot, learningMs, isNew, members, isSettled, read, isComplete, changes, granted] = told;
     const before = { members: shard.members, hasCredit: shard.hasCredit };
+    const isLearning = learningMs > 0;
+    const nowMs = this.#options.clock();
+    if (isLearning && shard.learnsUntilMs < sentMs) shard.learnsFromMs = nowMs;
+    shard.learnsUntilMs = isLearning ? sentMs + learningMs : 0;
     shard.contactMs = sentMs;
     shard.hasStarted = true;
     shard.isAlone = false;
@@ -292,7 +297,7 @@ export class Shares {
     shard.hasLapsed = false;
     if (isNew && !isLearning) shard.isResting = false;
     if (isNew) shard.tautAnew = new Set();
-    for (const [i, row] of rows.entries()) this.#rows.take(row, granted[i], this.#options.clock());
+    for (const [i, row] of rows.entries()) this.#rows.take(row, granted[i], nowMs);
     const touched = new Set(rows.map(({ share }) => share));
     if (boot !== shard.bootToTell) {
       shard.bootToTell = boot;
@@ -345,13 +350,19 @@ export class Shares {
     }
     if (silentMs >= lapseMs && !shard.hasLapsed) this.#lapse(shard, nowMs);
     if (shard.hasLapsed && !this.#holdings.isFreeWithoutRedis) return;
+    this.#fill(shard, aloneAtMs, nowMs);
+  }
+
+  /** Tokens come at this replica's part of the rate, in a time in which Redis gives nobody any. */
+  #fill(shard: Shard, fromMs: number, toMs: number): void {
     for (const share of shard.active) {
+      const sinceMs = Math.max(share.spareMs, fromMs);
+      if (toMs <= sinceMs) continue;
       const { burst } = this.#holdings.counts.ceilings(share.account);
       const part = burst / shard.members;
-      const sinceMs = Math.max(share.spareMs, aloneAtMs);
       const room = Math.floor(part) - this.#holdings.restOf(shard, share) - this.#holdings.heldOf(share);
-      share.spare = Math.max(0, Math.min(share.spare + (part * (nowMs - sinceMs)) / 1000, room));
-      share.spareMs = nowMs;
+      share.spare = Math.max(0, Math.min(share.spare + (part * (toMs - sinceMs)) / 1000, room));
+      share.spareMs = toMs;
       this.#holdings.bind(shard, share);
     }
   }

@@ -231,6 +231,34 @@ for (const isForgotten of [false, true])
     assert.equal(simulation.tally(0, simulation.month()).admitted, 100);
   });
 
+for (const state of ["same", "empty"] as const)
+  test(`who asks for less than the rate is refused nothing when Redis starts anew ${state === "same" ? "with what it had" : "empty"}`, async () => {
+    const ceilings = { burst: 30, quota: 100_000 };
+    const simulation = await replicas(3, ceilings, ceilings);
+    // Of the first account half the rate is asked for, and of the second more than there is.
+    for (let i = 0; i < 600; i++) {
+      const ms = simulation.nowMs + (i * 1000) / 15;
+      simulation.at(ms, () => void simulation.request(simulation.replicas[i % 3], 0));
+    }
+    for (let i = 0; i < 3600; i++) {
+      const ms = simulation.nowMs + (i * 1000) / 90;
+      simulation.at(ms, () => void simulation.request(simulation.replicas[i % 3], 1));
+    }
+    await simulation.run(simulation.nowMs + 10_000);
+    const tally = simulation.tally(1, simulation.month());
+    const before = tally.admitted;
+    simulation.isRefusing = true;
+    await simulation.run(simulation.nowMs + 1000);
+    simulation.isRefusing = false;
+    await simulation.restartRedis(state);
+    await simulation.run(simulation.nowMs + 19_000);
+    assert.equal(simulation.tally(0, simulation.month()).refused, 0);
+    const admitted = tally.admitted - before;
+    // Nothing comes until a replica notices that Redis is away, for 1.5 s at most.
+    assert.ok(admitted >= 20 * 30 - 1.5 * 30 && admitted <= 20 * 30 + 30, `${admitted} in 20 s`);
+    assert.equal(simulation.overBurst, 0);
+  });
+
 test("a silent replica's part of the rate isn't given to others when Redis starts anew", async () => {
   const simulation = await replicas(3, { burst: 30, quota: 100_000 });
   for (const replica of simulation.replicas)
