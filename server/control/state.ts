@@ -13,6 +13,8 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** A command waits for this to come round. */
 const refreshMs = 100;
+/** What other servers and commands elsewhere change holds here after so long; they wait for it. */
+const directoryMs = 250;
 const guardMs = 300;
 const saveMs = 1000;
 /** Longer waits for a command that writes would keep the operator's listener waiting. */
@@ -89,13 +91,17 @@ export function keepState(
     if (found === undefined && health.fault !== undefined) log.info("the state is back in its place");
     health.fault = found;
   });
-  repeat("reading accounts and keys", refreshMs, async () => {
+  if (directory !== undefined)
+    repeat("taking over accounts and keys", directoryMs, async () => {
+      if (health.fault !== undefined) return;
+      await directory.read().catch((error) => {
+        // That Redis is away the ceilings say.
+        if (!(error instanceof DirectoryAway)) throw error;
+      });
+    });
+  repeat("reading accounts and keys", refreshMs, () => {
     accounts.enterMonths(Date.now());
     if (health.fault !== undefined) return;
-    await directory?.read().catch((error) => {
-      // That Redis is away the ceilings say.
-      if (!(error instanceof DirectoryAway)) throw error;
-    });
     accounts.refresh();
     accounts.giveWord(() => guard.checkpoint(store) === undefined);
   });
