@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AnswerCache } from "../../server/serving/answer-cache.ts";
+import type { Answer } from "../../server/serving/reply.ts";
+
+/** How much of answers a thread keeps, and of which. */
+
+// Counted one and a half times, seven of them fill a generation of 4 MiB, of which there are two.
+const answer = { bodyBytes: 400_000 } as Answer;
+const perGeneration = 7;
+
+/** Which of so many keys a cache has after all were kept in turn. Asked for once each, as that makes them young again. */
+function kept(count: number, begin = () => new AnswerCache<number>()): number[] {
+  return Array.from({ length: count }, (_, key) => key).filter((key) => {
+    const cache = begin();
+    for (let i = 0; i < count; i++) cache.keep(i, answer);
+    return cache.get(key) !== undefined;
+  });
+}
+
+test("each generation is kept until the next one is full, however many there were", () => {
+  const upTo = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+  for (let full = 1; full < 5; full++) {
+    const end = (full + 1) * perGeneration;
+    assert.deepEqual(kept(end - 1), upTo(end - 2 * perGeneration, end - 1));
+    assert.deepEqual(kept(end), upTo(end - perGeneration, end));
+  }
+});
+
+test("what is cleared takes no room of what is kept after it", () => {
+  const cleared = () => {
+    const cache = new AnswerCache<number>();
+    for (let i = 0; i < perGeneration - 1; i++) cache.keep(-i, answer);
+    cache.clear();
+    return cache;
+  };
+  assert.deepEqual(kept(2 * perGeneration - 1, cleared), kept(2 * perGeneration - 1));
+});
