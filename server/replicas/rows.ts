@@ -244,16 +244,18 @@ export class Rows {
   }
 
   /** Takes the answer to a row. */
-  take(row: Row, [used, granted, inAll, held]: Told[9][number], nowMs: number): void {
+  take(row: Row, [used, granted, inAll, held]: Told[9][number], nowMs: number, isLearning: boolean): void {
     const { share, month, tokens } = row;
     if (!month.isKnown) {
       month.isKnown = true;
       this.#remember(share, month, used);
       return;
     }
-    const isWanting = row.wanted > 0;
+    const isWanting = row.wanted > 0 && !isLearning;
     // What it has given up waits here until that is on the disk.
-    month.granted = isWanting || granted !== row.granted ? granted : Math.max(month.granted, used);
+    if (isWanting || granted !== row.granted) month.granted = granted;
+    // While Redis learns nothing is granted, what was counted by credit neither: it would be credited anew each time.
+    else if (!isLearning) month.granted = Math.max(month.granted, used);
     month.told = { used, granted, inAll };
     if (isWanting) {
       const hasGained = granted > row.granted;

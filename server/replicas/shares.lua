@@ -137,16 +137,39 @@ call('ZADD', seen, now + tonumber(ARGV[8]), replica)
 call('ZADD', read, from, replica)
 
 local members = call('ZCARD', seen)
-local silent = call('ZCOUNT', seen, '-inf', '(' .. now)
+local quiet = call('ZRANGEBYSCORE', seen, '-inf', '(' .. now)
+local silent = #quiet
 local leastRead = tonumber(call('ZRANGE', read, 0, 0, 'WITHSCORES')[2])
--- Whether every member knows how many there are: until then rests may be of another number.
-local isSettled = not isLearning and leastRead >= changed
+-- Whether every member that is heard of knows how many there are: until then rests may be of another number. A silent one
+-- can't be told, and what others may have can't wait for it.
+local behind = call('ZCOUNT', read, '-inf', '(' .. changed)
+local silentBehind = 0
+for _, member in ipairs(quiet) do
+  if tonumber(call('ZSCORE', read, member) or changed) < changed then silentBehind = silentBehind + 1 end
+end
+local isSettled = not isLearning and behind == silentBehind
 local asserts = ARGV[5] ~= boot
 
 -- Members that may still use what they have without asking.
 local function unaware(since)
   if not since then return members end
   return members - call('ZCOUNT', read, since, '+inf')
+end
+
+-- Silent members that have given up their rests: while they are alone they have them again.
+local function silentAware(since)
+  local count = 0
+  for _, member in ipairs(since and quiet or {}) do
+    if tonumber(call('ZSCORE', read, member) or -1) >= tonumber(since) then count = count + 1 end
+  end
+  return count
+end
+
+-- What silent members owe of an account: they repay it themselves.
+local function silentDebts(account)
+  local sum = 0
+  for _, member in ipairs(quiet) do sum = sum + min(0, tonumber(call('HGET', tokens, account .. ':' .. member) or 0)) end
+  return sum
 end
 
 local function allowanceOf(burst, quota, members)
@@ -189,7 +212,7 @@ local function share(account, burst, held, given, wanted, isShort)
   -- First what has flowed since, as if all was used at the end of it: what ran over while it was full is lost.
   local flow = burst * (members - silent) / members / 1000
   level = level + max(0, now - max(at, back)) * flow
-  local room = burst - sum - (isSettled and rests or burst) - silent * rest
+  local room = burst - sum + silentDebts(account) - (isSettled and rests + silentAware(since) * rest or burst)
   level = min(level, max(0, room))
   local before = tonumber(call('HGET', tokens, own) or 0)
   sum = sum + held - before
@@ -270,6 +293,8 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
   local since = call('ZSCORE', tight, account)
   local credits = isSettled and unaware(since) * allowance
     or unaware(since) > 0 and min(floor(quota / 2), floor(1.1 * burst) + members + 1) or 0
+  -- Silent ones that don't know how many there are may take themselves for the only one.
+  if credits > 0 then credits = credits + silentBehind * allowanceOf(burst, quota, 1) end
   local others = grantedInAll - ownGranted + lost + unsaid(month, burst, quota)
   -- Too late to say it: others may have been granted it.
   if isAsserted and not isLearning then granted = max(used, min(granted, quota - others - credits)) end

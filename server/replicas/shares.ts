@@ -297,7 +297,7 @@ export class Shares {
     shard.hasLapsed = false;
     if (isNew && !isLearning) shard.isResting = false;
     if (isNew) shard.tautAnew = new Set();
-    for (const [i, row] of rows.entries()) this.#rows.take(row, granted[i], nowMs);
+    for (const [i, row] of rows.entries()) this.#rows.take(row, granted[i], nowMs, isLearning);
     const touched = new Set(rows.map(({ share }) => share));
     if (boot !== shard.bootToTell) {
       shard.bootToTell = boot;

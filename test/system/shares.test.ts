@@ -382,3 +382,55 @@ test("a Redis that comes back empty is told again what was counted and leased", 
   assert.equal(simulation.tally(0, month).admitted, 300);
   assert.equal(simulation.overQuota, 0);
 });
+
+test("a Redis that starts anew all the time has no quota passed", async () => {
+  const ceilings = { burst: 30, quota: 300 };
+  const simulation = await replicas(3, ceilings, ceilings, { burst: 30, quota: 900 });
+  // The first through all, the second through one.
+  for (let ms = 0; ms < 60_000; ms += 25) {
+    const at = simulation.nowMs + ms;
+    simulation.at(at, () => void simulation.request(simulation.random.pick(simulation.replicas), 0));
+    simulation.at(at, () => void simulation.request(simulation.replicas[1], 1));
+    simulation.at(at, () => void simulation.request(simulation.random.pick(simulation.replicas), 2));
+  }
+  await simulation.run(simulation.nowMs + 2000);
+  for (let restarts = 0; restarts < 15; restarts++) {
+    simulation.isRefusing = true;
+    await simulation.run(simulation.nowMs + simulation.random.int(600));
+    simulation.isRefusing = false;
+    await simulation.restartRedis("same");
+    await simulation.run(simulation.nowMs + 1450);
+  }
+  await simulation.run(simulation.nowMs + 40_000);
+  const admitted = [0, 1, 2].map((account) => simulation.tally(account, simulation.month()).admitted);
+  assert.deepEqual(admitted, [300, 300, 900]);
+  assert.equal(simulation.overBurst, 0);
+});
+
+for (const joins of [0, 1, 2])
+  test(`one that died and ${joins} that come instead leave what is left of the rate to all`, async () => {
+    const ceilings = { burst: 30, quota: 1_000_000 };
+    const simulation = await replicas(3, ceilings, ceilings);
+    const load = (account: number, perSecond: number) => {
+      for (let i = 0; i < 60 * perSecond; i++)
+        simulation.at(simulation.nowMs + (i * 1000) / perSecond, () => {
+          const up = simulation.replicas.filter(({ isUp }) => isUp);
+          simulation.request(up[i % up.length], account);
+        });
+    };
+    load(0, 15);
+    load(1, 300);
+    await simulation.run(simulation.nowMs + 10_000);
+    simulation.kill(simulation.replicas[0]);
+    for (let i = 0; i < joins; i++) simulation.add();
+    await simulation.run(simulation.nowMs + 5000);
+    const month = simulation.month();
+    const before = [0, 1].map((account) => simulation.tally(account, month).admitted);
+    await simulation.run(simulation.nowMs + 30_000);
+    const admitted = before.map((count, account) => simulation.tally(account, month).admitted - count);
+    assert.ok(admitted[0] >= 0.98 * 15 * 30, `${admitted}`);
+    // The part of the one that died is nobody's for a minute.
+    const left = (30 * 30 * (2 + joins)) / (3 + joins);
+    assert.ok(admitted[1] >= 0.98 * left && admitted[1] <= 1.02 * left, `${admitted}`);
+    assert.equal(simulation.overBurst, 0);
+  });
