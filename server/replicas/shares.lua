@@ -143,9 +143,14 @@ local leastRead = tonumber(call('ZRANGE', read, 0, 0, 'WITHSCORES')[2])
 -- Whether every member that is heard of knows how many there are: until then rests may be of another number. A silent one
 -- can't be told, and what others may have can't wait for it.
 local behind = call('ZCOUNT', read, '-inf', '(' .. changed)
-local silentBehind = 0
+local silentBehind, silentUnread = 0, 0
 for _, member in ipairs(quiet) do
-  if tonumber(call('ZSCORE', read, member) or changed) < changed then silentBehind = silentBehind + 1 end
+  local has = call('ZSCORE', read, member)
+  if not has then
+    silentUnread = silentUnread + 1
+  elseif tonumber(has) < changed then
+    silentBehind = silentBehind + 1
+  end
 end
 local isSettled = not isLearning and behind == silentBehind
 local asserts = ARGV[5] ~= boot
@@ -294,7 +299,7 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
   local credits = isSettled and unaware(since) * allowance
     or unaware(since) > 0 and min(floor(quota / 2), floor(1.1 * burst) + members + 1) or 0
   -- Silent ones that don't know how many there are may take themselves for the only one.
-  if credits > 0 then credits = credits + silentBehind * allowanceOf(burst, quota, 1) end
+  if credits > 0 then credits = credits + (silentBehind + silentUnread) * allowanceOf(burst, quota, 1) end
   local others = grantedInAll - ownGranted + lost + unsaid(month, burst, quota)
   -- Too late to say it: others may have been granted it.
   if isAsserted and not isLearning then granted = max(used, min(granted, quota - others - credits)) end

@@ -13,13 +13,15 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 
 /**
  * Replicas share ceilings: virtual time and network around the script in a real Redis. Sizes: SHARES_RUNS,
- * SHARES_REPLICAS, SHARES_ACCOUNTS, SHARES_MINUTES; SHARES_PICTURE names a file to draw errors and load into.
+ * SHARES_REPLICAS, SHARES_ACCOUNTS, SHARES_MINUTES, SHARES_PER_SECOND; SHARES_PICTURE names a file to draw errors and load into.
  */
 
 const runs = sizeFrom("SHARES_RUNS", 200);
 const replicas = sizeFrom("SHARES_REPLICAS", 100);
 const accounts = sizeFrom("SHARES_ACCOUNTS", 10_000);
 const minutes = sizeFrom("SHARES_MINUTES", 180);
+/** Each is of some requests. */
+const bunchesPerSecond = sizeFrom("SHARES_PER_SECOND", 20);
 
 let redis: RedisServer;
 before(async () => {
@@ -167,7 +169,7 @@ test(`${replicas} replicas hold the ceilings of ${accounts} accounts for ${minut
     const account = Math.floor(accounts * random.next() ** 4);
     const replica = random.pick(simulation.replicas);
     for (let i = random.int(8); i >= 0; i--) simulation.request(replica, account);
-    simulation.at(simulation.nowMs - Math.log(1 - random.next()) * 50, step);
+    simulation.at(simulation.nowMs - (Math.log(1 - random.next()) * 1000) / bunchesPerSecond, step);
   };
   step();
   let faults = 0;
