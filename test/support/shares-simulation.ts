@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { headLength, keyOf, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
 import type { Ceilings } from "../../server/replicas/share.ts";
@@ -368,7 +369,8 @@ export class Simulation {
     this.#allow();
     this.at(this.nowMs + 2000, () => this.#allow());
     await this.client.flushdb();
-    // Only now: what was asked before is answered before.
+    // Only now: what was asked before is answered before, and what comes with the same bytes is entered first.
+    await immediate();
     this.ledger.clear();
     if (state === "empty") return;
     for (const [key, value] of this.#backup) await this.client.restore(key, 0, value);
