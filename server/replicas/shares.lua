@@ -142,17 +142,15 @@ local silent = #quiet
 local leastRead = tonumber(call('ZRANGE', read, 0, 0, 'WITHSCORES')[2])
 -- Whether every member that is heard of knows how many there are: until then rests may be of another number. A silent one
 -- can't be told, and what others may have can't wait for it.
-local behind = call('ZCOUNT', read, '-inf', '(' .. changed)
-local silentBehind, silentUnread = 0, 0
-for _, member in ipairs(quiet) do
-  local has = call('ZSCORE', read, member)
-  if not has then
-    silentUnread = silentUnread + 1
-  elseif tonumber(has) < changed then
-    silentBehind = silentBehind + 1
-  end
+local behind, silentBehind = call('ZCOUNT', read, '-inf', '(' .. changed), 0
+-- What silent ones have read; less than anything for one that wasn't heard of in this run of Redis.
+local silentRead = {}
+for i, member in ipairs(quiet) do
+  silentRead[i] = tonumber(call('ZSCORE', read, member) or -1)
+  if silentRead[i] < changed then silentBehind = silentBehind + 1 end
+  if silentRead[i] < changed and silentRead[i] >= 0 then behind = behind - 1 end
 end
-local isSettled = not isLearning and behind == silentBehind
+local isSettled = not isLearning and behind == 0
 local asserts = ARGV[5] ~= boot
 
 -- Members that may still use what they have without asking.
@@ -164,8 +162,8 @@ end
 -- Silent members that have given up their rests: while they are alone they have them again.
 local function silentAware(since)
   local count = 0
-  for _, member in ipairs(since and quiet or {}) do
-    if tonumber(call('ZSCORE', read, member) or -1) >= tonumber(since) then count = count + 1 end
+  for _, version in ipairs(since and silentRead or {}) do
+    if version >= tonumber(since) then count = count + 1 end
   end
   return count
 end
@@ -299,7 +297,7 @@ local function lease(account, month, burst, quota, used, toldInAll, toldOwn, gra
   local credits = isSettled and unaware(since) * allowance
     or unaware(since) > 0 and min(floor(quota / 2), floor(1.1 * burst) + members + 1) or 0
   -- Silent ones that don't know how many there are may take themselves for the only one.
-  if credits > 0 then credits = credits + (silentBehind + silentUnread) * allowanceOf(burst, quota, 1) end
+  if credits > 0 then credits = credits + silentBehind * allowanceOf(burst, quota, 1) end
   local others = grantedInAll - ownGranted + lost + unsaid(month, burst, quota)
   -- Too late to say it: others may have been granted it.
   if isAsserted and not isLearning then granted = max(used, min(granted, quota - others - credits)) end

@@ -355,6 +355,7 @@ export class Shares {
 
   /** Tokens come at this replica's part of the rate, in a time in which Redis gives nobody any. */
   #fill(shard: Shard, fromMs: number, toMs: number): void {
+    if (toMs <= fromMs) return;
     for (const share of shard.active) {
       const sinceMs = Math.max(share.spareMs, fromMs);
       if (toMs <= sinceMs) continue;
