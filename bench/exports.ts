@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { pinned } from "./options.ts";
 import { exportPath } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
@@ -39,10 +40,9 @@ export async function sendExports(
     [...slow, "--header", header, ...Array<string>(slowFiles).fill(url)],
   ];
   // What is measured is what they take of the server: of the load's core they get what the load leaves.
-  const children = commands.map((command) => {
-    const pinned = core === undefined ? command : ["taskset", "-c", String(core), ...command];
-    return spawn("chrt", ["--idle", "0", ...pinned], { stdio: "ignore" });
-  });
+  const children = commands.map((command) =>
+    spawn("chrt", ["--idle", "0", ...pinned(command, core)], { stdio: "ignore" }),
+  );
   await Promise.all(children.map((child) => once(child, "spawn")));
   return () => {
     for (const { exitCode } of children)

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Load } from "./loads.ts";
+import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 
@@ -81,14 +82,13 @@ export async function measure(server: Server, burst: Burst): Promise<Figures> {
 async function runWrk({ port, key }: Server, burst: Burst, process: number): Promise<Heard> {
   const { connections, pipeline, loadProcesses, list, start, seconds, core } = burst;
   const command = [
-    ...(core === undefined ? [] : ["taskset", "-c", String(core)]),
     ...["wrk", "--threads=1", `--connections=${Math.ceil(connections / loadProcesses)}`],
     ...[`--duration=${seconds}s`, `--timeout=${maxAnswerSeconds}s`],
     ...[`--header=Authorization: Bearer ${key}`, `--script=${script}`, `http://127.0.0.1:${port}`],
     // Two loads of one list shouldn't ask the same at the same time.
     ...["--", list.file, String(start + process * 1009), String(pipeline)],
   ];
-  const output = await run(command, seconds * 1000 + maxOverrunMs);
+  const output = await run(pinned(command, core), seconds * 1000 + maxOverrunMs);
   const line = output.trimEnd().split("\n").at(-1) ?? "";
   if (!line.startsWith("{"))
     throw new Error(`wrk printed ${JSON.stringify(output)}, expected a line of JSON`);

@@ -36,6 +36,11 @@ export function twoCores(): { server: number; load: number } | undefined {
   return cores.length < 2 ? undefined : { server: cores[1], load: cores[0] };
 }
 
+/** A command that runs on one core only; on any where it is undefined. */
+export function pinned(command: readonly string[], core: number | undefined): string[] {
+  return core === undefined ? [...command] : ["taskset", "-c", String(core), ...command];
+}
+
 /** Runs a benchmark and ends the process, with code 1 and its message where it failed. */
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
   // Whatever ends it, servers and folders go at its exit.

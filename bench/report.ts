@@ -28,11 +28,12 @@ export interface Measured {
 const fields = ["cpuUs", "userUs", "systemUs", "requestsPerSecond", "p50Us", "p99Us", "p999Us"] as const;
 
 export function summarize(load: Load, measured: readonly Measured[]) {
-  const roundsOf = (name: string) => {
+  const entrantOf = (name: string) => {
     const found = measured.find(({ entrant }) => entrant.name === name);
     if (found === undefined) throw new Error(`the load ${load.name} has no entrant ${name}`);
-    return found.rounds;
+    return found;
   };
+  const roundsOf = (name: string) => entrantOf(name).rounds;
   /** CPU time per request, or another figure, as a multiple of another entrant's, within a round. */
   const ratio = (name: string, against: string, field: (typeof fields)[number] = "cpuUs") => {
     const others = roundsOf(against);
@@ -59,7 +60,7 @@ export function summarize(load: Load, measured: readonly Measured[]) {
     ...boundsOn("p99", "p99Us", load.p99Targets ?? {}),
   ];
   for (const [name, atMost] of Object.entries(load.nsPerByteTargets ?? {})) {
-    const { bodyBytes, rounds } = measured.find(({ entrant }) => entrant.name === name)!;
+    const { bodyBytes, rounds } = entrantOf(name);
     const found = spreadOf(rounds.map(({ cpuUs }) => (cpuUs * 1000) / bodyBytes));
     bounds.push({ what: `CPU of ${name}, ns per byte`, atMost, found });
   }

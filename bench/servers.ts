@@ -9,6 +9,7 @@ import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { freePort, until } from "../test/support/connection.ts";
 import { run } from "./measure.ts";
+import { pinned } from "./options.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import type { Headers, RivalSettings } from "./rivals/rival.ts";
 
@@ -131,8 +132,7 @@ export class Servers {
     let command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
     if (kind === "service") command = [process.execPath, "server/main.ts"];
     if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, core, constant)];
-    if (core !== undefined) command.unshift("taskset", "-c", String(core));
-    const [file, ...args] = command;
+    const [file, ...args] = pinned(command, core);
     const child = spawn(file, args, {
       cwd: repository,
       env: { ...environment, THREADS: String(threads), DATASETS_DIR, STATE_DIR },

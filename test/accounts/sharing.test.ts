@@ -7,7 +7,7 @@ import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Sharing } from "../../server/accounts/sharing.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
-import { headLength, rowLength, type Told } from "../../server/replicas/redis.ts";
+import { headLength, rowLength, type Script, type Told } from "../../server/replicas/redis.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
@@ -17,14 +17,14 @@ import { temporaryFolder } from "../support/folders.ts";
 /** What a server has of shared ceilings, on its disk. The system tests have a real Redis. */
 
 /** Grants what is asked for. */
-async function grant(values: readonly (string | number)[]): Promise<Told> {
+const send: Script = async (_shard, _months, values) => {
   const rows: Told[9] = [];
   for (let at = headLength; at < values.length; at += rowLength) {
     const [kind, used, , , granted, wanted] = values.slice(at + 4, at + 10);
     rows.push(kind === "read" ? [0, 0, 0, 0] : [+used, Math.max(+granted, +wanted), +used, 0]);
   }
   return ["ok", "run:1", 0, 1, 1, 1, 1, 1, [], rows];
-}
+};
 
 for (const day of [5, 25])
   test(`what is leased on the ${day}th is on the disk with what was counted, and charged`, async () => {
@@ -37,8 +37,6 @@ for (const day of [5, 25])
     const limits = new Limits(undefined, true);
     const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), new UsageDays(), wallMs);
     const nowMs = performance.now();
-    const send = (_shard: number, _months: readonly string[], values: readonly (string | number)[]) =>
-      grant(values);
     const sharing = new Sharing({ store, accounts, limits, send, isFreeWithoutRedis: false, nowMs });
     let steps = 0;
     const step = () => sharing.step(nowMs + 100 * steps++, wallMs);
