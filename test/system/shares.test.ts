@@ -27,6 +27,24 @@ async function replicas(count: number, ...accounts: Ceilings[]) {
   return simulation;
 }
 
+type Replica = Simulation["replicas"][number];
+
+/**
+ * Has requests come evenly from now on.
+ *
+ * @param replicaOf which gets the i-th, as it comes; all of them in turn
+ */
+function load(
+  simulation: Simulation,
+  requests: number,
+  everyMs: number,
+  replicaOf: (i: number) => Replica = (i) => simulation.replicas[i % simulation.replicas.length],
+  account = 0,
+): void {
+  for (let i = 0; i < requests; i++)
+    simulation.at(simulation.nowMs + i * everyMs, () => void simulation.request(replicaOf(i), account));
+}
+
 /** How many requests are admitted of those that come to a replica at one moment. */
 function admittedAtOnce(simulation: Simulation, replica: number, requests: number, account = 0): number {
   let count = 0;
@@ -74,9 +92,7 @@ test("each replica has its part of an idle account's burst, and an overdraft of 
 
 test("the tokens go where they are asked for, and come back to all", async () => {
   const simulation = await replicas(3, { burst: 60, quota: 100_000 });
-  for (let ms = 0; ms < 3000; ms += 10) {
-    simulation.at(simulation.nowMs + ms, () => void simulation.request(simulation.replicas[0], 0));
-  }
+  load(simulation, 300, 10, () => simulation.replicas[0]);
   await simulation.run(simulation.nowMs + 3000);
   const { admitted } = simulation.tally(0, simulation.month());
   // Of 300 requests in 3 s a bucket of 60 that fills at 60 per second admits 240.
@@ -91,10 +107,7 @@ test("the tokens go where they are asked for, and come back to all", async () =>
 
 test("a quota is admitted to the last request, and not one more", async () => {
   const simulation = await replicas(3, { burst: 50, quota: 200 });
-  for (let i = 0; i < 900; i++)
-    simulation.at(simulation.nowMs + i * 20, () => {
-      simulation.request(simulation.replicas[i % 3], 0);
-    });
+  load(simulation, 900, 20);
   await simulation.run(simulation.nowMs + 20_000);
   assert.equal(simulation.tally(0, simulation.month()).admitted, 200);
   assert.deepEqual(await simulation.stored(0, simulation.month()), {
@@ -117,9 +130,7 @@ test("with a Redis that is slow the quota is admitted once, and credit isn't giv
   });
   for (let i = 0; i < 3; i++) simulation.add();
   await simulation.run(10_000);
-  for (let ms = 0; ms < 3000; ms += 2)
-    for (const replica of simulation.replicas)
-      simulation.at(simulation.nowMs + ms, () => void simulation.request(replica, 0));
+  for (const replica of simulation.replicas) load(simulation, 1500, 2, () => replica);
   await simulation.run(simulation.nowMs + 4000);
   assert.ok(simulation.tally(0, simulation.month()).admitted > 200);
   assert.equal(simulation.overQuota, 0);
@@ -127,10 +138,7 @@ test("with a Redis that is slow the quota is admitted once, and credit isn't giv
 
 test("each threshold is recorded once, whatever replicas cross it", async () => {
   const simulation = await replicas(3, { burst: 50, quota: 100 });
-  for (let i = 0; i < 400; i++)
-    simulation.at(simulation.nowMs + i * 20, () => {
-      simulation.request(simulation.replicas[i % 3], 0);
-    });
+  load(simulation, 400, 20);
   simulation.repeatedPercent = 20;
   await simulation.run(simulation.nowMs + 20_000);
   const events = await redis.client.xrange("hc:{0}:events", "-", "+");
@@ -157,8 +165,7 @@ test("an event that a replica has taken up and not delivered is taken over from 
 
 test("a replica that leaves gives back what it holds, and the others have its part", async () => {
   const simulation = await replicas(3, { burst: 60, quota: 100_000 });
-  for (let ms = 0; ms < 2000; ms += 50)
-    simulation.at(simulation.nowMs + ms, () => void simulation.request(simulation.replicas[2], 0));
+  load(simulation, 40, 50, () => simulation.replicas[2]);
   await simulation.run(simulation.nowMs + 2000);
   const month = simulation.month();
   const before = await simulation.stored(0, month);
@@ -176,8 +183,7 @@ test("a replica that leaves gives back what it holds, and the others have its pa
 test("what a killed replica leased stays charged until it is back", async () => {
   const simulation = await replicas(2, { burst: 50, quota: 1000 });
   const [, second] = simulation.replicas;
-  for (let ms = 0; ms < 2500; ms += 50)
-    simulation.at(simulation.nowMs + ms, () => void simulation.request(second, 0));
+  load(simulation, 50, 50, () => second);
   await simulation.run(simulation.nowMs + 2500);
   const month = simulation.month();
   const { granted } = await simulation.stored(0, month);
@@ -196,8 +202,7 @@ test("what a killed replica leased stays charged until it is back", async () => 
 
 test("without Redis a replica has its part of the rate and what it has leased, and settles later", async () => {
   const simulation = await replicas(2, { burst: 20, quota: 100_000 });
-  for (let ms = 0; ms < 20_000; ms += 20)
-    simulation.at(simulation.nowMs + ms, () => void simulation.request(simulation.replicas[0], 0));
+  load(simulation, 1000, 20, () => simulation.replicas[0]);
   await simulation.run(simulation.nowMs + 5000);
   const month = simulation.month();
   const before = simulation.tally(0, month).admitted;
@@ -219,14 +224,13 @@ for (const isForgotten of [false, true])
     assert.equal(admittedAtOnce(simulation, 2, 100), 11);
     if (isForgotten) await simulation.run(simulation.nowMs + 65_000);
     else await simulation.restartRedis("same");
-    for (let i = 0; i < 600; i++)
-      simulation.at(simulation.nowMs + i * 50, () => void simulation.request(i % 2 ? first : second, 0));
+    const either = (i: number) => (i % 2 ? first : second);
+    load(simulation, 600, 50, either);
     await simulation.run(simulation.nowMs + 30_000);
     assert.equal(simulation.overQuota, 0);
     silent.isCut = false;
     await simulation.run(simulation.nowMs + 5000);
-    for (let i = 0; i < 200; i++)
-      simulation.at(simulation.nowMs + i * 50, () => void simulation.request(i % 2 ? first : second, 0));
+    load(simulation, 200, 50, either);
     await simulation.run(simulation.nowMs + 15_000);
     assert.equal(simulation.tally(0, simulation.month()).admitted, 100);
   });
@@ -236,14 +240,8 @@ for (const state of ["same", "empty"] as const)
     const ceilings = { burst: 30, quota: 100_000 };
     const simulation = await replicas(3, ceilings, ceilings);
     // Of the first account half the rate is asked for, and of the second more than there is.
-    for (let i = 0; i < 600; i++) {
-      const ms = simulation.nowMs + (i * 1000) / 15;
-      simulation.at(ms, () => void simulation.request(simulation.replicas[i % 3], 0));
-    }
-    for (let i = 0; i < 3600; i++) {
-      const ms = simulation.nowMs + (i * 1000) / 90;
-      simulation.at(ms, () => void simulation.request(simulation.replicas[i % 3], 1));
-    }
+    load(simulation, 600, 1000 / 15);
+    load(simulation, 3600, 1000 / 90, undefined, 1);
     await simulation.run(simulation.nowMs + 10_000);
     const tally = simulation.tally(1, simulation.month());
     const before = tally.admitted;
@@ -261,9 +259,7 @@ for (const state of ["same", "empty"] as const)
 
 test("a silent replica's part of the rate isn't given to others when Redis starts anew", async () => {
   const simulation = await replicas(3, { burst: 30, quota: 100_000 });
-  for (const replica of simulation.replicas)
-    for (let ms = 0; ms < 30_000; ms += 25)
-      simulation.at(simulation.nowMs + ms, () => void simulation.request(replica, 0));
+  for (const replica of simulation.replicas) load(simulation, 1200, 25, () => replica);
   await simulation.run(simulation.nowMs + 10_000);
   // It has leased requests for some seconds.
   simulation.replicas[2].isCut = true;
@@ -274,17 +270,14 @@ test("a silent replica's part of the rate isn't given to others when Redis start
 
 test("a Redis that is emptied while it runs is told again what was counted, also by who has left", async () => {
   const simulation = await replicas(3, { burst: 50, quota: 300 });
-  const load = (requests: number, of: number) => {
-    for (let i = 0; i < requests; i++)
-      simulation.at(simulation.nowMs + i * 20, () => void simulation.request(simulation.replicas[i % of], 0));
-  };
-  load(150, 3);
+  load(simulation, 150, 20);
   await simulation.run(simulation.nowMs + 3200);
   simulation.leave(simulation.replicas[2]);
-  load(30, 2);
+  const left = (i: number) => simulation.replicas[i % 2];
+  load(simulation, 30, 20, left);
   await simulation.run(simulation.nowMs + 3000);
   await redis.client.flushall();
-  load(900, 2);
+  load(simulation, 900, 20, left);
   await simulation.run(simulation.nowMs + 25_000);
   const { admitted } = simulation.tally(0, simulation.month());
   assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
@@ -293,19 +286,15 @@ test("a Redis that is emptied while it runs is told again what was counted, also
 test("a month's counts that Redis dropped are told again, also what was counted by who has left", async () => {
   const simulation = await replicas(2, { burst: 50, quota: 300 });
   const [first, second] = simulation.replicas;
-  const load = (replica: typeof first, requests: number) => {
-    for (let i = 0; i < requests; i++)
-      simulation.at(simulation.nowMs + i * 25, () => void simulation.request(replica, 0));
-  };
-  load(second, 150);
+  load(simulation, 150, 25, () => second);
   await simulation.run(simulation.nowMs + 4000);
   simulation.leave(second);
-  load(first, 20);
+  load(simulation, 20, 25, () => first);
   await simulation.run(simulation.nowMs + 2000);
   const usage = `hc:{0}:usage:${monthName(simulation.month())}`;
   assert.equal(await redis.client.ttl(usage), -1);
   await redis.client.del(usage);
-  load(first, 600);
+  load(simulation, 600, 25, () => first);
   await simulation.run(simulation.nowMs + 20_000);
   const { admitted } = simulation.tally(0, simulation.month());
   assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
@@ -333,16 +322,12 @@ test("a month that nothing was said of for a hundred days is deleted", async () 
 test("a replica that is cut off alone stops before the others have its part, and they have all of it", async () => {
   const simulation = await replicas(3, { burst: 30, quota: 1_000_000 });
   const [first, second, cut] = simulation.replicas;
-  const load = (replica: typeof cut, everyMs: number, seconds: number) => {
-    for (let ms = 0; ms < seconds * 1000; ms += everyMs)
-      simulation.at(simulation.nowMs + ms, () => void simulation.request(replica, 0));
-  };
   // It leases much, and then little is asked of it.
-  load(cut, 25, 10);
+  load(simulation, 400, 25, () => cut);
   await simulation.run(simulation.nowMs + 10_000);
   cut.isCut = true;
-  load(cut, 250, 110);
-  for (const replica of [first, second]) load(replica, 20, 150);
+  load(simulation, 440, 250, () => cut);
+  for (const replica of [first, second]) load(simulation, 7500, 20, () => replica);
   const admitted = () => simulation.replicas.map(({ counts }) => counts.used(0, simulation.month()));
   await simulation.run(simulation.nowMs + 45_000);
   const before = admitted();
@@ -356,7 +341,7 @@ test("a replica that is cut off alone stops before the others have its part, and
   const others = end[0] + end[1] - after[0] - after[1];
   assert.ok(others >= 0.97 * 30 * 50, `the others admit ${others} in 50 s`);
   cut.isCut = false;
-  load(cut, 40, 10);
+  load(simulation, 250, 40, () => cut);
   await simulation.run(simulation.nowMs + 10_000);
   const back = admitted()[2] - end[2];
   assert.ok(back > 50, `${back} when it is back`);
@@ -365,19 +350,13 @@ test("a replica that is cut off alone stops before the others have its part, and
 
 test("a Redis that comes back empty is told again what was counted and leased", async () => {
   const simulation = await replicas(3, { burst: 50, quota: 300 });
-  const load = (requests: number) => {
-    for (let i = 0; i < requests; i++)
-      simulation.at(simulation.nowMs + i * 20, () => {
-        simulation.request(simulation.replicas[i % 3], 0);
-      });
-  };
-  load(150);
+  load(simulation, 150, 20);
   await simulation.run(simulation.nowMs + 3200);
   await simulation.restartRedis("empty");
   await simulation.run(simulation.nowMs + 5000);
   const month = simulation.month();
   assert.equal((await simulation.stored(0, month)).used, 150);
-  load(900);
+  load(simulation, 900, 20);
   await simulation.run(simulation.nowMs + 25_000);
   assert.equal(simulation.tally(0, month).admitted, 300);
   assert.equal(simulation.overQuota, 0);
@@ -387,12 +366,10 @@ test("a Redis that starts anew all the time has no quota passed", async () => {
   const ceilings = { burst: 30, quota: 300 };
   const simulation = await replicas(3, ceilings, ceilings, { burst: 30, quota: 900 });
   // The first through all, the second through one.
-  for (let ms = 0; ms < 60_000; ms += 25) {
-    const at = simulation.nowMs + ms;
-    simulation.at(at, () => void simulation.request(simulation.random.pick(simulation.replicas), 0));
-    simulation.at(at, () => void simulation.request(simulation.replicas[1], 1));
-    simulation.at(at, () => void simulation.request(simulation.random.pick(simulation.replicas), 2));
-  }
+  const any = () => simulation.random.pick(simulation.replicas);
+  load(simulation, 2400, 25, any, 0);
+  load(simulation, 2400, 25, () => simulation.replicas[1], 1);
+  load(simulation, 2400, 25, any, 2);
   await simulation.run(simulation.nowMs + 2000);
   for (let restarts = 0; restarts < 15; restarts++) {
     simulation.isRefusing = true;
@@ -411,15 +388,12 @@ for (const joins of [0, 1, 2])
   test(`one that died and ${joins} that come instead leave what is left of the rate to all`, async () => {
     const ceilings = { burst: 30, quota: 1_000_000 };
     const simulation = await replicas(3, ceilings, ceilings);
-    const load = (account: number, perSecond: number) => {
-      for (let i = 0; i < 60 * perSecond; i++)
-        simulation.at(simulation.nowMs + (i * 1000) / perSecond, () => {
-          const up = simulation.replicas.filter(({ isUp }) => isUp);
-          simulation.request(up[i % up.length], account);
-        });
+    const upInTurn = (i: number) => {
+      const up = simulation.replicas.filter(({ isUp }) => isUp);
+      return up[i % up.length];
     };
-    load(0, 15);
-    load(1, 300);
+    load(simulation, 60 * 15, 1000 / 15, upInTurn, 0);
+    load(simulation, 60 * 300, 1000 / 300, upInTurn, 1);
     await simulation.run(simulation.nowMs + 10_000);
     simulation.kill(simulation.replicas[0]);
     for (let i = 0; i < joins; i++) simulation.add();
