@@ -103,9 +103,9 @@ export interface Shard {
   learnsUntilMs: number;
   /** Whether others may have what it held: nothing is left to it but the overdraft. */
   hasLapsed: boolean;
-  /** Scarce accounts, and tight ones as `account@month`; and the same list where it is read anew. */
-  taut: Set<string>;
-  tautAnew: Set<string> | undefined;
+  /** Of accounts the months' names in which they are tight, "" where they are scarce; the same where it is read anew. */
+  taut: Map<number, Set<string>>;
+  tautAnew: Map<number, Set<string>> | undefined;
   shares: Map<number, Share>;
   /** Those with something to say or to look at. */
   active: Set<Share>;
@@ -140,7 +140,7 @@ export function newShard(
     learnsFromMs: 0,
     learnsUntilMs: 0,
     hasLapsed: false,
-    taut: new Set<string>(),
+    taut: new Map<number, Set<string>>(),
     tautAnew: undefined,
     shares: new Map<number, Share>(),
     active: new Set<Share>(),
@@ -166,11 +166,19 @@ export function creditOf({ burst, quota }: Ceilings, members: number): number {
 }
 
 export function isScarceIn(shard: Shard, { account }: Share): boolean {
-  return shard.taut.has(String(account));
+  return shard.taut.get(account)?.has("") ?? false;
 }
 
 export function isTightIn(shard: Shard, { account }: Share, { name }: MonthShare): boolean {
-  return shard.taut.has(`${account}@${name}`);
+  return shard.taut.get(account)?.has(name) ?? false;
+}
+
+/** Enters a change as the script names it: `account`, or `account@month`. */
+export function setTaut(taut: Shard["taut"], change: string, isTaut: boolean): void {
+  const [account, month = ""] = change.split("@");
+  const months = taut.get(Number(account)) ?? new Set();
+  isTaut ? months.add(month) : months.delete(month);
+  months.size > 0 ? taut.set(Number(account), months) : taut.delete(Number(account));
 }
 
 export interface HoldingsOptions {
@@ -295,17 +303,19 @@ export class Holdings {
 
   /** Sets the bounds of an account's counts to what the replica holds. */
   bind(shard: Shard, share: Share): void {
-    const { account } = share;
+    const { account, months } = share;
     const ceilings = this.counts.ceilings(account);
-    const counts = share.months.map((each) => this.used(share, each));
-    const tokens = this.tokensOf(shard, share, counts[0] + counts[1]);
-    for (const [i, each] of share.months.entries()) {
+    // Read once: requests are counted meanwhile.
+    const [first, second] = [this.used(share, months[0]), this.used(share, months[1])];
+    const tokens = this.tokensOf(shard, share, first + second);
+    const isFree = shard.isAlone && this.isFreeWithoutRedis;
+    for (const each of months) {
+      const used = each === months[0] ? first : second;
       const leased = this.#leased(shard, share, each);
       const others = each.told ? each.told.inAll - each.told.used : 0;
-      const isFree = shard.isAlone && this.isFreeWithoutRedis;
       const quota = isFree ? Math.max(leased, ceilings.quota - others) : leased;
-      const bound = this.hasLeft ? counts[i] : Math.min(quota, counts[i] + tokens);
-      this.counts.admitUpTo(account, each.month, bound, quota < counts[i] + tokens ? "quota" : "burst");
+      const bound = this.hasLeft ? used : Math.min(quota, used + tokens);
+      this.counts.admitUpTo(account, each.month, bound, quota < used + tokens ? "quota" : "burst");
     }
   }
 }

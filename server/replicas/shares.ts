@@ -10,6 +10,7 @@ import {
   newShard,
   type Shard,
   type Share,
+  setTaut,
 } from "./share.ts";
 
 /** One replica's side of the ceilings that replicas share: what it may admit, and what it asks for. */
@@ -296,7 +297,7 @@ export class Shares {
     const { hasLapsed } = shard;
     shard.hasLapsed = false;
     if (isNew && !isLearning) shard.isResting = false;
-    if (isNew) shard.tautAnew = new Set();
+    if (isNew) shard.tautAnew = new Map();
     for (const [i, row] of rows.entries()) this.#rows.take(row, granted[i], nowMs, isLearning);
     const touched = new Set(rows.map(({ share }) => share));
     if (boot !== shard.bootToTell) {
@@ -320,7 +321,7 @@ export class Shares {
         else if (share) share.isCalledBack = true;
         continue;
       }
-      for (const list of [shard.taut, shard.tautAnew]) changes[i + 1] ? list?.add(name) : list?.delete(name);
+      for (const taut of [shard.taut, shard.tautAnew]) if (taut) setTaut(taut, name, Boolean(changes[i + 1]));
     }
     shard.changed = new Set(changed);
     shard.read = read;

@@ -17,5 +17,5 @@ export function dayName(wallMs: number): string {
 
 /** `YYYY-MM` */
 export function monthName(month: number): string {
-  return new Date(startOfMonth(month)).toISOString().slice(0, 7);
+  return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`;
 }
