@@ -25,6 +25,12 @@ const keptMs = 10_000;
 const leaseSeconds = 10;
 const partOfRest = 4;
 const beforeTripMs = 20;
+/**
+ * Who was refused for want of a lease is told to come again in a second, and comes to every replica in turn, perhaps:
+ * what is leased for it waits so long for each replica, and no longer than so.
+ */
+const comesBackMs = 2000;
+const maxAwaitedMs = 30_000;
 /** Time in which the rate of admitted requests follows what comes. */
 const admittedSeconds = 0.3;
 
@@ -82,7 +88,11 @@ export class Rows {
     const isLarge = share.peak > (2 * burst) / shard.members;
     share.peak = Math.max(came, share.peak * Math.max(0, 1 - seconds / (isLarge ? 10 : 1)));
     if (came > 0) share.usedMs = nowMs;
-    if (refused > share.refused && this.#holdings.tokensOf(shard, share) < 1) share.isShort = true;
+    if (admitted > 0) share.dryMs = Number.NEGATIVE_INFINITY;
+    if (refused > share.refused) {
+      if (this.#holdings.tokensOf(shard, share) < 1) share.isShort = true;
+      else share.dryMs = nowMs;
+    }
     share.counted = count;
     share.refused = refused;
     share.lookedMs = nowMs;
@@ -161,13 +171,15 @@ export class Rows {
     demand: number,
   ): number {
     if (this.#holdings.hasLeft) return 0;
+    const awaitedMs = Math.min(maxAwaitedMs, comesBackMs * (shard.members + 1));
+    const awaited = nowMs - share.dryMs < awaitedMs ? 1 : 0;
     if (each.isCalledBack) {
       const left = Math.max(0, each.granted - this.#holdings.used(share, each));
       // Those for which it has no tokens are of no use here.
       const usable = Math.min(Math.ceil(left / 2), this.#holdings.tokensOf(shard, share));
-      return nowMs - share.usedMs < this.#tickMs ? usable : 0;
+      return nowMs - share.usedMs < this.#tickMs ? Math.max(usable, awaited) : awaited;
     }
-    if (!isTight) return 0;
+    if (!isTight) return awaited;
     // At the quota's end one stays, or the next request after a while would be refused.
     return isIdle ? 1 : demand;
   }

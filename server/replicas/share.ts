@@ -74,6 +74,8 @@ export interface Share {
   isCalledBack: boolean;
   /** Whether some were refused for want of tokens since that was last said. */
   isShort: boolean;
+  /** When one was refused last for want of a lease, and none was admitted since. */
+  dryMs: number;
   /** Whether the last answer granted less than was wanted. */
   isStarved: boolean;
   /** After an answer that leased nothing the next call waits, each time longer. */
@@ -222,6 +224,7 @@ export class Holdings {
       peak: 0,
       isCalledBack: false,
       isShort: false,
+      dryMs: Number.NEGATIVE_INFINITY,
       isStarved: false,
       retryMs: Number.NEGATIVE_INFINITY,
       pauseMs: minPauseMs,
@@ -313,7 +316,9 @@ export class Holdings {
       const used = each === months[0] ? first : second;
       const leased = this.#leased(shard, share, each);
       const others = each.told ? each.told.inAll - each.told.used : 0;
-      const quota = isFree ? Math.max(leased, ceilings.quota - others) : leased;
+      // A quota that was lowered holds at once, whatever is leased.
+      const left = Math.max(used, ceilings.quota - others);
+      const quota = isFree ? left : Math.min(leased, left);
       const bound = this.hasLeft ? used : Math.min(quota, used + tokens);
       this.counts.admitUpTo(account, each.month, bound, quota < used + tokens ? "quota" : "burst");
     }

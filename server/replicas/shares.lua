@@ -79,6 +79,9 @@ if known[1] ~= boot then
   learningUntil = now + learningMs
   back = learningUntil
   call('DEL', read, scarce, calmed, tokens)
+  -- Where the last version was lost, those of accounts that are tight still weren't.
+  version = max(version, raw)
+  for i = 10, 11 do version = max(version, tonumber(call('ZREVRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2] or 0)) end
   -- Members that aren't heard of now may be using what they had: they stay members as if they were silent since now.
   for _, member in ipairs(call('ZRANGE', seen, 0, -1)) do call('ZADD', seen, now, member) end
   changed = bump()

@@ -18,7 +18,7 @@ export interface FaultyRun {
   }[];
 }
 
-/** @param losesWrites whether Redis also comes back empty or from a backup */
+/** @param losesWrites whether Redis also comes back empty or from a backup, and drops keys */
 export async function faultyRun(
   client: Redis,
   seed: number,
@@ -119,6 +119,13 @@ export async function faultyRun(
     faults.backup = () => {
       note("Redis restarts from a backup");
       return simulation.restartRedis("backup");
+    };
+    faults.drop = async () => {
+      const keys = await client.keys("*");
+      if (keys.length === 0) return;
+      const key = random.pick(keys.sort());
+      note(`Redis drops ${key}`);
+      await simulation.dropKey(key);
     };
   }
   const names = Object.keys(faults);

@@ -351,6 +351,11 @@ export class Simulation {
     }
   }
 
+  #lose(): void {
+    this.#allow();
+    this.at(this.nowMs + 2000, () => this.#allow());
+  }
+
   /** Redis' clock is set. */
   setRedisClock(offMs: number): void {
     this.#redisOffMs = offMs;
@@ -366,14 +371,22 @@ export class Simulation {
   async restartRedis(state: "same" | "empty" | "backup"): Promise<void> {
     this.#boot++;
     if (state === "same") return;
-    this.#allow();
-    this.at(this.nowMs + 2000, () => this.#allow());
+    this.#lose();
     await this.client.flushdb();
     // Only now: what was asked before is answered before, and what comes with the same bytes is entered first.
     await immediate();
     this.ledger.clear();
     if (state === "empty") return;
     for (const [key, value] of this.#backup) await this.client.restore(key, 0, value);
+  }
+
+  /** Redis drops a key of the script. */
+  async dropKey(key: string): Promise<void> {
+    this.#lose();
+    await this.client.del(key);
+    // As with a restart.
+    await immediate();
+    this.ledger.clear();
   }
 
   /** What Redis says of an account's month: its sums, and the sums of what its replicas have. */

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { keysOf, scriptIn } from "../../server/replicas/redis.ts";
 import type { ScriptClient } from "../../server/replicas/script.ts";
 import type { Ceilings } from "../../server/replicas/share.ts";
-import { monthName } from "../../server/shared/months.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";
 
@@ -134,6 +134,33 @@ test("with a Redis that is slow the quota is admitted once, and credit isn't giv
   await simulation.run(simulation.nowMs + 4000);
   assert.ok(simulation.tally(0, simulation.month()).admitted > 200);
   assert.equal(simulation.overQuota, 0);
+});
+
+for (const members of [2, 3, 4])
+  test(`a client that comes to ${members} replicas in turn, and waits when it is refused, gets all of a small quota`, async () => {
+    const quotas = [1, 2, 3, 5, 10, 20];
+    const simulation = await replicas(members, ...quotas.map((quota) => ({ burst: 10, quota })));
+    const ask = (account: number, turn: number) => {
+      const isAdmitted = simulation.request(simulation.replicas[turn % members], account);
+      simulation.at(simulation.nowMs + (isAdmitted ? 20 : 1020), () => ask(account, turn + 1));
+    };
+    for (const account of quotas.keys()) ask(account, 0);
+    await simulation.run(simulation.nowMs + 60_000);
+    const admitted = quotas.map((_, account) => simulation.tally(account, simulation.month()).admitted);
+    assert.deepEqual(admitted, quotas);
+  });
+
+test("a lower quota holds at once for what was leased before", async () => {
+  const ceilings = { burst: 300, quota: 10_000 };
+  const simulation = await replicas(3, ceilings);
+  load(simulation, 300, 10);
+  await simulation.run(simulation.nowMs + 3000);
+  ceilings.quota = 200;
+  for (const { shares } of simulation.replicas) shares.enter(0);
+  assert.deepEqual(
+    [0, 1, 2].map((replica) => admittedAtOnce(simulation, replica, 100)),
+    [0, 0, 0],
+  );
 });
 
 test("each threshold is recorded once, whatever replicas cross it", async () => {
@@ -299,6 +326,24 @@ test("a month's counts that Redis dropped are told again, also what was counted 
   const { admitted } = simulation.tally(0, simulation.month());
   assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
 });
+
+for (const [index, name] of keysOf(0, ["2026-01", "2026-02"]).entries())
+  test(`no quota is passed when Redis drops ${name}`, async () => {
+    const simulation = await replicas(3, { burst: 30, quota: 300 }, { burst: 30, quota: 200 });
+    assert.equal(simulation.month(), monthOf(Date.UTC(2026, 0, 20)));
+    load(simulation, 800, 25);
+    load(simulation, 150, 200, undefined, 1);
+    // The one is tight and under load, the other has some left.
+    await simulation.run(simulation.nowMs + 7000);
+    assert.ok(simulation.tally(0, simulation.month()).admitted < 300);
+    await simulation.dropKey(keysOf(0, ["2026-01", "2026-02"])[index]);
+    await simulation.run(simulation.nowMs + 15_000);
+    assert.equal(simulation.tally(0, simulation.month()).admitted, 300);
+    load(simulation, 400, 100, undefined, 1);
+    await simulation.run(simulation.nowMs + 42_000);
+    assert.equal(simulation.tally(1, simulation.month()).admitted, 200);
+    assert.equal(simulation.overQuota, 0);
+  });
 
 test("a month that nothing was said of for a hundred days is deleted", async () => {
   const day = 86_400_000;
