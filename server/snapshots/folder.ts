@@ -40,13 +40,18 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
-/** Each snapshot file of a folder with its state, or the error that the system gave for it alone. */
+/**
+ * Each snapshot file of a folder with its state, or the error that the system gave for it alone. When one goes meanwhile,
+ * all are looked at anew: others may have gone since they were, or the folder itself, which is no word on its files.
+ *
+ * @throws Error of the system, when the folder can't be listed
+ */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
-  const names = (await readdir(folder)).filter(isSnapshotName);
   const states = new Map<string, FileState | Error>();
-  for (const name of names) {
+  for (const name of (await readdir(folder)).filter(isSnapshotName)) {
     const state = await stateOf(`${folder}/${name}`).catch((error: Error) => error);
-    if (state !== undefined) states.set(name, state);
+    if (state === undefined) return listStates(folder);
+    states.set(name, state);
   }
   return states;
 }

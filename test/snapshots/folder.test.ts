@@ -15,11 +15,13 @@ import {
 import { createServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
+import { setImmediate as immediate } from "node:timers/promises";
 import pino from "pino";
 import * as v from "valibot";
 import { defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
 import { attachImage, encodeSnapshot, sealSnapshot, versionName } from "../../engine/index.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
+import { listStates } from "../../server/snapshots/folder.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
 import { type Registry, SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
@@ -728,4 +730,27 @@ test("a real version that is refused hides nothing, and neither does one where s
   await both.snapshots.settle();
   assert.deepEqual(both.served, ["2024.1", "2023.1"]);
   assert.deepEqual(hiddenIn(both), []);
+});
+
+test("a folder that goes away while it is listed has no files missing", async () => {
+  const folder = path.join(temporaryFolder(), "snapshots");
+  const names = Array.from({ length: 60 }, (_, i) => `${1000 + i}.1.parquet`);
+  mkdirSync(folder);
+  for (const name of names) writeFileSync(path.join(folder, name), "");
+  let missed = 0;
+  for (let turns = 0; turns < 60; turns++) {
+    const listing = listStates(folder).then(
+      (states) => [...states.keys()].sort(),
+      (error) => {
+        assert.equal(error.code, "ENOENT");
+        missed++;
+        return names;
+      },
+    );
+    for (let i = 0; i < turns; i++) await immediate();
+    renameSync(folder, `${folder}-away`);
+    assert.deepEqual(await listing, names);
+    renameSync(`${folder}-away`, folder);
+  }
+  assert.ok(missed > 0);
 });
