@@ -28,8 +28,11 @@ import { Service } from "./service.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
-/** A draining thread is done when no answer was asked for or was on its way for this long. */
-const quietMs = 200;
+/**
+ * A draining thread is done when nobody is connected, or when no answer was asked for or was on its way for this long: a
+ * client that is slow to ask again is told to close, too.
+ */
+const quietMs = 1000;
 const drainStepMs = 50;
 
 if (parentPort === null) throw new Error("this file runs in a serving thread only");
@@ -47,8 +50,8 @@ function versionsOf(published: Published): Versions {
   };
 }
 
-/** Ends when the connections have been quiet for a while. */
-function drain(server: HttpServer): void {
+/** Ends when the connections are gone or have been quiet for a while. */
+function drain(server: HttpServer, connections: Connections): void {
   server.drain();
   let handled = server.handled();
   let quiet = 0;
@@ -56,7 +59,7 @@ function drain(server: HttpServer): void {
     const busy = server.pending() > 0 || server.handled() !== handled;
     handled = server.handled();
     quiet = busy ? 0 : quiet + drainStepMs;
-    if (quiet < quietMs) return;
+    if (quiet < quietMs && connections.open > 0) return;
     clearInterval(timer);
     send({ type: "drained" });
   }, drainStepMs);
@@ -91,7 +94,7 @@ function teller(perSecond: number): ((access: Access) => void) | undefined {
 }
 
 /** Answers from these images on, and listens. */
-function start(images: Published): { service: Service; server: HttpServer } {
+function start(images: Published): { service: Service; server: HttpServer; connections: Connections } {
   const traffic = new ThreadTraffic(data.traffic);
   const service = new Service({
     keys: new KeyTable(data.keys),
@@ -125,7 +128,7 @@ function start(images: Published): { service: Service; server: HttpServer } {
     portal && { below: "/portal/", reply: (post) => posts.reply(post) },
     teller(data.accessLog),
   );
-  return { service, server };
+  return { service, server, connections };
 }
 
 let started: ReturnType<typeof start> | undefined;
@@ -151,7 +154,7 @@ control.on("message", (message: ToServe) => {
     posted.get(message.id)?.(message.reply);
     posted.delete(message.id);
   } else if (message.type === "drain") {
-    if (started !== undefined) drain(started.server);
+    if (started !== undefined) drain(started.server, started.connections);
   } else {
     // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
     started?.server.close();
