@@ -91,7 +91,10 @@ export class SmtpServer {
     socket.write(this.greeting);
     let mail: Mail = { from: "", to: "", data: "" };
     let isData = false;
-    createInterface({ input: socket }).on("line", (line) => {
+    const lines = createInterface({ input: socket });
+    // It says again what the socket says.
+    lines.on("error", () => {});
+    lines.on("line", (line) => {
       if (isData && line !== ".") {
         mail.data += `${line}\n`;
         return;
