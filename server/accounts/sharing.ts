@@ -14,6 +14,8 @@ export const shards = 16;
 const sequencesPerStart = 2 ** 32;
 /** Whether Redis is away, is looked at so often; and what it brings while it is away comes so often. */
 const lookMs = 100;
+/** Of so many accounts at a time it is looked up what other servers have counted. */
+const lookedUpAtOnce = 1000;
 
 interface Lease {
   account: number;
@@ -27,6 +29,8 @@ export interface SharingOptions {
   /** With bounds that may be less than the quota. */
   limits: Limits;
   send: Script;
+  /** What servers other than one have counted of accounts in a month. */
+  usedByOthers(replica: string, accounts: readonly number[], month: string): Promise<[number, number][]>;
   isFreeWithoutRedis: boolean;
   /** Of a clock that never steps. */
   nowMs: number;
@@ -47,13 +51,20 @@ export class Sharing implements Counts, SavedBeside {
   #due: Lease[] = [];
   /** By account, in both months; without those that have none. */
   readonly #charged = new Map<number, number>();
+  readonly #id: string;
+  readonly #usedByOthers: SharingOptions["usedByOthers"];
+  /** What other servers have counted in a month, as it was looked up last, and the accounts that are looked up next. */
+  #lookedUp = { month: 0, used: new Map<number, number>() };
+  #next: Iterator<number> | undefined;
 
-  constructor({ store, accounts, limits, send, isFreeWithoutRedis, nowMs }: SharingOptions) {
+  constructor({ store, accounts, limits, send, usedByOthers, isFreeWithoutRedis, nowMs }: SharingOptions) {
     this.#store = store;
     this.#accounts = accounts;
     this.#limits = limits;
     const { id, starts, members } = store.beginReplica();
     this.#members = members;
+    this.#id = id;
+    this.#usedByOthers = usedByOthers;
     const options = {
       replica: id,
       shards,
@@ -115,6 +126,26 @@ export class Sharing implements Counts, SavedBeside {
     if (isLook || nowMs >= shares.nextMs()) shares.tick(nowMs, monthOf(wallMs));
   }
 
+  /**
+   * Looks up what other servers have counted of the next accounts, in turn: of those that are asked for here the answers
+   * to calls say it, and of all others nothing would.
+   */
+  async lookUp(month: number): Promise<void> {
+    if (this.#lookedUp.month !== month) this.#lookedUp = { month, used: new Map() };
+    const { used } = this.#lookedUp;
+    this.#next ??= this.#accounts.ids()[Symbol.iterator]();
+    const accounts: number[] = [];
+    for (let one = this.#next.next(); !one.done; one = this.#next.next())
+      if (accounts.push(one.value) === lookedUpAtOnce) break;
+    if (accounts.length < lookedUpAtOnce) this.#next = undefined;
+    if (accounts.length === 0) return;
+    for (const [account, count] of await this.#usedByOthers(this.#id, accounts, monthName(month))) {
+      if (count <= (used.get(account) ?? 0)) continue;
+      used.set(account, count);
+      this.#all.enter(account);
+    }
+  }
+
   /** Gives everything back, after the last answer. */
   async leave(nowMs: number, save: () => void): Promise<void> {
     await this.#all.leave(nowMs, save);
@@ -139,8 +170,9 @@ export class Sharing implements Counts, SavedBeside {
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void {
     const slot = this.#accounts.slotOf(account);
     const used = this.used(account, month);
-    const inAll = this.#shares?.inAll(account, month) ?? used;
-    const left = this.#limits.ceilings(slot).quota - (inAll - used);
+    const told = (this.#shares?.inAll(account, month) ?? used) - used;
+    const lookedUp = this.#lookedUp.month === month ? (this.#lookedUp.used.get(account) ?? 0) : 0;
+    const left = this.#limits.ceilings(slot).quota - Math.max(told, lookedUp);
     this.#limits.admitUpTo(slot, month, count, reason, left);
     this.#changed.add(account);
   }

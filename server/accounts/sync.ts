@@ -15,6 +15,8 @@ interface Count {
   used: number;
   /** What the database holds. */
   saved: number;
+  /** What all servers had counted when it was saved last. */
+  inAll: number;
   /** The account's quota then; of a month that is over, another says nothing any more. */
   quota: number;
   /** The threshold that this quota's events are recorded up to. */
@@ -201,6 +203,7 @@ export class Accounts {
       month,
       used: saved,
       saved,
+      inAll: saved,
       quota: entry.account.quota,
       recorded: 0,
     };
@@ -227,36 +230,39 @@ export class Accounts {
   save(nowMs: number, beside?: SavedBeside): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
-    const look = (entry: AccountEntry, count: Count, used: number) => {
+    const look = (entry: AccountEntry, count: Count, used: number, others: number) => {
       const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
       // Of shared ceilings the script in Redis sees it: here a part is counted.
       const isReached = beside === undefined && highest > recorded;
-      const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
-      if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
+      const inAll = used + others;
+      const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
+      if (used !== count.saved || inAll !== count.inAll || isReached)
+        due.push({ entry, count, after, isReached });
     };
     for (const entry of this.#entries.values())
-      for (const count of entry.counts)
-        look(entry, count, this.#limits.used(entry.slot, count.month) ?? count.used);
-    for (const others of this.#unsaved.values())
-      for (const [entry, count] of others) look(entry, count, count.used);
+      for (const count of entry.counts) {
+        const used = this.#limits.used(entry.slot, count.month) ?? count.used;
+        look(entry, count, used, this.#limits.usedByOthers(entry.slot, count.month));
+      }
+    for (const unsaved of this.#unsaved.values())
+      for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
     const isBesideDue = beside?.isDue();
     if (due.length === 0 && !isBesideDue) return [];
     const now = new Date(nowMs);
-    const inAll = ({ entry, after }: (typeof due)[number]) =>
-      after.used + this.#limits.usedByOthers(entry.slot, after.month);
     const events = this.#store.atomically(() => {
       beside?.write();
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
-        const changed = counted.filter(({ count, after }) => after.used !== count.saved);
+        const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
         this.#store.saveUsage(
           month,
-          changed.map(({ entry, after }) => [entry.account.id, after.used]),
+          ownChanged.map(({ entry, after }) => [entry.account.id, after.used]),
         );
+        const changed = counted.filter(({ count, after }) => after.inAll !== count.inAll);
         this.#store.saveDay(
           dayWithin(counted[0].count.month, nowMs),
-          changed.map((each) => [each.entry.account.id, inAll(each)]),
+          changed.map(({ entry, after }) => [entry.account.id, after.inAll]),
         );
         return counted
           .filter(({ isReached }) => isReached)
@@ -266,11 +272,10 @@ export class Accounts {
       });
     });
     beside?.written();
-    for (const each of due) {
-      const { entry, count, after } = each;
+    for (const { entry, count, after } of due) {
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
-        this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), inAll(each));
+        this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
     }
     this.#unsaved.clear();
     return events;

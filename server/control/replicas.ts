@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { reasonOf } from "../../engine/query.ts";
+import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Limits } from "../accounts/limits.ts";
 import { Sharing, shards } from "../accounts/sharing.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import { recordEvent } from "../notices/quota-events.ts";
 import { connectRedis, type RedisClient } from "../replicas/client.ts";
+import { enteredIn, usedByOthers } from "../replicas/counts.ts";
 import { crossings, forget } from "../replicas/crossings.ts";
 import { Directory, DirectoryAway } from "../replicas/directory.ts";
 import { scriptIn } from "../replicas/redis.ts";
+import { monthName, monthOf } from "../shared/months.ts";
 import type { Settings } from "../shared/settings.ts";
 import type { Store, StoredEvent } from "../store/store.ts";
 import { closers, log, repeat, unlessStopping } from "./running.ts";
@@ -17,6 +19,8 @@ import { closers, log, repeat, unlessStopping } from "./running.ts";
 
 /** Of looking what was counted, where ceilings are shared. */
 const shareMs = 10;
+/** And what other servers have counted of accounts that nobody asks this one for. */
+const lookUpMs = 1000;
 /** A start waits so long at most for its part of what is shared. */
 const maxShareWaitMs = 6000;
 const shareWaitStepMs = 20;
@@ -38,7 +42,15 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
   if (redis === undefined) return {};
   // One of its own: what is much to read doesn't hold up the ceilings.
   const client = await connectRedis(redis, () => {});
-  const directory = new Directory(store, client, randomBytes(6).toString("base64url"));
+  let isStarting = true;
+  const entered = async () => {
+    const found = await enteredIn(client, monthName(monthOf(Date.now())), shards);
+    // By now it has told what it counted, with what was entered.
+    if (found.length > 0 && !isStarting) throw countedTwice();
+    return found;
+  };
+  const name = randomBytes(6).toString("base64url");
+  const directory = new Directory(store, client, name, undefined, entered);
   closers.push(async () => {
     await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
     client.disconnect();
@@ -55,12 +67,20 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
     } catch (error) {
       if (!(error instanceof DirectoryAway)) throw error;
     }
+  isStarting = false;
   log.warn(
     { accounts: store.accountIds().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
   return { client, directory };
 }
+
+const countedTwice = () =>
+  new DataError(
+    "REDIS_URL",
+    "accounts that were brought there from this STATE_DIR, with requests that would count twice",
+    "a restart of this server: it was started while Redis was away",
+  );
 
 /** What Redis drops by itself to make room may be counts: then quotas aren't kept until that is noticed. */
 async function warnOfEviction(client: RedisClient): Promise<void> {
@@ -100,6 +120,7 @@ export async function startSharing(
   const script = scriptIn(client);
   const sharing = new Sharing({
     ...tables,
+    usedByOthers: (...which) => usedByOthers(client, ...which, shards),
     isFreeWithoutRedis,
     nowMs: performance.now(),
     async send(...call) {
@@ -129,6 +150,11 @@ export async function startSharing(
     isAway = isLost;
     reason = undefined;
   });
+  const shared = sharing;
+  repeat("looking up what other servers count", lookUpMs, () =>
+    // That Redis is away is said already.
+    shared.lookUp(monthOf(Date.now())).catch(() => {}),
+  );
   // Until this server has its part of what is shared, or Redis is found to be away.
   while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(shareWaitStepMs));

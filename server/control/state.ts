@@ -5,7 +5,7 @@ import type { Accounts } from "../accounts/sync.ts";
 import { DirectoryAway } from "../replicas/directory.ts";
 import type { Settings } from "../shared/settings.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
-import { Store } from "../store/store.ts";
+import { isOnlyCopy, Store } from "../store/store.ts";
 import type { Shared } from "./replicas.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 
@@ -40,7 +40,7 @@ export class Health {
 }
 
 /** Locks and opens the state. */
-export function openState({ stateDir, isDefaultStateDir }: Settings): State {
+export function openState({ stateDir, isDefaultStateDir, redis }: Settings): State {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
@@ -57,6 +57,7 @@ export function openState({ stateDir, isDefaultStateDir }: Settings): State {
     }
   });
   guard.watch();
+  if (redis === undefined && store.isCopy) throw isOnlyCopy(stateDir);
   // A mistyped STATE_DIR would look like this.
   if (isNew && !isDefaultStateDir)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Used } from "../store/store.ts";
 import { keyOf, scriptIn } from "./redis.ts";
 import type { ScriptClient } from "./script.ts";
 
@@ -10,11 +11,19 @@ export interface CountsClient extends ScriptClient {
   hget(key: string, field: string): Promise<string | null>;
   zcount(key: string, from: string, to: string): Promise<number>;
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
+  hscan(
+    key: string,
+    cursor: string,
+    ...options: ["MATCH", string, "COUNT", number]
+  ): Promise<[cursor: string, elements: string[]]>;
 }
 
 /** Replicas that don't answer are gone after so long, or serve by what they hold. */
 const maxWaitMs = 4000;
 const askMs = 50;
+/** As such a replica what was used elsewhere is entered. */
+const importedBy = "import-";
+const scanCount = 1000;
 
 export interface Counted {
   account: number;
@@ -27,6 +36,12 @@ function byShard<Item>(items: readonly Item[], shards: number, accountOf: (item:
   return Map.groupBy(items, (item) => accountOf(item) % shards);
 }
 
+/** By an account's entry: in all, granted, and what was heard of in all when replicas counted less. */
+function inAllOf(entry: string | null): number {
+  const [inAll, , heard, counted] = (entry ?? "0 0 0 0").split(" ").map(Number);
+  return inAll + Math.max(0, heard - counted);
+}
+
 /** What each account has used of a month, `YYYY-MM`, in all; without those that have used nothing. */
 export async function usedIn(
   client: CountsClient,
@@ -36,13 +51,48 @@ export async function usedIn(
 ): Promise<[account: number, used: number][]> {
   const found = [...byShard(accounts, shards, (account) => account)].map(async ([shard, ids]) => {
     const entries = await client.hmget(keyOf(shard, "usage", month), ...ids.map(String));
-    // In all, granted, and what was heard of in all when replicas counted less.
-    return ids.map((account, i): [number, number] => {
-      const [inAll, , heard, counted] = (entries[i] ?? "0 0 0 0").split(" ").map(Number);
-      return [account, inAll + Math.max(0, heard - counted)];
-    });
+    return ids.map((account, i): [number, number] => [account, inAllOf(entries[i])]);
   });
   return (await Promise.all(found)).flat().filter(([, used]) => used > 0);
+}
+
+/** What is counted of accounts on other servers than one, in all, of a month, `YYYY-MM`. */
+export async function usedByOthers(
+  client: Pick<CountsClient, "hmget">,
+  replica: string,
+  accounts: readonly number[],
+  month: string,
+  shards: number,
+): Promise<[account: number, used: number][]> {
+  const found = [...byShard(accounts, shards, (account) => account)].map(async ([shard, ids]) => {
+    const fields = ids.flatMap((account) => [`${account}`, `${account}:${replica}`]);
+    const entries = await client.hmget(keyOf(shard, "usage", month), ...fields);
+    return ids.map((account, i): [number, number] => [
+      account,
+      inAllOf(entries[2 * i]) - Number(entries[2 * i + 1]?.split(" ")[0] ?? 0),
+    ]);
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** What was entered of accounts that came with what they had used, of a month, `YYYY-MM`. */
+export async function enteredIn(client: CountsClient, month: string, shards: number): Promise<Used[]> {
+  const found: Used[] = [];
+  for (let shard = 0; shard < shards; shard++) {
+    let cursor = "0";
+    do {
+      const options = ["MATCH", `*:${importedBy}*`, "COUNT", scanCount] as const;
+      const [next, elements] = await client.hscan(keyOf(shard, "usage", month), cursor, ...options);
+      for (let i = 0; i < elements.length; i += 2)
+        found.push({
+          account: Number.parseInt(elements[i], 10),
+          month,
+          used: Number.parseInt(elements[i + 1], 10),
+        });
+      cursor = next;
+    } while (cursor !== "0");
+  }
+  return found;
 }
 
 /**
@@ -56,7 +106,7 @@ export async function enterUsed(
   shards: number,
 ): Promise<void> {
   const script = scriptIn(client);
-  const replica = `import-${randomBytes(6).toString("base64url")}`;
+  const replica = `${importedBy}${randomBytes(6).toString("base64url")}`;
   const enter = async (shard: number, rows: readonly Counted[]) => {
     const values = rows.flatMap(({ account, burst, quota, used }) => [
       ...[account, 1, burst, quota, "hold", used],

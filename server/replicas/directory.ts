@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { DataError, reasonOf } from "../../engine/query.ts";
-import type { Position, Store } from "../store/store.ts";
+import type { Position, Store, Used } from "../store/store.ts";
 import { Script, type ScriptClient } from "./script.ts";
 
 /** This process's copy of the accounts, keys and events that are in Redis: takes over what changes there, and changes it. */
@@ -61,6 +61,7 @@ export class Directory {
   readonly #client: ScriptClient;
   readonly #replica: string;
   readonly #learningMs: number;
+  readonly #entered: () => Promise<readonly Used[]>;
   #state: State = 0;
   /** When Redis was found to be told again what it may have lost, until it has been. */
   #unsettledMs: number | undefined;
@@ -75,12 +76,20 @@ export class Directory {
   /**
    * @param replica its name among those that are waited for; "" for a command's
    * @param ms so long replicas have to say what Redis may have lost
+   * @param entered what accounts had used that were brought to Redis by an export, which this copy may have counted
    */
-  constructor(store: Store, client: ScriptClient, replica: string, ms = learningMs) {
+  constructor(
+    store: Store,
+    client: ScriptClient,
+    replica: string,
+    ms = learningMs,
+    entered: () => Promise<readonly Used[]> = async () => [],
+  ) {
     this.#store = store;
     this.#client = client;
     this.#replica = replica;
     this.#learningMs = ms;
+    this.#entered = entered;
   }
 
   /** Whether Redis has no accounts, as far as was read. */
@@ -213,16 +222,21 @@ export class Directory {
     }
     // Nothing yet, or what is left of what was lost.
     if (epoch === "") return;
-    if (before.epoch === "") this.#checkOwn(all);
+    const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#entered() : [];
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
-    this.#store.takeRows(taken, { epoch, version, life });
+    this.#store.takeRows(taken, { epoch, version, life }, counted);
   }
 
-  /** @throws DataError when there are accounts or keys here, from before this was a copy, that aren't the same in Redis */
-  #checkOwn(rows: ReadAnswer[3]): void {
+  /**
+   * Whether there are accounts here from before this was a copy.
+   *
+   * @throws DataError when they, or their keys, aren't the same in Redis
+   */
+  #checkOwn(rows: ReadAnswer[3]): boolean {
     const there = new Map(rows.map(([, name, content]) => [name, content]));
     const own = this.#store.allRows().filter(({ name }) => /^(accounts|keys):/.test(name));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
+    return own.length > 0;
   }
 
   /** What changed since a version. @param replica who goes by the position */

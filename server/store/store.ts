@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type Database from "better-sqlite3";
+import { DataError } from "../../engine/query.ts";
 import type { Plan } from "../shared/plans.ts";
 import { databaseInMemory, type OpenOptions, openDatabase, preparing } from "./database.ts";
 import { type Row, Rows, type TakenRow } from "./rows.ts";
@@ -111,6 +112,13 @@ export interface SignupLink {
   email: string;
 }
 
+/** Requests of an account in a month, `YYYY-MM`. */
+export interface Used {
+  account: number;
+  month: string;
+  used: number;
+}
+
 /** Up to which change this is a copy of what several servers have in common. */
 export interface Position {
   /** Names what they have in common; "" while this is a copy of nothing. */
@@ -119,6 +127,14 @@ export interface Position {
   /** In which Redis was told again what it may have lost. */
   life: string;
 }
+
+/** Of a copy that was to be used as if it was all there is: others would know nothing of what is changed. */
+export const isOnlyCopy = (stateDir: string) =>
+  new DataError(
+    `STATE_DIR ${stateDir}`,
+    "a copy of accounts that servers share through Redis, and no REDIS_URL",
+    "REDIS_URL as those servers have it; for a server that shares nothing an empty STATE_DIR, to which accounts export and import bring them",
+  );
 
 /** Accounts, keys, usage and events in one SQLite database; what is written is on the disk when a call returns. */
 export class Store {
@@ -189,14 +205,32 @@ export class Store {
     return this.#rows.taken(after, limit);
   }
 
-  /** Writes rows as they are elsewhere, and up to where that is. */
-  takeRows(rows: readonly TakenRow[], { epoch, version, life }: Position): void {
+  /**
+   * Writes rows as they are elsewhere, and up to where that is.
+   *
+   * @param counted requests that are counted there and here, of which this is no longer to be the count
+   */
+  takeRows(
+    rows: readonly TakenRow[],
+    { epoch, version, life }: Position,
+    counted: readonly Used[] = [],
+  ): void {
     this.#ownChanges++;
     this.atomically(() => {
       this.#rows.put(rows);
+      for (const { account, month, used } of counted)
+        this.#run(
+          "UPDATE usage SET used = max(0, used - ?) WHERE account = ? AND month = ?",
+          ...[used, account, month],
+        );
       this.#run("DELETE FROM directory");
       this.#run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);
     });
+  }
+
+  /** Whether this is a copy of what several servers have in common, or was the last time that it was used. */
+  get isCopy(): boolean {
+    return this.position().epoch !== "";
   }
 
   position(): Position {

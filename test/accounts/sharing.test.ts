@@ -37,7 +37,9 @@ for (const day of [5, 25])
     const limits = new Limits(undefined, true);
     const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), new UsageDays(), wallMs);
     const nowMs = performance.now();
-    const sharing = new Sharing({ store, accounts, limits, send, isFreeWithoutRedis: false, nowMs });
+    const usedByOthers = async () => [];
+    const options = { send, usedByOthers, isFreeWithoutRedis: false, nowMs };
+    const sharing = new Sharing({ store, accounts, limits, ...options });
     let steps = 0;
     const step = () => sharing.step(nowMs + 100 * steps++, wallMs);
     await until("the first answers", () => {
@@ -59,3 +61,39 @@ for (const day of [5, 25])
     assert.equal(sharing.charged(), Number(leased()) - used);
     store.close();
   });
+
+test("what other servers have counted is looked up in turn, and saved by its days", async () => {
+  const wallMs = Date.UTC(2026, 0, 5);
+  const month = monthOf(wallMs);
+  const store = Store.open(temporaryFolder());
+  const ceilings = { plan: "developer", webhook: null, webhook_secret: null, ...plans.developer } as const;
+  const ids = store.atomically(() =>
+    Array.from(
+      { length: 1500 },
+      (_, i) => store.createAccount({ name: `a${i}`, ...ceilings }, new Date(wallMs)).id,
+    ),
+  );
+  const [limits, days] = [new Limits(undefined, true), new UsageDays()];
+  const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), days, wallMs);
+  const asked: number[][] = [];
+  let others = 7;
+  const sharing = new Sharing({
+    ...{ store, accounts, limits, send, isFreeWithoutRedis: false, nowMs: 0 },
+    usedByOthers: async (_replica, some, name) => {
+      assert.equal(name, "2026-01");
+      asked.push([...some]);
+      return some.map((account) => [account, others]);
+    },
+  });
+  const remaining = (id: number) => limits.remaining(accounts.slotOf(id), month);
+  for (let i = 0; i < 2; i++) await sharing.lookUp(month);
+  assert.deepEqual(asked.flat(), ids);
+  assert.ok(ids.every((id) => remaining(id) === plans.developer.quota - 7));
+  accounts.save(wallMs, sharing);
+  assert.deepEqual(store.daysOf("2026-01").get(ids[0]), [[5, 7]]);
+  assert.deepEqual(days.of(accounts.slotOf(ids[0]), month, 6, 7), [0, 0, 0, 0, 7, 0]);
+  // One that says less, as a Redis that was restored from a backup does, is believed to have forgotten.
+  for (others of [5, 9]) for (let i = 0; i < 2; i++) await sharing.lookUp(month);
+  assert.ok(ids.every((id) => remaining(id) === plans.developer.quota - 9));
+  store.close();
+});
