@@ -20,6 +20,8 @@ const shareMs = 10;
 /** A start waits so long at most for its part of what is shared. */
 const maxShareWaitMs = 6000;
 const shareWaitStepMs = 20;
+/** That Redis is away is said so much later at most, if why isn't known: longer than an answer is waited for. */
+const maxReasonWaitMs = 2500;
 /** And for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
 /** And a stop so long for giving it back. */
@@ -37,7 +39,10 @@ export interface Shared {
 export async function startDirectory({ redis }: Settings, store: Store): Promise<Shared> {
   if (redis === undefined) return {};
   // One of its own: what is much to read doesn't hold up the ceilings.
-  const client = await connectRedis(redis, () => {});
+  let reason = "no answer";
+  const client = await connectRedis(redis, (fault) => {
+    reason = fault;
+  });
   const directory = new Directory(store, client, randomBytes(6).toString("base64url"));
   closers.push(async () => {
     await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
@@ -54,13 +59,17 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
       return { client, directory };
     } catch (error) {
       if (!(error instanceof DirectoryAway)) throw error;
+      if (isConnected(client)) reason = error.message;
     }
   log.warn(
-    { accounts: store.accountIds().length },
+    { reason, accounts: store.accountIds().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
   return { client, directory };
 }
+
+/** Without a connection a call says no more than that there is none; why is what the client is told. */
+const isConnected = ({ status }: RedisClient) => status === "ready";
 
 /** What Redis drops by itself to make room may be counts: then quotas aren't kept until that is noticed. */
 async function warnOfEviction(client: RedisClient): Promise<void> {
@@ -104,9 +113,11 @@ export async function startSharing(
     nowMs: performance.now(),
     async send(...call) {
       try {
-        return await script(...call);
+        const told = await script(...call);
+        reason = undefined;
+        return told;
       } catch (error) {
-        reason = reasonOf(error);
+        if (isConnected(client)) reason = reasonOf(error);
         throw error;
       }
     },
@@ -117,13 +128,14 @@ export async function startSharing(
   });
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
+  // A start is given time to connect.
+  let reasonUntilMs = untilMs;
   repeat("sharing ceilings", shareMs, () => {
     const nowMs = performance.now();
     sharing.step(nowMs, Date.now());
     const isLost = sharing.isAway;
-    // A start is given time to connect.
-    if (isLost === isAway || (isLost && isAway === undefined && reason === undefined && nowMs < untilMs))
-      return;
+    if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
+    if (isLost === isAway || (isLost && reason === undefined && nowMs < reasonUntilMs)) return;
     if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
     else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
     isAway = isLost;

@@ -48,7 +48,7 @@ export class DirectoryAway extends Error {
   /** What Redis has to be for it. */
   readonly expected: string;
 
-  constructor(message: string, expected = "one that answers") {
+  constructor(message: string, expected = "one that answers, and has the user, password and database in it") {
     super(message);
     this.expected = expected;
   }
