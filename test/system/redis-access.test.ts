@@ -116,7 +116,7 @@ test("why Redis can't be used is said, by servers and commands, without the pass
 
 test("nothing is ever asked of database 0 in place of one that isn't there, or isn't any more", async () => {
   const redis = await RedisNode.start();
-  const address = redisAddress(`redis://127.0.0.1:${redis.port}/9`) ?? assert.fail("no address");
+  const address = redisAddress(`redis://127.0.0.1:${redis.port}/9`);
   const faults: string[] = [];
   const client = await connectRedis(address, (fault) => faults.push(fault));
   let isOver = false;
@@ -166,7 +166,7 @@ test("a Cluster isn't asked again for what it may have done", async () => {
   await ask(other, "ADDSLOTSRANGE", 0, 8191);
   for (const node of nodes)
     await until("the Cluster", async () => /cluster_state:ok/.test(String(await ask(node, "INFO"))));
-  const address = redisAddress(`redis+cluster://127.0.0.1:${port}`) ?? assert.fail("no address");
+  const address = redisAddress(`redis+cluster://127.0.0.1:${port}`);
   const client = await connectRedis(address, () => {});
   // Of slot 15495.
   const key = "{a}";
