@@ -20,12 +20,12 @@ const shareMs = 10;
 /** A start waits so long at most for its part of what is shared. */
 const maxShareWaitMs = 6000;
 const shareWaitStepMs = 20;
-/** That Redis is away is said so much later at most, if why isn't known: longer than an answer is waited for. */
-const maxReasonWaitMs = 2500;
 /** And for accounts and keys. */
 const maxDirectoryWaitMs = 3000;
 /** And a stop so long for giving it back. */
 const maxLeaveMs = 1500;
+/** That Redis is away is said so much later at most, if why isn't known: longer than an answer is waited for. */
+const maxReasonWaitMs = 2500;
 const redisAway =
   "Redis is away: requests are admitted by what this server holds, and keys by its own copy, until it is back";
 
@@ -38,8 +38,8 @@ export interface Shared {
 /** Takes over accounts, keys and events that servers have in common. */
 export async function startDirectory({ redis }: Settings, store: Store): Promise<Shared> {
   if (redis === undefined) return {};
-  // One of its own: what is much to read doesn't hold up the ceilings.
   let reason = "no answer";
+  // One of its own: what is much to read doesn't hold up the ceilings.
   const client = await connectRedis(redis, (fault) => {
     reason = fault;
   });

@@ -13,8 +13,7 @@ KEYS  1 hash: epoch (names this directory: another one has another), version; ru
       before), kept (version that Redis had when the life began), since, learning (until when), served (whether a replica
       was ever heard of), rows and names (how many there are), latest (time that was seen), ahead (of Redis' clock);
       2 hash of rows; 3 rows' names by version; 4 hash: what replicas have taken over, and when; 5 the replica that
-      delivers events, and when it said so;
-      6 hash: versions that rows had which were said again
+      delivers events, and when it asked last; 6 hash: versions that rows had which were said again
 ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows,
         life in which it has said what it has, milliseconds of learning
       1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
@@ -67,7 +66,7 @@ local isWhole = epoch ~= '' and (not known[10] or
   call('HLEN', rows) == tonumber(known[10]) and call('ZCARD', names) == tonumber(known[11]))
 local isOlder = op == 'read' and ARGV[6] == life and tonumber(ARGV[3]) > version
 if known[3] ~= run or epoch ~= '' and not isWhole or isOlder then beginLife(run, isWhole) end
--- Versions are ahead of Redis' clock.
+-- Versions go on from the latest, too.
 if op == 'read' and tonumber(ARGV[3]) > version then
   version = tonumber(ARGV[3])
   call('HSET', meta, 'version', whole(version))
