@@ -4,8 +4,9 @@ import { shown } from "../engine/query.ts";
 
 /** Whether a text is the address of something on the web, without a password, which would be told wherever the address is. */
 export function isWebAddress(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  // A URL of the web is taken with one slash, three or none, too.
+  const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
+  return url !== null && url.username === "" && url.password === "";
 }
 
 /** An address as input is shown in a message, without its name and password. */

@@ -2,17 +2,16 @@ import { randomUUID } from "node:crypto";
 import { constants, existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { copyFile, rename, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import * as v from "valibot";
-import { DataError, decodeSnapshot, reasonOf, systemCode, versionName } from "../engine/index.ts";
+import { DataError, decodeSnapshot, systemCode, versionName } from "../engine/index.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
 import { makeFolder, sync } from "./folder.ts";
 import {
   type IndexEntry,
+  indexIn,
   indexName,
   newestFirst,
   sha256Of,
-  snapshotIndex,
   versionPattern,
 } from "./snapshot-index.ts";
 
@@ -50,15 +49,10 @@ function checkSound(path: string, version: string): void {
     throw new DataError(`${path}: data version in its metadata`, versionName(provenance), version);
 }
 
-/** What the folder says so far. @throws DataError when its index can't be read, as it may be another one's */
-function indexIn(folder: string): IndexEntry[] {
+/** What the folder says so far. @throws DataError when its index isn't one, as it may be something else of another's */
+function publishedIn(folder: string): IndexEntry[] {
   const path = join(folder, indexName);
-  if (!existsSync(path)) return [];
-  try {
-    return v.parse(snapshotIndex, JSON.parse(readFileSync(path, "utf8")));
-  } catch (error) {
-    throw new DataError(path, reasonOf(error), "an index of snapshots, or none");
-  }
+  return existsSync(path) ? indexIn(readFileSync(path, "utf8"), path) : [];
 }
 
 /**
@@ -76,7 +70,7 @@ export async function publishFolder(from: string, to: string): Promise<IndexEntr
   if (versions.length === 0)
     throw new DataError(`DATASETS_DIR ${from}`, "no snapshots", "at least one <year>.<revision>.parquet");
   makeFolder(to);
-  const published = new Map(indexIn(to).map((entry) => [entry.version, entry.sha256]));
+  const published = new Map(publishedIn(to).map((entry) => [entry.version, entry.sha256]));
   const entries: IndexEntry[] = [];
   for (const version of versions) {
     const file = version + extension;

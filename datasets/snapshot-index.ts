@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import * as v from "valibot";
+import { DataError, shown } from "../engine/index.ts";
 
 /** The index of snapshots that are fetched from elsewhere: a file beside them, `index.json`. */
 
@@ -13,23 +14,36 @@ export const maxFileBytes = 2 ** 32;
 /** `<year>.<revision>`, as a snapshot's metadata can have it. */
 export const versionPattern = /^[0-9]{4}\.[1-9][0-9]{0,3}$/;
 
-const entry = v.object({
-  version: v.pipe(v.string(), v.regex(versionPattern, "a version such as 2024.1")),
-  /** Relative to the index. */
-  file: v.pipe(v.string(), v.regex(/^\w[\w.-]*(?:\/\w[\w.-]*)*$/, "a path below the index")),
-  bytes: v.pipe(
-    v.number(),
-    v.safeInteger(),
-    v.minValue(1),
-    v.maxValue(maxFileBytes, `at most ${maxFileBytes}`),
-  ),
-  /** Of the file's bytes. */
-  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits in lower case")),
-});
+const expected = {
+  version: "a version such as 2024.1",
+  file: "a path below the index",
+  bytes: `a whole number from 1 to ${maxFileBytes}`,
+  sha256: "64 hexadecimal digits in lower case",
+};
+
+const entry = v.object(
+  {
+    version: v.pipe(v.string(expected.version), v.regex(versionPattern, expected.version)),
+    /** Relative to the index. */
+    file: v.pipe(v.string(expected.file), v.regex(/^\w[\w.-]*(?:\/\w[\w.-]*)*$/, expected.file)),
+    bytes: v.pipe(
+      v.number(expected.bytes),
+      v.safeInteger(expected.bytes),
+      v.minValue(1, expected.bytes),
+      v.maxValue(maxFileBytes, expected.bytes),
+    ),
+    /** Of the file's bytes. */
+    sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
+  },
+  // It is no object, or lacks one of them.
+  ({ path }) =>
+    Object.entries(expected).find(([name]) => name === path?.at(-1)?.key)?.[1] ??
+    `an object with ${Object.keys(expected).join(", ")}`,
+);
 export type IndexEntry = v.InferOutput<typeof entry>;
 
 /** One that is empty is no index: nothing would be served by it. */
-export const snapshotIndex = v.pipe(
+const snapshotIndex = v.pipe(
   v.array(entry, "a list of versions"),
   v.minLength(1, "at least one version"),
   v.check(
@@ -37,6 +51,26 @@ export const snapshotIndex = v.pipe(
     "each version once",
   ),
 );
+
+/**
+ * @param where what the message is about
+ * @throws DataError when a text isn't an index
+ */
+export function indexIn(text: string, where: string): IndexEntry[] {
+  let index: unknown;
+  try {
+    index = JSON.parse(text);
+  } catch {
+    throw new DataError(where, "no JSON", "an index of snapshots");
+  }
+  const result = v.safeParse(snapshotIndex, index);
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const path = v.getDotPath(issue);
+  const { input, received, message } = issue;
+  const found = typeof input === "string" ? shown(input) : input === undefined ? "nothing" : received;
+  throw new DataError(path === null ? where : `${where}: ${path}`, found, message);
+}
 
 export function newestFirst(a: { version: string }, b: { version: string }): number {
   const [[year, revision], [otherYear, otherRevision]] = [a, b].map(({ version }) =>

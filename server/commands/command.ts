@@ -212,7 +212,7 @@ async function runShared(
       );
   } catch (error) {
     if (!(error instanceof DirectoryAway)) throw error;
-    throw new DataError("REDIS_URL", `no Redis that does it (${error.message})`, error.expected);
+    throw new DataError("REDIS_URL", `a Redis that can't be used (${error.message})`, error.expected);
   } finally {
     client.disconnect();
     store.close();

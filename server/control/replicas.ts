@@ -28,6 +28,8 @@ const shareWaitStepMs = 20;
 const maxDirectoryWaitMs = 3000;
 /** And a stop so long for giving it back. */
 const maxLeaveMs = 1500;
+/** That Redis is away is said so much later at most, if why isn't known: longer than an answer is waited for. */
+const maxReasonWaitMs = 2500;
 const redisAway =
   "Redis is away: requests are admitted by what this server holds, and keys by its own copy, until it is back";
 
@@ -40,8 +42,11 @@ export interface Shared {
 /** Takes over accounts, keys and events that servers have in common. */
 export async function startDirectory({ redis }: Settings, store: Store): Promise<Shared> {
   if (redis === undefined) return {};
+  let reason = "no answer";
   // One of its own: what is much to read doesn't hold up the ceilings.
-  const client = await connectRedis(redis, () => {});
+  const client = await connectRedis(redis, (fault) => {
+    reason = fault;
+  });
   let isStarting = true;
   const entered = async () => {
     const found = await enteredIn(client, monthName(monthOf(Date.now())), shards);
@@ -66,10 +71,11 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
       return { client, directory };
     } catch (error) {
       if (!(error instanceof DirectoryAway)) throw error;
+      if (isConnected(client)) reason = error.message;
     }
   isStarting = false;
   log.warn(
-    { accounts: store.accountIds().length },
+    { reason, accounts: store.accountIds().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
   return { client, directory };
@@ -81,6 +87,9 @@ const countedTwice = () =>
     "accounts that were brought there from this STATE_DIR, with requests that would count twice",
     "a restart of this server: it was started while Redis was away",
   );
+
+/** Without a connection a call says no more than that there is none; why is what the client is told. */
+const isConnected = ({ status }: RedisClient) => status === "ready";
 
 /** What Redis drops by itself to make room may be counts: then quotas aren't kept until that is noticed. */
 async function warnOfEviction(client: RedisClient): Promise<void> {
@@ -125,9 +134,11 @@ export async function startSharing(
     nowMs: performance.now(),
     async send(...call) {
       try {
-        return await script(...call);
+        const told = await script(...call);
+        reason = undefined;
+        return told;
       } catch (error) {
-        reason = reasonOf(error);
+        if (isConnected(client)) reason = reasonOf(error);
         throw error;
       }
     },
@@ -138,13 +149,14 @@ export async function startSharing(
   });
   let isAway: boolean | undefined;
   const untilMs = performance.now() + maxShareWaitMs;
+  // A start is given time to connect.
+  let reasonUntilMs = untilMs;
   repeat("sharing ceilings", shareMs, () => {
     const nowMs = performance.now();
     sharing.step(nowMs, Date.now());
     const isLost = sharing.isAway;
-    // A start is given time to connect.
-    if (isLost === isAway || (isLost && isAway === undefined && reason === undefined && nowMs < untilMs))
-      return;
+    if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
+    if (isLost === isAway || (isLost && reason === undefined && nowMs < reasonUntilMs)) return;
     if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
     else if (isAway) log.info({ replicas: sharing.members }, "Redis is back");
     isAway = isLost;

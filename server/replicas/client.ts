@@ -12,6 +12,13 @@ const maxSilenceMs = 3000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
 
+interface Fault extends Error {
+  /** Which Redis refused. */
+  command?: { name: string };
+  /** Why none of a Cluster's nodes can be used. */
+  lastNodeError?: Error;
+}
+
 const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
 
 /**
@@ -53,7 +60,10 @@ export async function connectRedis(
           slotsRefreshTimeout: maxAnswerMs,
           // What was asked of a node that is gone may have been done there.
           retryDelayOnFailover: 0,
-          clusterRetryStrategy: pauseMs,
+          clusterRetryStrategy(tries, reason) {
+            if (reason !== undefined) onFault(reason.message);
+            return pauseMs(tries);
+          },
         })
       : kind === "sentinel"
         ? new Redis({
@@ -65,6 +75,20 @@ export async function connectRedis(
             ...(isTls && { sentinelTLS: {} }),
           })
         : new Redis({ ...common, ...hosts[0] });
-  client.on("error", ({ message }: Error) => onFault(message));
+  // What follows from a fault while a connection is set up isn't the reason.
+  let isGivenUp = false;
+  client.on("connecting", () => {
+    isGivenUp = false;
+  });
+  client.on("error", (error: Fault) => {
+    if (isGivenUp) return;
+    // Where the database can't be selected, what is asked next would be asked of database 0.
+    if (client instanceof Redis && client.status === "connect") {
+      isGivenUp = true;
+      client.disconnect(true);
+    }
+    const { message } = error.lastNodeError ?? error;
+    onFault(error.command?.name === "select" ? `database ${db}: ${message}` : message);
+  });
   return client;
 }

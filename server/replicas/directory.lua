@@ -11,9 +11,9 @@ by the one it had.
 
 KEYS  1 hash: epoch (names this directory: another one has another), version; run (of Redis), life, last (the life
       before), kept (version that Redis had when the life began), since, learning (until when), served (whether a replica
-      was ever heard of), rows and names (how many there are); 2 hash of rows; 3 rows' names by version;
-      4 hash: what replicas have taken over, and when; 5 the replica that delivers events;
-      6 hash: versions that rows had which were said again
+      was ever heard of), rows and names (how many there are), latest (time that was seen), ahead (of Redis' clock);
+      2 hash of rows; 3 rows' names by version; 4 hash: what replicas have taken over, and when; 5 the replica that
+      delivers events, and when it asked last; 6 hash: versions that rows had which were said again
 ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows,
         life in which it has said what it has, milliseconds of learning
       1 write, then: epoch, version seen, new epoch where there is none, JSON array of rows' names and contents in turn
@@ -32,11 +32,18 @@ local goneMs = 60000
 -- A directory that is empty, as far as is known, may be one of replicas that only have to notice.
 local noticedMs = 500
 local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names')
+local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names',
+  'latest', 'ahead')
 local epoch, version = known[1] or '', tonumber(known[2] or 0)
 local life, last, kept = known[4] or '', known[5] or '', known[6] or '0'
 local since, learning, served = tonumber(known[7] or 0), tonumber(known[8] or 0), known[9] == '1'
+
+-- Redis' clock may be set back, or be that of another Redis: from the latest time that was seen it goes on here, so that
+-- nothing that is to end soon ends an hour later.
+local clock = time[1] * 1000 + math.floor(time[2] / 1000)
+local ahead = math.max(tonumber(known[13] or 0), tonumber(known[12] or 0) - clock)
+local now = clock + ahead
+call('HSET', meta, 'latest', now, 'ahead', ahead)
 
 -- As Lua writes numbers by itself, long ones are rounded.
 local function whole(number)
@@ -59,7 +66,7 @@ local isWhole = epoch ~= '' and (not known[10] or
   call('HLEN', rows) == tonumber(known[10]) and call('ZCARD', names) == tonumber(known[11]))
 local isOlder = op == 'read' and ARGV[6] == life and tonumber(ARGV[3]) > version
 if known[3] ~= run or epoch ~= '' and not isWhole or isOlder then beginLife(run, isWhole) end
--- Redis' clock was set back.
+-- Versions go on from the latest, too.
 if op == 'read' and tonumber(ARGV[3]) > version then
   version = tonumber(ARGV[3])
   call('HSET', meta, 'version', whole(version))
@@ -70,6 +77,10 @@ local function state()
   if learning > 0 then return now < learning and 1 or 0 end
   if served then return 2 end
   return epoch == '' and now - since < noticedMs and 1 or 0
+end
+
+local function delivering()
+  return string.match(call('GET', deliverer) or '', '^(%S+) (%d+)$')
 end
 
 local function put(name, content, origin)
@@ -88,9 +99,9 @@ if op == 'read' then
   local delivers = 0
   if replica ~= '' then
     call('HSET', members, replica, ARGV[3] .. ' ' .. now)
-    local holder = call('GET', deliverer)
-    if not holder or holder == replica then
-      call('SET', deliverer, replica, 'PX', delivererMs)
+    local holder, seen = delivering()
+    if not holder or holder == replica or now - seen >= delivererMs then
+      call('SET', deliverer, replica .. ' ' .. now)
       delivers = 1
     end
     if learning == 0 then
@@ -138,5 +149,5 @@ elseif op == 'members' then
   return found
 elseif op == 'leave' then
   call('HDEL', members, ARGV[2])
-  if call('GET', deliverer) == ARGV[2] then call('DEL', deliverer) end
+  if delivering() == ARGV[2] then call('DEL', deliverer) end
 end

@@ -48,7 +48,7 @@ export class DirectoryAway extends Error {
   /** What Redis has to be for it. */
   readonly expected: string;
 
-  constructor(message: string, expected = "one that answers") {
+  constructor(message: string, expected = "one that answers, and has the user, password and database in it") {
     super(message);
     this.expected = expected;
   }
@@ -222,7 +222,7 @@ export class Directory {
     }
     // Nothing yet, or what is left of what was lost.
     if (epoch === "") return;
-    const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#entered() : [];
+    const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#enteredElsewhere() : [];
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
     this.#store.takeRows(taken, { epoch, version, life }, counted);
   }
@@ -237,6 +237,15 @@ export class Directory {
     const own = this.#store.allRows().filter(({ name }) => /^(accounts|keys):/.test(name));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
     return own.length > 0;
+  }
+
+  async #enteredElsewhere(): Promise<readonly Used[]> {
+    try {
+      return await this.#entered();
+    } catch (error) {
+      if (error instanceof DataError) throw error;
+      throw new DirectoryAway(reasonOf(error));
+    }
   }
 
   /** What changed since a version. @param replica who goes by the position */

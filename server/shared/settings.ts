@@ -6,8 +6,8 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import { isWebAddress, shownAddress } from "../../datasets/address.ts";
 import { calledAs } from "../../datasets/arguments.ts";
-import { shown } from "../../engine/query.ts";
-import { type RedisAddress, redisAddress, redisUrlExpected } from "./redis-url.ts";
+import { DataError, shown } from "../../engine/query.ts";
+import { type RedisAddress, redisAddress } from "./redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */
@@ -106,7 +106,7 @@ function isOrigin(text: string): boolean {
 }
 
 function isIndexAddress(text: string): boolean {
-  return /^https?:/.test(text) && isWebAddress(text) && new URL(text).hash === "";
+  return isWebAddress(text) && new URL(text).hash === "";
 }
 
 function isSmtpUrl(text: string): boolean {
@@ -228,8 +228,15 @@ const entries = {
     v.optional(
       v.pipe(
         v.string(),
-        v.transform(redisAddress),
-        v.custom<RedisAddress>((address) => address !== undefined, redisUrlExpected),
+        v.rawTransform<string, RedisAddress>(({ dataset, addIssue, NEVER }) => {
+          try {
+            return redisAddress(dataset.value);
+          } catch (error) {
+            if (!(error instanceof DataError)) throw error;
+            addIssue({ received: error.found, message: error.expected });
+            return NEVER;
+          }
+        }),
       ),
     ),
     v.description(
@@ -320,12 +327,17 @@ function givenIn(environment: NodeJS.ProcessEnv): Given {
 
 /** A line for every setting that is wrong. */
 function faultsOf(issues: readonly v.BaseIssue<unknown>[], given: Given): string[] {
-  const named = issues.map((issue) => ({ name: v.getDotPath(issue) ?? "", expected: issue.message }));
+  const named = issues.map((issue) => ({
+    name: v.getDotPath(issue) ?? "",
+    found: issue.received,
+    expected: issue.message,
+  }));
   return Object.entries(entries).flatMap(([name, entry]) => {
     const fault = named.find((issue) => issue.name === name);
     if (fault === undefined) return [];
     // These may hold a password.
-    if (name === "REDIS_URL" || name === "SMTP_URL") return [`${name} is set, expected ${fault.expected}`];
+    if (name === "REDIS_URL") return [`${name} has ${fault.found}, expected ${fault.expected}`];
+    if (name === "SMTP_URL") return [`${name} is set, expected ${fault.expected}`];
     const value = given[name] ?? v.getDefault(entry);
     const inWords = name === "DATASETS_URL" ? shownAddress : shown;
     return [

@@ -1,11 +1,10 @@
 import { link, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import * as v from "valibot";
 import { bodyOf, directAgents, openAddress, readText } from "../../datasets/http.ts";
-import { type IndexEntry, newestFirst, sha256Of, snapshotIndex } from "../../datasets/snapshot-index.ts";
+import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/snapshot-index.ts";
 import { identityOf } from "../../datasets/state.ts";
-import { DataError, reasonOf, shown, systemCode } from "../../engine/query.ts";
+import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 
 /** Fetches the snapshots that an index elsewhere names into the snapshots' folder, and takes out those that it names no more. */
 
@@ -330,22 +329,6 @@ const nameOf = (version: string) => `${version}.parquet`;
 /** Whether a range goes from so many bytes to the end of so many. */
 function isRest(range: string, from: number, bytes: number): boolean {
   return [`${bytes}`, "*"].some((all) => range === `bytes ${from}-${bytes - 1}/${all}`);
-}
-
-/** @throws DataError when a text isn't an index */
-function indexIn(text: string, url: string): IndexEntry[] {
-  let index: unknown;
-  try {
-    index = JSON.parse(text);
-  } catch {
-    throw new DataError(url, "no JSON", "an index of snapshots");
-  }
-  const result = v.safeParse(snapshotIndex, index);
-  if (result.success) return result.output;
-  const [issue] = result.issues;
-  const where = v.getDotPath(issue);
-  const found = typeof issue.input === "string" ? shown(issue.input) : issue.received;
-  throw new DataError(where === null ? url : `${url}: ${where}`, found, issue.message);
 }
 
 /** Says what a fault is about, unless it does so itself. */

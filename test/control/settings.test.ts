@@ -47,7 +47,7 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
     'SIGNUP_DAILY is "-1", expected a whole number from 0 to 100000',
     "SMTP_URL is set, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
     'MAIL_FROM is "nobody", expected an e-mail address, or a name and one such as Prices <prices@example.com>',
-    "REDIS_URL is set, expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS",
+    'REDIS_URL has the database "mymaster", expected a number such as 0',
     'QUOTA_WITHOUT_REDIS is "none", expected leased or free',
     "",
   ]);
@@ -71,6 +71,9 @@ for (const [name, value] of [
   ["CORS_ORIGINS", "*,*"],
   ["CORS_ORIGINS", "https://*.example.org"],
   ["PUBLIC_URL", "https://*.example.org"],
+  ["DATASETS_URL", "http:/x"],
+  ["DATASETS_URL", "https:x/index.json"],
+  ["DATASETS_URL", "http:///x"],
 ])
   test(`${name}=${value} is refused`, () => {
     const lines = readSettings({ [name]: value });
@@ -114,7 +117,7 @@ test("a setting that is empty counts as unset, and one that is set is taken", ()
 test("REDIS_URL names one Redis, Sentinels or a Cluster", () => {
   const address = (REDIS_URL: string) => {
     const settings = readSettings({ REDIS_URL });
-    return Array.isArray(settings) ? undefined : settings.redis;
+    return Array.isArray(settings) ? settings : settings.redis;
   };
   const plain = { isTls: false, username: undefined, password: undefined, db: 0, primary: undefined };
   const redis = { ...plain, kind: "single", hosts: [{ host: "redis", port: 6379 }] };
@@ -136,26 +139,54 @@ test("REDIS_URL names one Redis, Sentinels or a Cluster", () => {
   assert.deepEqual(address("rediss+cluster://:secret@a:26379,b:7"), {
     ...{ ...plain, kind: "cluster", hosts: two, isTls: true, password: "secret" },
   });
-  for (const wrong of [
-    ...[
-      "redis",
-      "http://redis",
-      "redis://",
-      "redis://a,b",
-      "redis://redis/name",
-      "redis://redis/0/1",
-      "redis://redis:0",
-    ],
-    ...[
-      "redis://user@redis",
-      "redis://:%zz@redis",
-      "redis://redis:65536",
-      "redis://redis?db=1",
-      "redis://a b",
-    ],
-    ...["redis+sentinel://a", "redis+sentinel://a,,b/m", "redis+cluster://a/1", "redis+cluster://a/m/1"],
+});
+
+test("a REDIS_URL that isn't one is told which part is wrong, and no password is shown", () => {
+  const single =
+    "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
+  const notShown = "(not shown: it may be a password without @HOST)";
+  const encoded = "them percent-encoded, such as %40 for @, %2F for / and %25 for %";
+  const host = "a name or an IP address, of version 6 in brackets";
+  const database = "a number such as 0";
+  const port = "a number from 1 to 65535";
+  const name = "redis+sentinel://…HOST[:PORT],…/NAME[/DB]";
+  for (const [wrong, found, expected] of [
+    ["redis", "no scheme", single],
+    ["http://:geheim@redis", 'the scheme "http"', single],
+    ["redis://", "no host", single],
+    ["redis://:geheim", "no host", single],
+    ["redis://:geheim@", "no host", single],
+    ["redis://a,b", "2 hosts", "one, or the scheme redis+sentinel or redis+cluster"],
+    ["redis://redis/name", 'the database "name"', database],
+    ["redis://:geheim@redis:1/12345", 'the database "12345"', database],
+    ["redis://redis//", 'the database ""', database],
+    ["redis://redis/0/1", 'the path "/1" at its end', "none behind the database"],
+    ["redis://:geheim@redis:0", 'the port "0"', port],
+    ["redis://:geheim@redis:65536", 'the port "65536"', port],
+    ["redis://:geheim@redis:a", 'the port "a"', port],
+    ["redis://:geheim@redis:", 'the port ""', port],
+    ["redis://user:geheim", `the port ${notShown}`, port],
+    ["redis://user:geheim:6379", `the port ${notShown}`, port],
+    ["redis://us er:geheim", `the host ${notShown}`, host],
+    ["redis://a b", 'the host "a b"', host],
+    ["redis://[redis]", 'the host "[redis]"', host],
+    ["redis://user@redis", "a user without a password", "USER:PASSWORD@ or :PASSWORD@ before the host"],
+    ["redis://:geheim%zz@redis", "% without two hexadecimal digits in the user or password", encoded],
+    ["redis://:ge@heim@redis", "@ or / in the user or password", encoded],
+    ["redis://:ge/heim@redis", "@ or / in the user or password", encoded],
+    ["redis://redis?password=geheim", "a ? or # behind the host", "none; the database is a path, such as /1"],
+    ["redis+sentinel://a", "no name of the primary", name],
+    ["redis+sentinel://:geheim@a/", "no name of the primary", name],
+    ["redis+sentinel://a/m/b", 'the database "b"', database],
+    ["redis+sentinel://a,,b/m", "no host", single],
+    ["redis+cluster://a/1", 'the path "/1" at its end', "none, as a Cluster has database 0 alone"],
+    ["redis+cluster://a/m/1", 'the path "/m/1" at its end', "none, as a Cluster has database 0 alone"],
   ])
-    assert.equal(address(wrong), undefined, wrong);
+    assert.deepEqual(
+      readSettings({ REDIS_URL: wrong }),
+      [`REDIS_URL has ${found}, expected ${expected}`],
+      wrong,
+    );
 });
 
 test("people may sign up in a trial, and elsewhere where it is set", () => {

@@ -334,6 +334,9 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
     [{ ...entry, sha256: "x" }],
     [entry, entry],
     "x".repeat(2 ** 20),
+    [1],
+    ...Object.keys(entry).map((name) => [{ ...entry, [name]: undefined }]),
+    [{ ...entry, bytes: "1" }],
   ]) {
     origin.index = index;
     origin.etag = `"${JSON.stringify(index).length} x"`;
@@ -350,6 +353,17 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
       `${origin.url}: found Object, expected a list of versions`,
       `${origin.url}: 0.version: found "../1", expected a version such as 2024.1`,
     ],
+  );
+  assert.deepEqual(
+    reasons().slice(-6),
+    [
+      "0: found 1, expected an object with version, file, bytes, sha256",
+      "0.version: found nothing, expected a version such as 2024.1",
+      "0.file: found nothing, expected a path below the index",
+      "0.bytes: found nothing, expected a whole number from 1 to 4294967296",
+      "0.sha256: found nothing, expected 64 hexadecimal digits in lower case",
+      '0.bytes: found "1", expected a whole number from 1 to 4294967296',
+    ].map((reason) => `${origin.url}: ${reason}`),
   );
 });
 

@@ -145,7 +145,7 @@ test("without Redis commands change nothing, people are told to try again, and s
   try {
     const [{ code, stderr }] = await run(temporaryFolder(), ["keys list"], { REDIS_URL: url });
     assert.equal(code, 1);
-    assert.match(stderr, /^REDIS_URL: found no Redis that does it/);
+    assert.match(stderr, /^REDIS_URL: found a Redis that can't be used/);
     const answer = await fetch(`${replicas[0].api}/portal/keys/create`, {
       method: "POST",
       headers: { ...headers(key), "Content-Type": "application/json" },

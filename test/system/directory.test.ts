@@ -9,7 +9,7 @@ import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
 /** Accounts, keys and events that several servers have in common, in a real Redis. */
 
-const databases = 14;
+const databases = 17;
 let redis: RedisServer;
 let next = 0;
 before(async () => {
@@ -58,6 +58,11 @@ const make =
     const { id } = store.createAccount({ ...free, name }, now);
     return store.createKey(id, hash(key), "last", null, now);
   };
+
+const read = async (...copies: { directory: Directory }[]) => {
+  for (let i = 0; i < 3; i++) for (const { directory } of copies) await directory.read();
+};
+const namesOf = (store: Store) => store.accounts("2027-01", now).map(({ name, keys }) => [name, keys]);
 
 test("what one changes, all have, under the same ids", async () => {
   const { join } = group();
@@ -156,6 +161,44 @@ test("one at a time delivers, and another one when it leaves", async () => {
   assert.deepEqual(delivers(), [false, true]);
 });
 
+/** What is stored as it is when Redis' clock is set back by so much, or, where it is less than nothing, goes forward. */
+async function setBack(client: Redis, ms: number): Promise<void> {
+  const later = (said: string) => said.replace(/\d+$/, (time) => String(Number(time) + ms));
+  for (const field of ["latest", "since", "learning"]) await client.hincrby(meta, field, ms);
+  const members = "hc:{directory}:members";
+  for (const [replica, said] of Object.entries(await client.hgetall(members)))
+    await client.hset(members, replica, later(said));
+  const deliverer = "hc:{directory}:deliverer";
+  await client.set(deliverer, later((await client.get(deliverer)) ?? ""));
+}
+
+for (const ms of [300_000, 3_600_000, -3_600_000])
+  test(`Redis' clock is set ${ms > 0 ? "back" : "forward"} by ${Math.abs(ms / 60_000)} minutes: keys are made and revoked, and who is gone isn't waited for`, async () => {
+    const { client, join } = group();
+    const [dead, b] = [join("a"), join("b")];
+    await dead.directory.change(make(dead.store, "one"));
+    await read(dead, b);
+    await setBack(client, ms);
+    const command = join();
+    await command.directory.change(make(command.store, "two"));
+    await command.directory.change(() => command.store.revokeKey(1, now));
+    await read(b);
+    assert.deepEqual(namesOf(b.store), [
+      ["one", 0],
+      ["two", 1],
+    ]);
+    assert.equal(b.directory.delivers(performance.now()), ms < 0);
+    assert.equal(await b.directory.taken(0), ms < 0 ? 0 : 1);
+    await setBack(client, -3000);
+    await read(b);
+    assert.ok(b.directory.delivers(performance.now()));
+    assert.equal(await b.directory.taken(0), 0);
+    await b.directory.leave();
+    const late = join("c");
+    await read(late);
+    assert.ok(late.directory.delivers(performance.now()));
+  });
+
 test("the first server brings its accounts; one with others is refused", async () => {
   const { join } = group();
   const [a, b, c] = [join("a"), join("b"), join("c")];
@@ -213,11 +256,6 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   assert.equal(await c.directory.change(make(c.store, "five")), 5);
   await settle();
 });
-
-const read = async (...copies: { directory: Directory }[]) => {
-  for (let i = 0; i < 3; i++) for (const { directory } of copies) await directory.read();
-};
-const namesOf = (store: Store) => store.accounts("2027-01", now).map(({ name, keys }) => [name, keys]);
 
 test("after a start from an old backup a command waits for servers that say what was lost", async () => {
   const { join, backUp, startFromBackup } = group();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { connectRedis } from "../../server/replicas/client.ts";
@@ -72,8 +73,76 @@ test("by TLS, as a user who may do nothing but what servers and commands need", 
   ] as const) {
     const { code, stderr } = await keys(env, "list");
     assert.equal(code, 1);
-    assert.match(stderr, /^REDIS_URL: found no Redis that does it/);
+    assert.match(stderr, /^REDIS_URL: found a Redis that can't be used \(/);
     assert.match(stderr, reason);
+  }
+});
+
+test("why Redis can't be used is said, by servers and commands, without the password", async () => {
+  const redis = await RedisNode.start([`user hcqs on >p@ssword ${rights}`]);
+  after(() => redis.stop());
+  const seed = temporaryFolder();
+  createKey(seed, "one", { burst: 100, quota: 20 });
+  const place = `127.0.0.1:${redis.port}`;
+  await Promise.all(
+    Object.entries({
+      [`redis://hcqs:wr%40ng@${place}`]: /^WRONGPASS invalid username-password pair/,
+      "redis://:wr%40ng@nowhere.invalid": /^getaddrinfo \S+ nowhere\.invalid$/,
+      "redis+cluster://:wr%40ng@nowhere.invalid": /^getaddrinfo \S+ nowhere\.invalid$/,
+      [`redis://${place}/99`]: /^database 99: ERR DB index is out of range$/,
+    }).map(async ([url, expected]) => {
+      const command = new Running("server/commands/keys.ts", ["list"], {
+        STATE_DIR: join(seed, "none"),
+        REDIS_URL: url,
+      }).finished();
+      const replica = await new Replica(seed, url).start();
+      await until("the reason", () => /"Redis is away/.test(replica.log));
+      const reasons = [...replica.log.matchAll(/"level":40.*"reason":"(.*?)"/g)].map(([, reason]) => reason);
+      assert.equal(reasons.length, 2, replica.log);
+      for (const reason of reasons) assert.match(reason, expected);
+      const { code, stdout, stderr } = await command;
+      assert.deepEqual([code, stdout], [1, ""]);
+      const [, reason = ""] =
+        /^REDIS_URL: found a Redis that can't be used \((.*)\), expected one that answers, and has the user, password and database in it\n$/.exec(
+          stderr,
+        ) ?? [];
+      assert.match(reason, expected, stderr);
+      assert.doesNotMatch(replica.log + stderr, /wr(@|%40)ng/);
+      await replica.stop();
+    }),
+  );
+  assert.equal(await redis.client.dbsize(), 0);
+});
+
+test("nothing is ever asked of database 0 in place of one that isn't there, or isn't any more", async () => {
+  const redis = await RedisNode.start();
+  const address = redisAddress(`redis://127.0.0.1:${redis.port}/9`);
+  const faults: string[] = [];
+  const client = await connectRedis(address, (fault) => faults.push(fault));
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) {
+      await client.incr("asked").catch(() => {});
+      await new Promise(setImmediate);
+    }
+  })();
+  after(async () => {
+    isOver = true;
+    await asking;
+    client.disconnect();
+    await redis.stop();
+  });
+  await until("the connection", () => client.status === "ready");
+  for (const databases of [1, 16]) {
+    await redis.kill();
+    appendFileSync(join(redis.folder, "redis.conf"), `databases ${databases}\n`);
+    faults.length = 0;
+    await redis.restart();
+    if (databases === 1) {
+      const refused = (fault: string) => fault === "database 9: ERR DB index is out of range";
+      await until("refusals", () => faults.filter(refused).length >= 3);
+    } else await until("the connection", () => client.status === "ready");
+    assert.equal(await redis.client.exists("asked"), 0);
   }
 });
 
@@ -97,7 +166,7 @@ test("a Cluster isn't asked again for what it may have done", async () => {
   await ask(other, "ADDSLOTSRANGE", 0, 8191);
   for (const node of nodes)
     await until("the Cluster", async () => /cluster_state:ok/.test(String(await ask(node, "INFO"))));
-  const address = redisAddress(`redis+cluster://127.0.0.1:${port}`) ?? assert.fail("no address");
+  const address = redisAddress(`redis+cluster://127.0.0.1:${port}`);
   const client = await connectRedis(address, () => {});
   // Of slot 15495.
   const key = "{a}";
