@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
+import Database from "better-sqlite3";
+import { databaseFile } from "../../datasets/state.ts";
+import { Store } from "../../server/store/store.ts";
 import { run } from "../support/commands.ts";
 import { until } from "../support/connection.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -137,6 +140,81 @@ test("accounts that are imported bring what they have used of this month, and al
     const [accounts] = await succeed("accounts list --json");
     return JSON.parse(accounts).some(({ used }: { used: number }) => used === 1000);
   });
+});
+
+test("a server's copy is read without REDIS_URL and not changed, and no server runs on it alone", async () => {
+  const [key] = await succeed("keys create --account copied --plan business");
+  const id = JSON.parse((await succeed("keys list --json"))[0]).at(-1).id;
+  const { stateDir } = replicas[1];
+  const changes = [`revoke ${id}`, "create --account copied", "update --account copied --plan free"];
+  const refused = await run(
+    stateDir,
+    changes.map((change) => `keys ${change}`),
+  );
+  for (const { code, stdout, stderr } of refused) {
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(
+      stderr,
+      /^STATE_DIR \S+: found a copy of accounts that servers share through Redis, and no /,
+    );
+  }
+  const [list] = await run(stateDir, ["keys list --json"]);
+  assert.equal(list.code, 0);
+  assert.deepEqual(JSON.parse(list.stdout), JSON.parse((await succeed("keys list --json"))[0]));
+  assert.match(list.stderr, /^this is what one server knows/);
+  assert.deepEqual(await statuses(key), [200, 200]);
+  const folder = temporaryFolder();
+  cpSync(stateDir, folder, { recursive: true });
+  const server = spawnServer({ datasetsDir: datasetsFolder(currentOnly), stateDir: folder });
+  const { code, stderr } = await server.finished();
+  assert.equal(code, 1);
+  assert.match(stderr, /found a copy of accounts that servers share through Redis, and no REDIS_URL/);
+});
+
+test("what was used before an export counts once where the server that counted it comes, too", async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const [from, other] = [temporaryFolder(), await startRedis()];
+  const otherProxy = new RedisProxy(other.path);
+  const env = { REDIS_URL: await otherProxy.listen() };
+  const [made] = await run(from, ["keys create --account moved --plan enterprise --burst 100 --quota 1000"]);
+  const use = (used: number) => {
+    const store = Store.open(from);
+    store.saveUsage(month, [[1, used]]);
+    store.close();
+  };
+  use(40);
+  const [{ stdout }] = await run(from, ["accounts export"]);
+  const file = join(temporaryFolder(), "accounts");
+  writeFileSync(file, stdout);
+  const none = join(temporaryFolder(), "none");
+  assert.deepEqual(
+    (await run(none, [`accounts import ${file}`], env)).map(({ code }) => code),
+    [0],
+  );
+  // It served on for a while.
+  use(43);
+  const replica = await new Replica(from, env.REDIS_URL).start();
+  const used = async () =>
+    JSON.parse((await run(none, ["accounts list --json"], env))[0].stdout)[0].used as number;
+  const asked = (await replica.usage(made.stdout.trimEnd()))?.used;
+  assert.ok(asked !== undefined);
+  await until("what it has counted to be told", async () => (await used()) >= 44);
+  await replica.stop();
+  assert.equal(await used(), 44);
+  otherProxy.close();
+  await other.stop();
+});
+
+test("a server knows what others count of an account that nobody asks it for", async () => {
+  const [key] = await succeed("keys create --account quiet --plan business");
+  for (let i = 1; i <= 5; i++) assert.equal((await replicas[0].usage(key))?.used, i);
+  const database = new Database(databaseFile(replicas[1].stateDir), { readonly: true });
+  const days = database
+    .prepare("SELECT used FROM days JOIN accounts ON accounts.id = account WHERE name = 'quiet'")
+    .pluck();
+  await until("all of them to be known", () => days.get() === 5);
+  database.close();
+  assert.deepEqual(await replicas[1].usage(key), { used: 6, days: 6 });
 });
 
 test("without Redis commands change nothing, people are told to try again, and servers go by their copies", async () => {
