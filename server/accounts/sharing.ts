@@ -140,7 +140,7 @@ export class Sharing implements Counts, SavedBeside {
     if (accounts.length < lookedUpAtOnce) this.#next = undefined;
     if (accounts.length === 0) return;
     for (const [account, count] of await this.#usedByOthers(this.#id, accounts, monthName(month))) {
-      if (count <= (used.get(account) ?? 0)) continue;
+      if (count === (used.get(account) ?? 0)) continue;
       used.set(account, count);
       this.#all.enter(account);
     }
