@@ -29,8 +29,8 @@ export interface SharingOptions {
   /** With bounds that may be less than the quota. */
   limits: Limits;
   send: Script;
-  /** What servers other than one have counted of accounts in a month. */
-  usedByOthers(replica: string, accounts: readonly number[], month: string): Promise<[number, number][]>;
+  /** What all servers have counted of accounts in a month, as far as Redis was told; without those that have used nothing. */
+  usedInAll(accounts: readonly number[], month: string): Promise<[account: number, used: number][]>;
   isFreeWithoutRedis: boolean;
   /** Of a clock that never steps. */
   nowMs: number;
@@ -51,20 +51,19 @@ export class Sharing implements Counts, SavedBeside {
   #due: Lease[] = [];
   /** By account, in both months; without those that have none. */
   readonly #charged = new Map<number, number>();
-  readonly #id: string;
-  readonly #usedByOthers: SharingOptions["usedByOthers"];
-  /** What other servers have counted in a month, as it was looked up last, and the accounts that are looked up next. */
-  #lookedUp = { month: 0, used: new Map<number, number>() };
+  readonly #usedInAll: SharingOptions["usedInAll"];
+  /** What other servers have counted by month and account, as it was looked up last. */
+  readonly #usedByOthers = new Map<number, Map<number, number>>();
+  /** The accounts that are looked up next. */
   #next: Iterator<number> | undefined;
 
-  constructor({ store, accounts, limits, send, usedByOthers, isFreeWithoutRedis, nowMs }: SharingOptions) {
+  constructor({ store, accounts, limits, send, usedInAll, isFreeWithoutRedis, nowMs }: SharingOptions) {
     this.#store = store;
     this.#accounts = accounts;
     this.#limits = limits;
     const { id, starts, members } = store.beginReplica();
     this.#members = members;
-    this.#id = id;
-    this.#usedByOthers = usedByOthers;
+    this.#usedInAll = usedInAll;
     const options = {
       replica: id,
       shards,
@@ -131,17 +130,22 @@ export class Sharing implements Counts, SavedBeside {
    * to calls say it, and of all others nothing would.
    */
   async lookUp(month: number): Promise<void> {
-    if (this.#lookedUp.month !== month) this.#lookedUp = { month, used: new Map() };
-    const { used } = this.#lookedUp;
+    const first = this.#accounts.firstMonth;
+    for (const known of this.#usedByOthers.keys())
+      if (known < first || known > first + 1) this.#usedByOthers.delete(known);
     this.#next ??= this.#accounts.ids()[Symbol.iterator]();
     const accounts: number[] = [];
     for (let one = this.#next.next(); !one.done; one = this.#next.next())
       if (accounts.push(one.value) === lookedUpAtOnce) break;
     if (accounts.length < lookedUpAtOnce) this.#next = undefined;
     if (accounts.length === 0) return;
-    for (const [account, count] of await this.#usedByOthers(this.#id, accounts, monthName(month))) {
-      if (count === (used.get(account) ?? 0)) continue;
-      used.set(account, count);
+    const byOthers = this.#usedByOthers.get(month) ?? new Map<number, number>();
+    this.#usedByOthers.set(month, byOthers);
+    for (const [account, inAll] of await this.#usedInAll(accounts, monthName(month))) {
+      // What was counted here and not told yet is told soon: till then it is too little, never too much.
+      const used = Math.max(0, inAll - this.used(account, month));
+      if (used === (byOthers.get(account) ?? 0)) continue;
+      byOthers.set(account, used);
       this.#all.enter(account);
     }
   }
@@ -171,7 +175,7 @@ export class Sharing implements Counts, SavedBeside {
     const slot = this.#accounts.slotOf(account);
     const used = this.used(account, month);
     const told = (this.#shares?.inAll(account, month) ?? used) - used;
-    const lookedUp = this.#lookedUp.month === month ? (this.#lookedUp.used.get(account) ?? 0) : 0;
+    const lookedUp = this.#usedByOthers.get(month)?.get(account) ?? 0;
     const left = this.#limits.ceilings(slot).quota - Math.max(told, lookedUp);
     this.#limits.admitUpTo(slot, month, count, reason, left);
     this.#changed.add(account);

@@ -15,7 +15,7 @@ interface Count {
   used: number;
   /** What the database holds. */
   saved: number;
-  /** What all servers had counted when it was saved last. */
+  /** The most that all servers had counted, as far as it was saved. */
   inAll: number;
   /** The account's quota then; of a month that is over, another says nothing any more. */
   quota: number;
@@ -192,8 +192,12 @@ export class Accounts {
 
   #enterDays(month: number): void {
     const ends = this.#store.daysOf(monthName(month));
-    for (const { account, slot } of this.#entries.values())
-      this.#days.enter(slot, month, ends.get(account.id) ?? []);
+    for (const { account, slot, counts } of this.#entries.values()) {
+      const ofAccount = ends.get(account.id) ?? [];
+      this.#days.enter(slot, month, ofAccount);
+      const count: Count | undefined = counts[month & 1];
+      if (count?.month === month) for (const [, end] of ofAccount) count.inAll = Math.max(count.inAll, end);
+    }
     this.#monthOfDays = month;
   }
 
@@ -236,7 +240,8 @@ export class Accounts {
       const highest = reached(used, quota);
       // Of shared ceilings the script in Redis sees it: here a part is counted.
       const isReached = beside === undefined && highest > recorded;
-      const inAll = used + others;
+      // What others have counted isn't known yet after a start.
+      const inAll = Math.max(count.inAll, used + others);
       const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
       if (used !== count.saved || inAll !== count.inAll || isReached)
         due.push({ entry, count, after, isReached });

@@ -6,7 +6,7 @@ import { Sharing, shards } from "../accounts/sharing.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import { recordEvent } from "../notices/quota-events.ts";
 import { connectRedis, type RedisClient } from "../replicas/client.ts";
-import { enteredIn, usedByOthers } from "../replicas/counts.ts";
+import { enteredIn, usedIn } from "../replicas/counts.ts";
 import { crossings, forget } from "../replicas/crossings.ts";
 import { Directory, DirectoryAway } from "../replicas/directory.ts";
 import { scriptIn } from "../replicas/redis.ts";
@@ -49,8 +49,10 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
   });
   let isStarting = true;
   const entered = async () => {
-    const found = await enteredIn(client, monthName(monthOf(Date.now())), shards);
-    // By now it has told what it counted, with what was entered.
+    const month = monthOf(Date.now());
+    const months = [month - 1, month].map((each) => enteredIn(client, monthName(each), shards));
+    const found = (await Promise.all(months)).flat();
+    // By now it goes by what it counted, with what was entered.
     if (found.length > 0 && !isStarting) throw countedTwice();
     return found;
   };
@@ -67,7 +69,10 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
   )
     try {
       await unlessStopping(directory.read());
+      // Somebody else was faster to bring accounts there.
+      if (directory.isApart) continue;
       await warnOfEviction(client);
+      isStarting = false;
       return { client, directory };
     } catch (error) {
       if (!(error instanceof DirectoryAway)) throw error;
@@ -118,6 +123,7 @@ export async function recordCrossings({ client, directory }: Shared, store: Stor
 /** Shares ceilings with other servers from now on, as long as this one answers; undefined for one that is alone. */
 export async function startSharing(
   { redis, isFreeWithoutRedis }: Settings,
+  { directory }: Shared,
   tables: { store: Store; accounts: Accounts; limits: Limits },
   save: () => void,
 ): Promise<Sharing | undefined> {
@@ -127,13 +133,17 @@ export async function startSharing(
     reason = fault;
   });
   const script = scriptIn(client);
+  let isApart = true;
   const sharing = new Sharing({
     ...tables,
-    usedByOthers: (...which) => usedByOthers(client, ...which, shards),
+    usedInAll: (accounts, month) => usedIn(client, accounts, month, shards),
     isFreeWithoutRedis,
     nowMs: performance.now(),
     async send(...call) {
       try {
+        // What is counted here may be of accounts that were brought there.
+        isApart &&= directory?.isApart === true;
+        if (isApart) throw new DirectoryAway("this server hasn't read accounts from it yet");
         const told = await script(...call);
         reason = undefined;
         return told;
@@ -164,8 +174,10 @@ export async function startSharing(
   });
   const shared = sharing;
   repeat("looking up what other servers count", lookUpMs, () =>
-    // That Redis is away is said already.
-    shared.lookUp(monthOf(Date.now())).catch(() => {}),
+    shared.lookUp(monthOf(Date.now())).catch((error) => {
+      // That Redis is away is said already.
+      if (isConnected(client) && !shared.isAway) throw error;
+    }),
   );
   // Until this server has its part of what is shared, or Redis is found to be away.
   while (!sharing.isReady && isAway !== true && performance.now() < untilMs)

@@ -76,7 +76,7 @@ async function start(settings: Settings): Promise<void> {
     if (health.fault === undefined) logEvents(accounts.save(Date.now(), sharing));
   };
   saveAtEnd(health, state, save);
-  sharing = await unlessStopping(startSharing(settings, { store, accounts, limits }, save));
+  sharing = await unlessStopping(startSharing(settings, shared, { store, accounts, limits }, save));
 
   const mailer = settings.mail && new (await import("../notices/mail.ts")).Mailer(settings.mail);
   const { directory } = shared;

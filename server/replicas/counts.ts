@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Used } from "../store/store.ts";
 import { keyOf, scriptIn } from "./redis.ts";
@@ -36,61 +36,39 @@ function byShard<Item>(items: readonly Item[], shards: number, accountOf: (item:
   return Map.groupBy(items, (item) => accountOf(item) % shards);
 }
 
-/** By an account's entry: in all, granted, and what was heard of in all when replicas counted less. */
-function inAllOf(entry: string | null): number {
-  const [inAll, , heard, counted] = (entry ?? "0 0 0 0").split(" ").map(Number);
-  return inAll + Math.max(0, heard - counted);
-}
-
 /** What each account has used of a month, `YYYY-MM`, in all; without those that have used nothing. */
 export async function usedIn(
-  client: CountsClient,
+  client: Pick<CountsClient, "hmget">,
   accounts: readonly number[],
   month: string,
   shards: number,
 ): Promise<[account: number, used: number][]> {
   const found = [...byShard(accounts, shards, (account) => account)].map(async ([shard, ids]) => {
     const entries = await client.hmget(keyOf(shard, "usage", month), ...ids.map(String));
-    return ids.map((account, i): [number, number] => [account, inAllOf(entries[i])]);
+    return ids.map((account, i): [number, number] => {
+      // In all, granted, and what was heard of in all when replicas counted less.
+      const [inAll, , heard, counted] = (entries[i] ?? "0 0 0 0").split(" ").map(Number);
+      return [account, inAll + Math.max(0, heard - counted)];
+    });
   });
   return (await Promise.all(found)).flat().filter(([, used]) => used > 0);
-}
-
-/** What is counted of accounts on other servers than one, in all, of a month, `YYYY-MM`. */
-export async function usedByOthers(
-  client: Pick<CountsClient, "hmget">,
-  replica: string,
-  accounts: readonly number[],
-  month: string,
-  shards: number,
-): Promise<[account: number, used: number][]> {
-  const found = [...byShard(accounts, shards, (account) => account)].map(async ([shard, ids]) => {
-    const fields = ids.flatMap((account) => [`${account}`, `${account}:${replica}`]);
-    const entries = await client.hmget(keyOf(shard, "usage", month), ...fields);
-    return ids.map((account, i): [number, number] => [
-      account,
-      inAllOf(entries[2 * i]) - Number(entries[2 * i + 1]?.split(" ")[0] ?? 0),
-    ]);
-  });
-  return (await Promise.all(found)).flat();
 }
 
 /** What was entered of accounts that came with what they had used, of a month, `YYYY-MM`. */
 export async function enteredIn(client: CountsClient, month: string, shards: number): Promise<Used[]> {
   const found: Used[] = [];
   for (let shard = 0; shard < shards; shard++) {
+    // A scan may come upon a field twice.
+    const records = new Map<string, string>();
     let cursor = "0";
     do {
       const options = ["MATCH", `*:${importedBy}*`, "COUNT", scanCount] as const;
       const [next, elements] = await client.hscan(keyOf(shard, "usage", month), cursor, ...options);
-      for (let i = 0; i < elements.length; i += 2)
-        found.push({
-          account: Number.parseInt(elements[i], 10),
-          month,
-          used: Number.parseInt(elements[i + 1], 10),
-        });
+      for (let i = 0; i < elements.length; i += 2) records.set(elements[i], elements[i + 1]);
       cursor = next;
     } while (cursor !== "0");
+    for (const [field, record] of records)
+      found.push({ account: Number.parseInt(field, 10), month, used: Number.parseInt(record, 10) });
   }
   return found;
 }
@@ -106,7 +84,8 @@ export async function enterUsed(
   shards: number,
 ): Promise<void> {
   const script = scriptIn(client);
-  const replica = `${importedBy}${randomBytes(6).toString("base64url")}`;
+  // The same as before where that was interrupted: then nothing counts twice.
+  const replica = importedBy + createHash("sha256").update(JSON.stringify(counted)).digest("base64url");
   const enter = async (shard: number, rows: readonly Counted[]) => {
     const values = rows.flatMap(({ account, burst, quota, used }) => [
       ...[account, 1, burst, quota, "hold", used],
@@ -117,7 +96,10 @@ export async function enterUsed(
     const head = (step: string) => [replica, ++sequence, boot, 0, step, maxWaitMs, 0, ...months];
     for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
       const told = await script(shard, months, [...head("tick"), ...values]);
-      if (told[0] === "stale") continue;
+      if (told[0] === "stale") {
+        sequence = told[1];
+        continue;
+      }
       boot = told[1];
       // While replicas say again what they hold, nothing is known to be short.
       if (!told[2]) break;

@@ -94,7 +94,12 @@ export class Directory {
 
   /** Whether Redis has no accounts, as far as was read. */
   get isNew(): boolean {
-    return this.#store.position().epoch === "";
+    return !this.#store.isCopy;
+  }
+
+  /** Whether there are accounts here that weren't brought to Redis, nor found there. */
+  get isApart(): boolean {
+    return this.isNew && this.#store.hasAccounts();
   }
 
   /** Whether Redis was started anew or emptied, and no server was there since that says what it may have lost. */
@@ -278,7 +283,9 @@ export class Directory {
     if (!isDone) return;
     const first = version - rows.length + 1;
     const written = rows.map((row, i) => ({ ...row, version: first + i }));
-    this.#store.takeRows(written, { epoch, version, life });
+    // Of an import that was interrupted.
+    const counted = await this.#enteredElsewhere();
+    this.#store.takeRows(written, { epoch, version, life }, counted);
   }
 
   /** Writes again what Redis has lost of what came after a version. What it has is the same, or newer. */

@@ -40,6 +40,9 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
+/** One that can't be looked up at all, such as a name that isn't UTF-8, goes each time. */
+const maxLooks = 3;
+
 /**
  * Each snapshot file of a folder with its state, or the error that the system gave for it alone. When one goes meanwhile,
  * all are looked at anew: others may have gone since they were, or the folder itself, which is no word on its files.
@@ -47,13 +50,18 @@ export interface FileState {
  * @throws Error of the system, when the folder can't be listed
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
-  const states = new Map<string, FileState | Error>();
-  for (const name of (await readdir(folder)).filter(isSnapshotName)) {
-    const state = await stateOf(`${folder}/${name}`).catch((error: Error) => error);
-    if (state === undefined) return listStates(folder);
-    states.set(name, state);
+  for (let look = 1; ; look++) {
+    const states = new Map<string, FileState | Error>();
+    const names = (await readdir(folder)).filter(isSnapshotName);
+    for (const name of names) {
+      const state = await stateOf(`${folder}/${name}`).catch((error: Error) => error);
+      if (state !== undefined) states.set(name, state);
+    }
+    if (states.size === names.length) return states;
+    if (look < maxLooks) continue;
+    await stat(folder);
+    return states;
   }
-  return states;
 }
 
 /**

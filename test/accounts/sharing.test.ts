@@ -37,8 +37,8 @@ for (const day of [5, 25])
     const limits = new Limits(undefined, true);
     const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), new UsageDays(), wallMs);
     const nowMs = performance.now();
-    const usedByOthers = async () => [];
-    const options = { send, usedByOthers, isFreeWithoutRedis: false, nowMs };
+    const usedInAll = async () => [];
+    const options = { send, usedInAll, isFreeWithoutRedis: false, nowMs };
     const sharing = new Sharing({ store, accounts, limits, ...options });
     let steps = 0;
     const step = () => sharing.step(nowMs + 100 * steps++, wallMs);
@@ -76,11 +76,11 @@ test("what other servers have counted is looked up in turn, and saved by its day
   const [limits, days] = [new Limits(undefined, true), new UsageDays()];
   const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), days, wallMs);
   const asked: number[][] = [];
-  let others = 7;
+  let [others, lookedUp] = [7, month];
   const sharing = new Sharing({
     ...{ store, accounts, limits, send, isFreeWithoutRedis: false, nowMs: 0 },
-    usedByOthers: async (_replica, some, name) => {
-      assert.equal(name, "2026-01");
+    usedInAll: async (some, name) => {
+      assert.equal(name, monthName(lookedUp));
       asked.push([...some]);
       return some.map((account) => [account, others]);
     },
@@ -97,5 +97,21 @@ test("what other servers have counted is looked up in turn, and saved by its day
     for (let i = 0; i < 2; i++) await sharing.lookUp(month);
     assert.ok(ids.every((id) => remaining(id) === plans.developer.quota - others));
   }
+  // What was counted here belongs to what is told of all.
+  const slot = accounts.slotOf(ids[0]);
+  limits.raise(slot, month, 4);
+  for (let i = 0; i < 2; i++) await sharing.lookUp(month);
+  assert.equal(remaining(ids[0]), plans.developer.quota - 9);
+  accounts.save(wallMs, sharing);
+  // After the month, and after a start, the day keeps what was known of it.
+  accounts.enterMonths(Date.UTC(2026, 1, 20));
+  lookedUp = month + 1;
+  for (let i = 0; i < 2; i++) await sharing.lookUp(lookedUp);
+  accounts.save(Date.UTC(2026, 1, 20), sharing);
+  const again = new Limits(undefined, true);
+  const started = new Accounts(store, new KeyTable(), again, new AccountNames(), new UsageDays(), wallMs);
+  again.raise(started.slotOf(ids[0]), month, 1);
+  started.save(wallMs, sharing);
+  assert.deepEqual(store.daysOf("2026-01").get(ids[0]), [[5, 9]]);
   store.close();
 });

@@ -35,8 +35,7 @@ const equivalent: Readonly<Record<string, string>> = {
     "a rule of thumb: which loads count as small needn't be so exact",
   "server/serving/listener.ts: const bufferedBytes = ⟦256 → 255⟧ * 2 ** 10;":
     "a chance to be cut off, nearly the same",
-  'server/shared/settings.ts: const named = issues.map((issue) => ({ name: v.getDotPath(issue)⟦ ?? "" → ⟧, expected: issue.message }));':
-    "null is no setting's name either",
+  'server/shared/settings.ts: name: v.getDotPath(issue)⟦ ?? "" → ⟧,': "null is no setting's name either",
   "server/serving/thread.ts: quiet = busy ? ⟦0 → 1⟧ : quiet + drainStepMs;": "a millisecond of some hundred",
   "server/store/wal.ts: export function lastingWalFault(file: string, known = () => ⟦0 → (-1)⟧): string | undefined {":
     "no log has fewer frames than none",

@@ -732,6 +732,13 @@ test("a real version that is refused hides nothing, and neither does one where s
   assert.deepEqual(hiddenIn(both), []);
 });
 
+test("a file whose name can't be looked up is left out", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, "2024.1.parquet"), "");
+  writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.of(0xfc), Buffer.from(".parquet")]), "");
+  assert.deepEqual([...(await listStates(folder)).keys()], ["2024.1.parquet"]);
+});
+
 test("a folder that goes away while it is listed has no files missing", async () => {
   const folder = path.join(temporaryFolder(), "snapshots");
   const names = Array.from({ length: 60 }, (_, i) => `${1000 + i}.1.parquet`);
