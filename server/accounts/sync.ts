@@ -249,7 +249,8 @@ export class Accounts {
     for (const entry of this.#entries.values())
       for (const count of entry.counts) {
         const used = this.#limits.used(entry.slot, count.month) ?? count.used;
-        look(entry, count, used, this.#limits.usedByOthers(entry.slot, count.month));
+        const others = beside === undefined ? 0 : this.#limits.usedByOthers(entry.slot, count.month);
+        look(entry, count, used, others);
       }
     for (const unsaved of this.#unsaved.values())
       for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
