@@ -15,7 +15,7 @@ import type { RedisAddress } from "../shared/redis-url.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
 import { narrowAccess } from "../store/state-files.ts";
-import { type AccountRecord, type Changes, isOnlyCopy, Store } from "../store/store.ts";
+import { type AccountRecord, type Changes, onlyACopy, Store } from "../store/store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
 
@@ -131,7 +131,7 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
   try {
     if (store.isCopy) {
       const { result, rows } = store.rehearse(() => subcommand.run(args, { ...context, store }));
-      if (rows.length > 0) throw isOnlyCopy(stateDir);
+      if (rows.length > 0) throw onlyACopy(stateDir);
       process.stdout.write(result.result);
       process.stderr.write(
         `${result.note ?? ""}this is what one server knows, and what it has counted itself; with REDIS_URL it is what all have\n`,

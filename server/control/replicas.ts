@@ -172,11 +172,10 @@ export async function startSharing(
     isAway = isLost;
     reason = undefined;
   });
-  const shared = sharing;
   repeat("looking up what other servers count", lookUpMs, () =>
-    shared.lookUp(monthOf(Date.now())).catch((error) => {
+    sharing.lookUp(monthOf(Date.now())).catch((error) => {
       // That Redis is away is said already.
-      if (isConnected(client) && !shared.isAway) throw error;
+      if (isConnected(client) && !sharing.isAway) throw error;
     }),
   );
   // Until this server has its part of what is shared, or Redis is found to be away.

@@ -5,7 +5,7 @@ import type { Accounts } from "../accounts/sync.ts";
 import { DirectoryAway } from "../replicas/directory.ts";
 import type { Settings } from "../shared/settings.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
-import { isOnlyCopy, Store } from "../store/store.ts";
+import { onlyACopy, Store } from "../store/store.ts";
 import type { Shared } from "./replicas.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 
@@ -57,7 +57,7 @@ export function openState({ stateDir, isDefaultStateDir, redis }: Settings): Sta
     }
   });
   guard.watch();
-  if (redis === undefined && store.isCopy) throw isOnlyCopy(stateDir);
+  if (redis === undefined && store.isCopy) throw onlyACopy(stateDir);
   // A mistyped STATE_DIR would look like this.
   if (isNew && !isDefaultStateDir)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");

@@ -129,7 +129,7 @@ export interface Position {
 }
 
 /** Of a copy that was to be used as if it was all there is: others would know nothing of what is changed. */
-export const isOnlyCopy = (stateDir: string) =>
+export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
     "a copy of accounts that servers share through Redis, and no REDIS_URL",
