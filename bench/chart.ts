@@ -1,3 +1,4 @@
+import { extent, scaleLog } from "d3";
 import { digits } from "./figures.ts";
 import type { LoadResult, Results } from "./report.ts";
 
@@ -17,46 +18,41 @@ const left = 245;
 const right = 90;
 const top = 66;
 const rowHeight = 34;
-const font = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 // The greys can be read on white and on black; where the reader's scheme is known, they are sharper.
 const style = `
-  text { font: 13px ${font}; fill: #6e7781; }
+  text { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; fill: #6e7781; }
   .title { font-size: 16px; font-weight: 600; }
   .axis { font-size: 11px; }
   .grid { stroke: #8b949e; stroke-opacity: 0.3; }
-  .spread { stroke: #8b949e; stroke-width: 2; }
-  .dot { fill: #8b949e; }
-  .ours { font-weight: 600; }
-  .dot.ours { fill: #2f81f7; }
-  .spread.ours { stroke: #2f81f7; }
-  @media (prefers-color-scheme: light) { text { fill: #424a53; } .title, .ours { fill: #1f2328; } }
-  @media (prefers-color-scheme: dark) { text { fill: #9ea7b3; } .title, .ours { fill: #f0f6fc; } }`;
+  .other { color: #8b949e; }
+  .ours { color: #2f81f7; font-weight: 600; }
+  .spread { stroke: currentColor; stroke-width: 2; }
+  circle { fill: currentColor; }
+  @media (prefers-color-scheme: light) { text { fill: #424a53; } .title, .ours text { fill: #1f2328; } }
+  @media (prefers-color-scheme: dark) { text { fill: #9ea7b3; } .title, .ours text { fill: #f0f6fc; } }`;
 
 /** @returns an SVG document */
 export function chartOf(load: LoadResult, { machine, date }: Results): string {
   const rows = [...load.entrants].sort((a, b) => a.cpuUs.median - b.cpuUs.median);
-  const first = Math.floor(Math.log10(Math.min(...rows.map(({ cpuUs }) => cpuUs.min))));
-  const last = Math.ceil(Math.log10(Math.max(...rows.map(({ cpuUs }) => cpuUs.max))));
   const bottom = top + rows.length * rowHeight;
-  const x = (us: number) =>
-    round(left + ((Math.log10(us) - first) / Math.max(1, last - first)) * (width - left - right));
-
-  const exponents = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  const grid = exponents.map((exponent) => {
-    const at = x(10 ** exponent);
-    const label = `${digits(10 ** exponent)} µs`;
-    return `<line class="grid" x1="${at}" y1="${top - 8}" x2="${at}" y2="${bottom}"/>
-<text class="axis" x="${at}" y="${bottom + 16}" text-anchor="middle">${label}</text>`;
-  });
+  const [least = 1, most = 10] = extent(rows.flatMap(({ cpuUs: { min, max } }) => [min, max]));
+  const x = scaleLog()
+    .domain([least, most])
+    .nice()
+    .rangeRound([left, width - right]);
+  const powers = x.ticks().filter((us) => Number.isInteger(Math.log10(us)));
+  const grid = powers.map(
+    (us) => `<line class="grid" x1="${x(us)}" y1="${top - 8}" x2="${x(us)}" y2="${bottom}"/>
+<text class="axis" x="${x(us)}" y="${bottom + 16}" text-anchor="middle">${digits(us)} µs</text>`,
+  );
   const marks = rows.map(({ name, cpuUs }, i) => {
     const y = top + i * rowHeight + rowHeight / 2;
-    const ours = name === "service" ? " ours" : "";
-    return [
-      `<text class="name${ours}" x="${left - 14}" y="${y + 4}" text-anchor="end">${escaped(names[name] ?? name)}</text>`,
-      `<line class="spread${ours}" x1="${x(cpuUs.min)}" y1="${y}" x2="${x(cpuUs.max)}" y2="${y}"/>`,
-      `<circle class="dot${ours}" cx="${x(cpuUs.median)}" cy="${y}" r="6"/>`,
-      `<text class="value${ours}" x="${x(cpuUs.max) + 12}" y="${y + 4}">${digits(cpuUs.median)} µs</text>`,
-    ].join("\n");
+    return `<g class="${name === "service" ? "ours" : "other"}">
+<text x="${left - 14}" y="${y + 4}" text-anchor="end">${escaped(names[name] ?? name)}</text>
+<line class="spread" x1="${x(cpuUs.min)}" y1="${y}" x2="${x(cpuUs.max)}" y2="${y}"/>
+<circle cx="${x(cpuUs.median)}" cy="${y}" r="6"/>
+<text x="${x(cpuUs.max) + 12}" y="${y + 4}">${digits(cpuUs.median)} µs</text>
+</g>`;
   });
   const rounds = load.entrants[0].rounds.length;
   const note = `One core of ${machine.cpu}, ${rounds} rounds (line: their spread), logarithmic scale, ${date.slice(0, 10)}`;
@@ -72,5 +68,4 @@ ${marks.join("\n")}
 `;
 }
 
-const round = (value: number) => Math.round(value * 10) / 10;
 const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");

@@ -2,6 +2,7 @@ import { strict as assert } from "node:assert";
 import { once } from "node:events";
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { least, mean } from "d3";
 import type { Constant, Server } from "./servers.ts";
 
 /** Checks before anything is measured that all servers answer the same. The service is the reference. */
@@ -27,10 +28,8 @@ export async function ask({ port, key }: Server, line: string): Promise<Constant
 export async function typicalAnswer(service: Server, lines: readonly string[]) {
   const answers: Constant[] = [];
   for (const line of lines) answers.push(await ask(service, line));
-  const meanBytes = answers.reduce((sum, { body }) => sum + body.length, 0) / answers.length;
-  const distance = ({ body }: Constant) => Math.abs(body.length - meanBytes);
-  answers.sort((a, b) => distance(a) - distance(b));
-  return { constant: answers[0], meanBytes };
+  const meanBytes = mean(answers, ({ body }) => body.length)!;
+  return { constant: least(answers, ({ body }) => Math.abs(body.length - meanBytes))!, meanBytes };
 }
 
 /** A few lines from all over a list. */
@@ -58,6 +57,4 @@ export async function checkConstant(server: Server, line: string, constant: Cons
     assert.equal(headers.get(header), value, `${server.kind}: header ${header}`);
 }
 
-export function json({ body }: Constant) {
-  return JSON.parse(body.toString());
-}
+export const json = ({ body }: Constant) => JSON.parse(body.toString());

@@ -17,27 +17,15 @@ const fileMegabytes = 30;
  * @returns what ends them
  * @throws Error, when they are ended, if they had ended by themselves
  */
-export async function sendExports(
-  { port, key }: Server,
-  seconds: number,
-  core?: number,
-): Promise<() => void> {
+export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
   const url = `http://127.0.0.1:${port}${exportPath}.csv`;
   const header = `Authorization: Bearer ${key}`;
   const slowFiles = readers * Math.ceil(1 + (seconds * slowRate) / fileMegabytes);
-  const fast = ["wrk", "--threads=1", `--connections=${readers}`, `--duration=${seconds + 60}s`];
-  const slow = [
-    "curl",
-    "--silent",
-    "--parallel",
-    "--parallel-max",
-    `${readers}`,
-    "--limit-rate",
-    `${slowRate}M`,
-  ];
+  const fast = `wrk --threads=1 --connections=${readers} --duration=${seconds + 60}s`;
+  const slow = `curl --silent --parallel --parallel-max ${readers} --limit-rate ${slowRate}M`;
   const commands = [
-    [...fast, "--header", header, url],
-    [...slow, "--header", header, ...Array<string>(slowFiles).fill(url)],
+    [...fast.split(" "), "--header", header, url],
+    [...slow.split(" "), "--header", header, ...Array<string>(slowFiles).fill(url)],
   ];
   // What is measured is what they take of the server: of the load's core they get what the load leaves.
   const children = commands.map((command) =>

@@ -1,16 +1,11 @@
+import { median } from "d3";
+
 /** How figures are summed up and written. */
 
-export interface Spread {
-  median: number;
-  min: number;
-  max: number;
-}
+export type Spread = ReturnType<typeof spreadOf>;
 
-export function spreadOf(values: readonly number[]): Spread {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  const median = (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2;
-  return { median, min: sorted[0], max: sorted[sorted.length - 1] };
+export function spreadOf(values: readonly number[]) {
+  return { median: median(values) ?? Number.NaN, min: Math.min(...values), max: Math.max(...values) };
 }
 
 export function digits(value: number, significant = 3): string {

@@ -38,17 +38,15 @@ function readOptions() {
       seconds: { type: "string", default: "2" },
     },
   });
-  const wholeNumber = (name: "rounds" | "seconds") => {
-    const text = values[name];
-    if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new Error(`--${name} is ${text}, expected 1 to 9999`);
-    return Number(text);
-  };
+  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+  if (!(Number.isInteger(rounds) && Number.isInteger(seconds) && rounds >= 1 && seconds >= 1))
+    throw new Error(`--rounds is ${values.rounds}, --seconds ${values.seconds}, expected 1 or more of each`);
   const names = values.loads.split(",");
   const known = loads.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`--loads has ${unknown}, expected some of ${known.join(", ")}`);
   const chosen = loads.filter(({ name }) => names.includes(name));
-  return { chosen, rounds: wholeNumber("rounds"), seconds: wholeNumber("seconds") };
+  return { chosen, rounds, seconds };
 }
 
 /** An entrant that runs and was checked. */
@@ -107,7 +105,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
 
 async function main(): Promise<void> {
   const { chosen, rounds, seconds } = readOptions();
-  checkPrograms(["wrk", "nginx", "taskset", "chrt", "curl"]);
+  checkPrograms("wrk", "nginx", "taskset", "chrt", "curl");
   const ground = await prepareGround(temporaryFolder(), size.rows);
   const servers = new Servers(ground);
   const hot = await ask(await servers.get("service", 1, cores?.server), hotTarget);
@@ -116,8 +114,7 @@ async function main(): Promise<void> {
   const priceTargets = lists.uniform.lines.length;
   const pinned = { serverCore: cores?.server ?? null, loadCore: cores?.load ?? null };
   const settings = { rounds, seconds, warmUpSeconds, rows: size.rows, priceTargets, ...pinned };
-  const date = new Date().toISOString();
-  const results: Results = { date, seed: defaultSampleSeed, settings, ...surroundings(), loads: [] };
+  const results: Results = { seed: defaultSampleSeed, settings, ...surroundings(), loads: [] };
   for (const load of chosen) {
     const result = await runLoad(servers, lists, load, { rounds, seconds });
     results.loads.push(result);

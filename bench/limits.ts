@@ -3,41 +3,34 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { sum } from "d3";
 import { UsageDays } from "../server/accounts/days.ts";
 import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
-import { Limits, maxAccounts } from "../server/accounts/limits.ts";
+import { Limits } from "../server/accounts/limits.ts";
 import { AccountNames } from "../server/accounts/names.ts";
 import { Accounts } from "../server/accounts/sync.ts";
 import { monthOf } from "../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { ThreadTraffic, Traffic } from "../server/shared/traffic.ts";
 import { Store } from "../server/store/store.ts";
-import { seededRandom } from "../test/support/random.ts";
 import { digits, spreadOf } from "./figures.ts";
 import { runToEnd, smoke, temporaryFolder } from "./options.ts";
 
 /*
- * What accounts cost: admitting a request, counting its answer, looking up a key, starting with many keys, and saving many counts.
+ * What accounts cost: admitting a request, counting its answer, starting with many keys, and saving many counts.
  * Run `node bench/limits.ts`; `--smoke` runs each case once and small, to see that it works and answers rightly.
  */
 
-const seed = 20_261_120;
 const month = monthOf(Date.UTC(2026, 0, 15));
 const admits = smoke ? 20_000 : 5_000_000;
-const lookups = smoke ? 5_000 : 1_000_000;
 const many = smoke ? 2_000 : 100_000;
 const rounds = smoke ? 1 : 7;
 
 const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
-interface Task {
-  buffer: SharedArrayBuffer;
-  /** How many threads are ready, who begin when all are, and the milliseconds of their clock. */
-  words: Int32Array;
-  threads: number;
-  slot: number;
-}
+/** A thread's slot and counters, and words: how many threads are ready, who begin when all are, and their clock. */
+type Task = Record<"slot" | "threads", number> & { buffer: SharedArrayBuffer; words: Int32Array };
 
 /** Nanoseconds for each of so many, whose results are summed up so that none of the work can be optimized away. */
 function nanoseconds(count: number, each: (i: number) => number): number {
@@ -75,7 +68,7 @@ async function admitInThreads(threads: number, sameAccount: boolean): Promise<nu
   const all = await Promise.all(times);
   const used = new Set(slots);
   for (const slot of used) assert.equal(limits.used(slot, month), (2 * admits * threads) / used.size);
-  return all.reduce((sum, ns) => sum + ns, 0) / threads;
+  return sum(all) / threads;
 }
 
 function inThread({ buffer, words, threads, slot }: Task): void {
@@ -95,22 +88,9 @@ function countAnswers(): number {
     thread.answered(i % routes.length, (i & 7) === 0 ? 304 : 200, 4000, thread.begin());
     return 1;
   });
-  assert.equal(
-    traffic.snapshot().answers.reduce((sum, { requests }) => sum + requests, 0),
-    admits,
-  );
+  const counted = sum(traffic.snapshot().answers, ({ requests }) => requests);
+  assert.equal(counted, admits);
   return ns;
-}
-
-/** Nanoseconds for looking up a random one of `count` keys. */
-function lookUp(count: number): number {
-  const table = new KeyTable();
-  const hashes = Array.from({ length: count }, () => randomBytes(32));
-  for (const [slot, hash] of hashes.entries()) table.put({ hash, expires_at: null, revoked_at: null }, slot);
-  assert.equal(table.find(randomBytes(32)), -1);
-  assert.ok(hashes.every((hash, slot) => table.slotOf(table.find(hash), 0) === slot));
-  const random = seededRandom(seed);
-  return nanoseconds(lookups, () => table.slotOf(table.find(random.pick(hashes)), 0));
 }
 
 /**
@@ -162,8 +142,6 @@ async function main(): Promise<void> {
   await report("admit a request, 2 threads on one account", "ns", () => admitInThreads(2, true));
   await report("admit a request, 2 threads on accounts of their own", "ns", () => admitInThreads(2, false));
   await report("count an answer", "ns", countAnswers);
-  for (const count of [1, 1000, many])
-    await report(`look up one of ${count} keys`, "ns", () => lookUp(count));
   await report("open the state and fill the tables without a key", "ms", () => stateTimes(0).open);
   const times = Array.from({ length: rounds }, () => stateTimes(many));
   const state = (what: string, kind: keyof ReturnType<typeof stateTimes>) =>
@@ -172,9 +150,6 @@ async function main(): Promise<void> {
   await state(`save ${many} accounts, first counts`, "first");
   await state(`save ${many} accounts, counts that changed again`, "again");
   await state(`save ${many} accounts, no change`, "none");
-  console.log(
-    `counters ${new Limits().buffer.byteLength.toLocaleString("en")} bytes for ${maxAccounts} accounts`,
-  );
 }
 
 if (isMainThread) await runToEnd(main);

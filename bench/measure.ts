@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { sum } from "d3";
 import type { Load } from "./loads.ts";
 import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";
@@ -50,27 +51,26 @@ export interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProc
 
 /** @throws Error when a request failed, or was answered with a status of the other kind */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
-  const before = cpuSeconds(server.pids);
+  const before = cpuUs(server.pids);
   const heard = await Promise.all(
     Array.from({ length: burst.loadProcesses }, (_, i) => runWrk(server, burst, i)),
   );
-  const after = cpuSeconds(server.pids);
-  const sum = (field: keyof Heard) => heard.reduce((total, each) => total + each[field], 0);
+  const after = cpuUs(server.pids);
+  const total = (field: keyof Heard) => sum(heard, (each) => each[field]);
   // Two loads' percentiles can't be merged: the worse of them stands for both.
   const worst = (field: keyof Heard) => Math.max(...heard.map((each) => each[field]));
-  const requests = sum("requests");
+  const [requests, failed, refused] = [total("requests"), total("failed"), total("refused")];
   if (requests === 0) throw new Error("no request was answered, expected at least one");
-  if (sum("failed") > 0) throw new Error(`${sum("failed")} of ${requests} requests failed, expected none`);
-  const refused = burst.list.refused ? requests : 0;
-  if (sum("refused") !== refused)
-    throw new Error(`${sum("refused")} of ${requests} requests were refused, expected ${refused}`);
-  const userUs = ((after.user - before.user) / requests) * 1e6;
-  const systemUs = ((after.system - before.system) / requests) * 1e6;
+  if (failed > 0) throw new Error(`${failed} of ${requests} requests failed, expected none`);
+  const expected = burst.list.refused ? requests : 0;
+  if (refused !== expected)
+    throw new Error(`${refused} of ${requests} requests were refused, expected ${expected}`);
+  const [userUs, systemUs] = after.map((us, i) => (us - before[i]) / requests);
   return {
     cpuUs: userUs + systemUs,
     userUs,
     systemUs,
-    requestsPerSecond: heard.reduce((total, each) => total + each.requests / each.seconds, 0),
+    requestsPerSecond: sum(heard, (each) => each.requests / each.seconds),
     p50Us: worst("p50Us"),
     p99Us: worst("p99Us"),
     p999Us: worst("p999Us"),
@@ -101,15 +101,9 @@ export async function run([file, ...args]: string[], timeout = maxOverrunMs): Pr
   return stdout;
 }
 
-function cpuSeconds(pids: readonly number[]): { user: number; system: number } {
-  let user = 0;
-  let system = 0;
-  for (const pid of pids) {
-    // After the program's name, which may hold spaces and parentheses itself, the third field stands first.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    user += Number(fields[11]) / ticksPerSecond;
-    system += Number(fields[12]) / ticksPerSecond;
-  }
-  return { user, system };
+/** Microseconds of CPU time so far: the programs' own, and the system's for them. */
+function cpuUs(pids: readonly number[]): number[] {
+  // After the program's name, which may hold spaces and parentheses itself, the third field stands first.
+  const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));
+  return [11, 12].map((field) => (sum(stats, (fields) => Number(fields[field])) * 1e6) / ticksPerSecond);
 }

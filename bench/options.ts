@@ -8,20 +8,11 @@ export { temporaryFolder } from "../test/support/folders.ts";
 /** Whether to be small and quick, only to see that everything works and answers rightly. */
 export const smoke = process.argv.includes("--smoke");
 
-const programs = {
-  wrk: "wrk",
-  nginx: "nginx-light",
-  taskset: "util-linux",
-  chrt: "util-linux",
-  curl: "curl",
-};
-
-/** @throws Error that says what to install, when something is missing */
-export function checkPrograms(needed: readonly (keyof typeof programs)[]): void {
-  const missing = needed.filter((name) => spawnSync(name, ["--version"]).error !== undefined);
-  const install = missing.map((name) => programs[name]).join(" ");
-  if (missing.length > 0)
-    throw new Error(`${missing.join(" and ")} not found; on Debian: apt-get install ${install}`);
+/** @throws Error that says what to install, when one of these programs is missing */
+export function checkPrograms(...needed: string[]): void {
+  const missing = needed.filter((name) => spawnSync(name, ["--version"]).error !== undefined).join(" and ");
+  if (missing !== "")
+    throw new Error(`${missing} not found; on Debian: apt-get install wrk nginx-light curl util-linux`);
 }
 
 /** A core for the servers and another for the load; none where there is only one. */

@@ -3,12 +3,11 @@ import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { digits, rounded, type Spread, spreadOf } from "./figures.ts";
-import type { Entrant, Load } from "./loads.ts";
+import type { Bounded, Entrant, Load } from "./loads.ts";
 import type { Figures } from "./measure.ts";
 
 /** What a run found, as it stands in the results file. */
 export interface Results extends ReturnType<typeof surroundings> {
-  date: string;
   seed: number;
   settings: Record<string, number | null>;
   loads: LoadResult[];
@@ -24,6 +23,12 @@ export interface Measured {
   rounds: Figures[];
 }
 
+const labels: Record<Bounded, [what: string, unit: string]> = {
+  cpuUs: ["CPU", "µs"],
+  cpuNsPerByte: ["CPU", "ns per byte"],
+  p99Us: ["p99", "µs"],
+};
+
 /** The median of the rounds is found field by field. */
 const fields = ["cpuUs", "userUs", "systemUs", "requestsPerSecond", "p50Us", "p99Us", "p999Us"] as const;
 
@@ -33,11 +38,16 @@ export function summarize(load: Load, measured: readonly Measured[]) {
     if (found === undefined) throw new Error(`the load ${load.name} has no entrant ${name}`);
     return found;
   };
-  const roundsOf = (name: string) => entrantOf(name).rounds;
-  /** CPU time per request, or another figure, as a multiple of another entrant's, within a round. */
-  const ratio = (name: string, against: string, field: (typeof fields)[number] = "cpuUs") => {
-    const others = roundsOf(against);
-    return spreadOf(roundsOf(name).map((figures, round) => figures[field] / others[round][field]));
+  const figuresOf = (name: string, field: Bounded) => {
+    const { rounds, bodyBytes } = entrantOf(name);
+    return rounds.map((round) =>
+      field === "cpuNsPerByte" ? (round.cpuUs * 1000) / bodyBytes : round[field],
+    );
+  };
+  /** A figure, or its multiple of another entrant's within a round. */
+  const found = (name: string, against: string | undefined, field: Bounded = "cpuUs") => {
+    const others = against === undefined ? [] : figuresOf(against, field);
+    return spreadOf(figuresOf(name, field).map((figure, round) => figure / (others[round] ?? 1)));
   };
   const entrants = measured.map(({ entrant: { name, against }, bodyBytes, rounds }) => {
     const medians = fields.map((field) => [field, spreadOf(rounds.map((round) => round[field])).median]);
@@ -45,30 +55,20 @@ export function summarize(load: Load, measured: readonly Measured[]) {
       name,
       bodyBytes: Math.round(bodyBytes),
       median: Object.fromEntries(medians) as Record<(typeof fields)[number], number>,
-      cpuUs: spreadOf(rounds.map(({ cpuUs }) => cpuUs)),
-      ratio: against && { against, ...ratio(name, against) },
+      cpuUs: found(name, undefined),
+      ratio: against && { against, ...found(name, against) },
       rounds,
     };
   });
-  const boundsOn = (what: string, field: (typeof fields)[number], targets: Load["targets"]) =>
-    Object.entries(targets).map(([pair, atMost]) => {
+  const targets = Object.entries(load.targets).flatMap(([field, bounds]) =>
+    Object.entries(bounds).map(([pair, atMost]) => {
       const [name, against] = pair.split(" / ");
-      return { what: `${what} of ${pair}`, atMost, found: ratio(name, against, field) };
-    });
-  const bounds = [
-    ...boundsOn("CPU", "cpuUs", load.targets),
-    ...boundsOn("p99", "p99Us", load.p99Targets ?? {}),
-  ];
-  for (const [name, atMost] of Object.entries(load.nsPerByteTargets ?? {})) {
-    const { bodyBytes, rounds } = entrantOf(name);
-    const found = spreadOf(rounds.map(({ cpuUs }) => (cpuUs * 1000) / bodyBytes));
-    bounds.push({ what: `CPU of ${name}, ns per byte`, atMost, found });
-  }
-  if (load.p99AtMostUs !== undefined) {
-    const found = spreadOf(roundsOf("service").map(({ p99Us }) => p99Us));
-    bounds.push({ what: "p99 of service, µs", atMost: load.p99AtMostUs, found });
-  }
-  const targets = bounds.map((bound) => ({ ...bound, met: bound.found.median <= bound.atMost }));
+      const [what, unit] = labels[field as Bounded];
+      const spread = found(name, against, field as Bounded);
+      const label = `${what} of ${pair}${against === undefined ? `, ${unit}` : ""}`;
+      return { what: label, atMost, found: spread, met: spread.median <= atMost };
+    }),
+  );
   const { name, title, connections, pipeline, loadProcesses } = load;
   return { name, title, connections, pipeline, loadProcesses, entrants, targets };
 }
@@ -98,25 +98,19 @@ export function markdownOf({ loads }: Results): string {
   return ["| Load | What | Median (spread) | Target |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
-
-/** The machine and the programs that a run's figures are true for. */
+/** The day, the machine and the programs that a run's figures are true for. */
 export function surroundings() {
-  const installed = packages.map((name): [string, string] => {
-    const file = join(import.meta.dirname, "../node_modules", name, "package.json");
-    const found: { name: string; version: string } = JSON.parse(readFileSync(file, "utf8"));
-    // uWebSockets.js is installed under its own name from another package.
-    return [found.name, found.version];
-  });
+  const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
+  const { "uWebSockets.js": uWebSockets, "better-sqlite3": sqlite } = asked.dependencies;
+  const { fastify, "@duckdb/node-api": duckdb } = asked.devDependencies;
   // nginx says it on stderr, and wrk fails after it.
   const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
   const versions: Record<string, string> = {
-    node: process.versions.node,
-    ...Object.fromEntries(installed),
+    ...{ node: process.versions.node, uWebSockets, sqlite, fastify, duckdb },
     nginx: /nginx\/(.*)/.exec(said("nginx"))?.[1] ?? "",
     wrk: /^wrk (\S+)/.exec(said("wrk"))?.[1] ?? "",
   };
   const [{ model }, ...others] = cpus();
   const machine = { cpu: model.trim(), cores: 1 + others.length, memoryBytes: totalmem(), kernel: release() };
-  return { machine, versions };
+  return { date: new Date().toISOString(), machine, versions };
 }

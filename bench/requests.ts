@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { bisect, cumsum } from "d3";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
 import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
@@ -79,31 +80,16 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
 
 /** Draws by Zipf's law: the first target is asked most, the n-th 1/n^1.1 as often. */
 export function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
-  const reached = new Float64Array(targets.length);
-  let total = 0;
-  for (let i = 0; i < targets.length; i++) {
-    total += 1 / (i + 1) ** zipfExponent;
-    reached[i] = total;
-  }
-  return Array.from({ length: count }, () => {
-    const drawn = random.next() * total;
-    let low = 0;
-    let high = targets.length - 1;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (reached[middle] <= drawn) low = middle + 1;
-      else high = middle;
-    }
-    return targets[low];
-  });
+  const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
+  const total = reached[reached.length - 1];
+  return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
 /** Different searches that each find something: words of a facility's name and place, some cut short or mistyped. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = snapshot;
   const texts = new Set<string>();
-  const maxDraws = 100 * count;
-  for (let draws = 0; texts.size < count && draws < maxDraws; draws++) {
+  for (let draws = 0; texts.size < count && draws < 100 * count; draws++) {
     const facility = random.int(facilities.name.length);
     const words = wordsOf(facilities.name[facility]);
     const from = random.int(words.length);

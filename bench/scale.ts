@@ -1,18 +1,18 @@
 import { strict as assert } from "node:assert";
 import { statSync } from "node:fs";
-import { defaultSampleSeed } from "../datasets/synthetic.ts";
+import { defaultSampleSeed as seed } from "../datasets/synthetic.ts";
 import { attachImage, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
-import { openFile, readHead, stateOf } from "../server/snapshots/folder.ts";
 import { Loads } from "../server/snapshots/loads.ts";
 import { memoryBytes } from "../test/support/memory.ts";
 import { seededRandom } from "../test/support/random.ts";
+import { wantedLoad } from "../test/support/wanted-load.ts";
 import { ask, json } from "./check.ts";
 import { rounded, spreadOf } from "./figures.ts";
 import { run } from "./measure.ts";
 import { runToEnd, smoke, temporaryFolder } from "./options.ts";
 import { allPriceQueries, answerOf } from "./requests.ts";
 import { pricesPath, type Query } from "./rivals/rival.ts";
-import { type Ground, prepareGround, Servers } from "./servers.ts";
+import { prepareGround, Servers } from "./servers.ts";
 
 /*
  * What grows with the data, and what doesn't: load time, memory and query time at 0.1, 1 and 10 million rows. Run
@@ -20,12 +20,11 @@ import { type Ground, prepareGround, Servers } from "./servers.ts";
  */
 
 const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 10_000_000];
-const seed = defaultSampleSeed;
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-const batches = smoke ? 3 : 500;
-const warmingBatches = smoke ? 1 : 100;
+/** The median is of them all: the few that come before the code is compiled don't move it. */
+const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
@@ -38,18 +37,9 @@ function cpuUs(): number {
 
 /** Loads a file as a server does. */
 async function loadImage(path: string): Promise<Image> {
-  const state = await stateOf(path);
-  const file = state && (await openFile(path, state.signature));
-  assert.ok(state && file, path);
-  const head = await readHead(file, path);
-  await file.handle.close();
-  const image = await new Loads().load({ ...state, name: path, path, head, onRows: () => {} });
+  const image = await new Loads().load(await wantedLoad(path));
   assert.ok(image, path);
   return attachImage(image);
-}
-
-function write({ rows, folder }: { rows: number; folder: string }): Promise<Ground> {
-  return prepareGround(folder, rows, [dataYear]);
 }
 
 async function load(file: string) {
@@ -89,18 +79,21 @@ async function time(files: string[]) {
     }
   const times = images.map((): number[] => []);
   let sink = 0;
-  for (let i = 0; i < warmingBatches + batches; i++)
+  for (let i = 0; i < batches; i++)
     for (const [at, image] of images.entries()) {
       const before = cpuUs();
       for (let j = 0; j < batch; j++) sink += answerOf(image, random.pick(queries)).length;
-      if (i >= warmingBatches) times[at].push((cpuUs() - before) / batch);
+      times[at].push((cpuUs() - before) / batch);
     }
   assert.ok(sink > 0);
   return { queryUs: times.map((list) => spreadOf(list).median), groups: queries.length };
 }
 
 /** Runs a function of this file in a process of its own, for as long as it takes. */
-async function inProcess<In, Out>(work: (given: In) => Promise<Out>, given: In): Promise<Out> {
+async function inProcess<Given extends unknown[], Out>(
+  work: (...given: Given) => Promise<Out>,
+  ...given: Given
+): Promise<Out> {
   const command = [process.execPath, import.meta.filename, work.name, JSON.stringify(given)];
   return JSON.parse(await run([...command, ...(smoke ? ["--smoke"] : [])], 0));
 }
@@ -130,7 +123,7 @@ async function main(): Promise<void> {
   const table: Record<string, number>[] = [];
   const files: string[] = [];
   for (const rows of sizes) {
-    const ground = await inProcess(write, { rows, folder: temporaryFolder() });
+    const ground = await inProcess(prepareGround, temporaryFolder(), rows, [dataYear]);
     files.push(ground.snapshotFile);
     const loaded = await inProcess(load, ground.snapshotFile);
     const servers = new Servers(ground);
@@ -149,7 +142,7 @@ async function main(): Promise<void> {
   console.log(`queries over ${groups} groups, ${limit} rows an answer, seed ${seed}`);
 }
 
+const works: Record<string, (...given: never[]) => Promise<unknown>> = { prepareGround, load, time };
 const [name, given] = process.argv.slice(2);
-const work = [write, load, time].find((each) => each.name === name);
-if (work === undefined) await runToEnd(main);
-else console.log(JSON.stringify(await work(JSON.parse(given))));
+if (name in works) console.log(JSON.stringify(await works[name](...(JSON.parse(given) as never[]))));
+else await runToEnd(main);

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish.ts";
 import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
-import { freePort, until } from "../test/support/connection.ts";
-import { run } from "./measure.ts";
+import { createKey, freePort, until } from "../test/support/server.ts";
 import { pinned } from "./options.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import type { Headers, RivalSettings } from "./rivals/rival.ts";
@@ -32,7 +32,7 @@ export interface Constant {
   body: Buffer;
 }
 
-const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0" };
+const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" };
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
 
 export interface Server {
@@ -59,25 +59,21 @@ export async function prepareGround(folder: string, rows: number, years = [2023,
       encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed: defaultSampleSeed }))),
     ),
   );
-  const script = join(repository, "server/commands/keys.ts");
-  const options = `create --account bench --plan enterprise --burst ${maxBurst} --quota ${maxQuota}`;
-  const stateDir = `STATE_DIR=${join(folder, "state")}`;
-  const key = await run(["env", stateDir, process.execPath, script, ...options.split(" ")]);
-  return { folder, snapshotFile: files[files.length - 1], key: key.trim() };
+  const stateDir = join(folder, "state");
+  const key = createKey(stateDir, "bench", { burst: maxBurst, quota: maxQuota });
+  return { folder, snapshotFile: files[files.length - 1], key };
 }
 
 interface Running extends Server {
   child: ChildProcess;
   ended: Promise<unknown>;
-  logFile: string;
 }
 
 export class Servers {
   readonly #ground: Ground;
   /** Servers by what they were started with. */
   readonly #servers = new Map<string, Promise<Server>>();
-  #running: Running[] = [];
-  #folders = 0;
+  readonly #running: Running[] = [];
 
   constructor(ground: Ground) {
     this.#ground = ground;
@@ -102,44 +98,40 @@ export class Servers {
 
   /** Ends all servers; the service has to end well. */
   async stopAll(): Promise<void> {
-    const running = this.#running;
-    this.#running = [];
     this.#servers.clear();
     await Promise.all(
-      running.map(async ({ child, kind, ended, logFile }) => {
-        const timer = setTimeout(() => child.kill("SIGKILL"), maxStopMs);
+      this.#running.map(async ({ child, kind, ended }) => {
         child.kill("SIGTERM");
-        await ended;
-        clearTimeout(timer);
+        await Promise.race([ended, delay(maxStopMs)]);
         if (kind === "service" && child.exitCode !== 0)
-          throw new Error(`the service ended with ${child.exitCode}, expected 0: ${readFileSync(logFile)}`);
+          throw new Error(`the service ended with ${child.exitCode}, expected 0`);
       }),
     );
   }
 
   async #start(kind: Kind, threads: number, core?: number, constant = nothing): Promise<Server> {
     const { folder: ground, snapshotFile, key } = this.#ground;
-    const folder = join(ground, String(this.#folders++));
+    const folder = mkdtempSync(join(ground, kind));
     const [STATE_DIR, DATASETS_DIR] = [join(folder, "state"), join(ground, "snapshots")];
     // A copy, because a server locks its state.
     cpSync(join(ground, "state"), STATE_DIR, { recursive: true });
+    chmodSync(STATE_DIR, 0o700);
     const bodyFile = join(folder, "body");
     writeFileSync(bodyFile, constant.body);
-    const logFile = join(folder, "log");
     const port = kind === "nginx" ? await freePort() : 0;
     const { status, headers } = constant;
     const settings: RivalSettings = { snapshotFile, headers, status, bodyFile, threads };
     let command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
     if (kind === "service") command = [process.execPath, "server/main.ts"];
-    if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, core, constant)];
+    if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, constant)];
     const [file, ...args] = pinned(command, core);
     const child = spawn(file, args, {
       cwd: repository,
       env: { ...environment, THREADS: String(threads), DATASETS_DIR, STATE_DIR },
-      stdio: ["ignore", "pipe", openSync(logFile, "a")],
+      stdio: ["ignore", "pipe", "inherit"],
     });
     if (child.pid === undefined) throw new Error(`${kind} can't be started`);
-    const running = { kind, port, pids: [child.pid], key, child, ended: once(child, "exit"), logFile };
+    const running = { kind, port, pids: [child.pid], key, child, ended: once(child, "exit") };
     this.#running.push(running);
     if (kind === "nginx") running.pids = await until("nginx to start its worker", () => workersOf(running));
     else running.port = await readyPort(running);
@@ -147,25 +139,19 @@ export class Servers {
   }
 }
 
-/** The port in a server's line `ready …`. */
+/** The port in a server's line `ready …`, which has a port or a URL with one. */
 async function readyPort(running: Running): Promise<number> {
   const signal = AbortSignal.timeout(maxStartMs);
   for await (const line of createInterface({ input: running.child.stdout!, signal })) {
     const port = /^ready (?:http:\/\/[\d.]+:)?(\d+)/.exec(line)?.[1];
     if (port !== undefined) return Number(port);
   }
-  throw notReady(running);
+  const { child, kind } = running;
+  throw new Error(`${kind} isn't ready, it came to ${child.exitCode ?? child.signalCode ?? "no end"}`);
 }
 
 /** The worker processes of nginx, which it starts as soon as it listens. */
-function workersOf(running: Running): number[] | undefined {
-  if (running.child.exitCode !== null) throw notReady(running);
-  const [master] = running.pids;
+function workersOf({ pids: [master] }: Server): number[] | undefined {
   const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
   return workers === "" ? undefined : workers.split(" ").map(Number);
-}
-
-function notReady({ child, kind, logFile }: Running): Error {
-  const end = child.exitCode ?? child.signalCode ?? "no end";
-  return new Error(`${kind} isn't ready, it came to ${end}: ${readFileSync(logFile)}`);
 }

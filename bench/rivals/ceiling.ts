@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { freePort } from "../../test/support/connection.ts";
-import { announce, readSettings } from "./rival.ts";
+import { readSettings } from "./rival.ts";
 
 /** The ceiling: uWebSockets.js sends constant headers and bytes, whatever was asked. */
 
@@ -48,7 +48,7 @@ if (isMainThread) {
     const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: port });
     await once(worker, "message");
   }
-  announce(port);
+  console.log(`ready ${port}`);
 } else {
   listen(Number(workerData));
   parentPort?.postMessage("listening");

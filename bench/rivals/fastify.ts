@@ -1,34 +1,18 @@
+import { toJsonSchema } from "@valibot/to-json-schema";
 import { fastify } from "fastify";
 import { stateCodes } from "../../engine/index.ts";
-import { announce, type Headers, percentiles, pricesPath, type Query } from "./rival.ts";
+import { pricesResponse } from "../../server/api/responses.ts";
+import { type Headers, pricesPath, type Query } from "./rival.ts";
 
-const object = (properties: Record<string, object>) => ({ type: "object", properties });
-const all = (type: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, { type }]));
 /** With a schema, Fastify compiles the code that writes an answer. */
-const response = object({
-  procedure: object(all("string", "code", "name")),
-  scope: object(all("string", "state")),
-  summary: object({
-    ...all("number", "facilities", "min_charge", "max_charge", "spread", "median_allowed"),
-    ...all("number", ...Object.keys(percentiles)),
-    ...all("number", "services", "weighted_median_charge", "weighted_mean_charge"),
-  }),
-  data: {
-    type: "array",
-    items: object({
-      ...all("string", "facility", "city", "state", "ccn"),
-      ...all("number", "submitted_charge", "medicare_allowed"),
-    }),
-  },
-  source: object({ ...all("number", "data_year"), ...all("string", "data_version", "caveat") }),
-  next: { type: ["string", "null"] },
-});
+const response = toJsonSchema(pricesResponse, { typeMode: "output" });
 const querystring = {
-  ...object({
+  type: "object",
+  properties: {
     procedure: { type: "string" },
     state: { type: "string", enum: stateCodes },
     limit: { type: "integer", minimum: 1, maximum: 50, default: 25 },
-  }),
+  },
   required: ["procedure"],
 };
 
@@ -48,5 +32,5 @@ export async function serveWithFastify(headers: Headers, answer: Answer): Promis
       return reply.headers(constant).send(found);
     },
   );
-  announce(await app.listen({ host: "127.0.0.1", port: 0 }));
+  console.log(`ready ${await app.listen({ host: "127.0.0.1", port: 0 })}`);
 }

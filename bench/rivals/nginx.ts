@@ -4,16 +4,14 @@ import type { Constant } from "../servers.ts";
 import { pricesPath } from "./rival.ts";
 
 /** nginx sends one answer as a static file. @returns the configuration's path */
-export function writeNginx(folder: string, port: number, core: number | undefined, sent: Constant): string {
+export function writeNginx(folder: string, port: number, sent: Constant): string {
   const file = join(folder, "root", pricesPath);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, sent.body);
   const configuration = join(folder, "nginx.conf");
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   const text = `${process.getuid?.() === 0 ? "user root;" : ""}
 daemon off;
 worker_processes 1;
-${core === undefined ? "" : `worker_cpu_affinity ${(1 << core).toString(2)};`}
 pid ${join(folder, "nginx.pid")};
 error_log stderr crit;
 events { worker_connections 4096; }
@@ -28,7 +26,7 @@ http {
   server_tokens off;
   etag off;
   max_ranges 0;
-${temporary.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join("\n")}
+${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${name};`).join("\n")}
   server {
     listen 127.0.0.1:${port} backlog=4096;
     root ${join(folder, "root")};

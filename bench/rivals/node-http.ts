@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { encodePrices, findGroup, groupSize } from "../../engine/index.ts";
-import { announce, loadSnapshot, nextPage, pricesPath, readSettings } from "./rival.ts";
+import { loadSnapshot, nextPage, pricesPath, readSettings } from "./rival.ts";
 
 /** Node's own HTTP server with the service's engine: what is left to gain in the HTTP layer alone. */
 
@@ -26,4 +26,4 @@ const server = createServer((request, response) => {
   response.writeHead(200, [...headers, "Content-Length", String(body.length)]).end(body);
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, "127.0.0.1", () => announce((server.address() as AddressInfo).port));
+server.listen(0, "127.0.0.1", () => console.log(`ready ${(server.address() as AddressInfo).port}`));

@@ -22,11 +22,6 @@ export function readSettings(): RivalSettings {
   return JSON.parse(process.argv[2]);
 }
 
-/** Tells the benchmark where the rival listens: a port, or a URL with one. */
-export function announce(place: number | string): void {
-  console.log(`ready ${place}`);
-}
-
 export const pricesPath = "/api/v1/healthcare/prices";
 /** The percentiles of charges in an answer's summary, by their names. */
 export const percentiles = {

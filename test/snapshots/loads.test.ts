@@ -5,10 +5,10 @@ import path from "node:path";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
-import { openFile, readHead, stateOf } from "../../server/snapshots/folder.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
 import { type ShortRow, seededRandom, snapshotOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/server.ts";
+import { wantedLoad } from "../support/wanted-load.ts";
 
 /** What loads may take, and how they share it. */
 
@@ -17,12 +17,7 @@ const mebibyte = 2 ** 20;
 async function wantedOf(bytes: Uint8Array): Promise<Wanted> {
   const file = path.join(temporaryFolder(), "2024.3.parquet");
   writeFileSync(file, bytes);
-  const state = await stateOf(file);
-  const open = state && (await openFile(file, state.signature));
-  assert.ok(state && open);
-  const head = await readHead(open, "2024.3.parquet");
-  await open.handle.close();
-  return { ...state, name: "2024.3.parquet", path: file, head, onRows: () => {} };
+  return await wantedLoad(file);
 }
 
 const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));

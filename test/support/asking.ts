@@ -36,7 +36,7 @@ export function openService(versions: Options["versions"]) {
   limits.enter(0, month, 0);
   let now = 0;
   const service = serviceOf({ keys, limits, versions, now: () => wallMs, steadyNow: () => now++ });
-  return { service, key, keys, limits, month };
+  return { service, key, keys };
 }
 
 /** A reply as a client reads it. */
