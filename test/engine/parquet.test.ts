@@ -225,6 +225,12 @@ const cases: [name: string, chunk: Chunk, type: PlainType<unknown>, message: str
     "an early end of a page",
   ],
   [
+    "one byte less than its many packed numbers take",
+    { pages: [letters, coded(160, 2, 41, ...zeros(39))], rows: 160 },
+    plainText,
+    "an early end of a page",
+  ],
+  [
     "a run that doesn't end",
     { pages: [letters, coded(1, 2, ...Array(6).fill(0x80), 1, 0)], rows: 1 },
     plainText,

