@@ -1,4 +1,4 @@
-import { DataError, maxDataYear, minDataYear, releasedPattern } from "../engine/index.ts";
+import { DataError, jsonIn, maxDataYear, minDataYear, releasedPattern } from "../engine/index.ts";
 import { isWebAddress } from "./address.ts";
 import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts";
 
@@ -62,12 +62,7 @@ export async function offers(url: string, network: Network): Promise<readonly Of
  * @throws DataError when it has none
  */
 export function offersIn(text: string, subject: string): Offer[] {
-  let catalogue: unknown;
-  try {
-    catalogue = JSON.parse(text);
-  } catch {
-    throw new DataError(subject, "no JSON", "a catalogue in JSON");
-  }
+  const catalogue = jsonIn(text, subject, "a catalogue in JSON");
   const newest = new Map<number, { offer: Offer; modified: string }>();
   for (const { titles, fields } of filesIn(catalogue, [], 0)) {
     const url = addressOf(fields);

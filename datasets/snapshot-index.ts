@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import * as v from "valibot";
-import { DataError, shown } from "../engine/index.ts";
+import { DataError, jsonIn, shown } from "../engine/index.ts";
 
 /** The index of snapshots that are fetched from elsewhere: a file beside them, `index.json`. */
 
@@ -57,13 +57,7 @@ const snapshotIndex = v.pipe(
  * @throws DataError when a text isn't an index
  */
 export function indexIn(text: string, where: string): IndexEntry[] {
-  let index: unknown;
-  try {
-    index = JSON.parse(text);
-  } catch {
-    throw new DataError(where, "no JSON", "an index of snapshots");
-  }
-  const result = v.safeParse(snapshotIndex, index);
+  const result = v.safeParse(snapshotIndex, jsonIn(text, where, "an index of snapshots"));
   if (result.success) return result.output;
   const [issue] = result.issues;
   const path = v.getDotPath(issue);

@@ -21,6 +21,15 @@ export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
 
+/** @throws DataError when a text isn't JSON */
+export function jsonIn(text: string, subject: string, expected: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new DataError(subject, "no JSON", expected);
+  }
+}
+
 /** What was thrown, in words. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

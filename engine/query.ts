@@ -5,7 +5,7 @@ export { type Coverage, coverageOf, type Status, statusOf } from "./catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";
 export { csvBytes, csvPieces } from "./csv.ts";
 export { allowedOf, histogramOf, markupOf, stateSummaries } from "./distribution.ts";
-export { DataError, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
+export { DataError, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
 export {
   describeFacility,
   type FacilityPrice,

@@ -10,7 +10,7 @@ const maxRowsPerCall = 1000;
 /** So often somebody else may be faster. */
 const maxTries = 100;
 /** A replica that wasn't heard of for so long has died, or serves by its own copy. */
-const silentMs = 1000;
+const silentMs = 3000;
 const askTakenMs = 10;
 /** Less than the lease in the script. */
 const deliversForMs = 2000;

@@ -172,6 +172,19 @@ async function setBack(client: Redis, ms: number): Promise<void> {
   await client.set(deliverer, later((await client.get(deliverer)) ?? ""));
 }
 
+test("who wasn't heard of for two seconds is waited for, who wasn't for four isn't", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "one"));
+  await read(b);
+  await a.directory.change(make(a.store, "two"));
+  for (const behind of [1, 0]) {
+    await setBack(client, -2000);
+    await a.directory.read();
+    assert.equal(await a.directory.taken(0), behind);
+  }
+});
+
 for (const ms of [300_000, 3_600_000, -3_600_000])
   test(`Redis' clock is set ${ms > 0 ? "back" : "forward"} by ${Math.abs(ms / 60_000)} minutes: keys are made and revoked, and who is gone isn't waited for`, async () => {
     const { client, join } = group();
