@@ -168,16 +168,20 @@ export function serveHttp(
    * Ends an answer without a body, and then the connection. For the library the answer goes on until then, so it
    * doesn't answer another request of the same segment, but closes the connection itself.
    */
-  function endLast(res: uws.HttpResponse): void {
-    const wait = waitFor(res);
+  function endLast(res: uws.HttpResponse, wait = waitFor(res)): void {
+    closeSoon(res, wait);
+    // What the library would write with the answer's end.
+    res.writeHeader("Date", new Date().toUTCString());
+    res.writeHeader("Connection", "close\r\n");
+  }
+
+  /** Closes a connection when what is being written to it is on its way. */
+  function closeSoon(res: uws.HttpResponse, wait: ReturnType<typeof waitFor>): void {
     setImmediate(() => {
       if (wait.isOver) return;
       wait.end();
       res.close();
     });
-    // What the library would write with the answer's end.
-    res.writeHeader("Date", new Date().toUTCString());
-    res.writeHeader("Connection", "close\r\n");
   }
 
   /**
@@ -201,11 +205,15 @@ export function serveHttp(
           res.end(keptBody, true);
           return;
         }
+        if (bytes === 0) {
+          endLast(res, wait);
+          return;
+        }
         // For the library the body is still to come: no call ends an answer without one and closes behind it.
         res.writeHeader("Connection", "close");
         const close = () => {
           const [isTaken] = res.tryEnd(empty, bytes);
-          if (isTaken) setImmediate(() => wait.isOver || res.close());
+          if (isTaken) closeSoon(res, wait);
           return isTaken;
         };
         if (!close()) res.onWritable(close);
@@ -278,22 +286,32 @@ export function serveHttp(
     const { head, status } = reply;
     recent.add(head.length, isHead ? undefined : length);
     res.writeStatus(head);
-    if (draining || closes) res.writeHeader("Connection", "close");
+    const isLast = draining || closes;
     if (isHead) {
       source.return();
       res.writeHeader("Content-Length", String(length));
-      res.endWithoutBody();
+      if (isLast) endLast(res);
+      else res.endWithoutBody();
       return;
     }
     const wait = waitFor(res, () => source.return());
+    // With a byte more to come than it has said, the library doesn't go on with the connection, which is closed then.
+    const total = isLast ? length + 1 : length;
+    if (isLast) {
+      res.writeHeader("Connection", "close");
+      res.tryEnd(empty, length);
+    }
     let piece: Uint8Array = empty;
     let start = 0;
     /** Whether the socket hasn't taken all of the piece. */
     let isBehind = false;
+    let isSent = false;
     const send = (offset: number) => {
-      const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), length);
+      const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), total);
       isBehind = !isTaken;
+      isSent = isTaken && start + piece.length === length;
       if (finished) wait.end();
+      else if (isSent) closeSoon(res, wait);
     };
     const sendNext = () => {
       start += piece.length;
@@ -305,7 +323,7 @@ export function serveHttp(
       try {
         let pieces = turns.isQuiet ? quietPieces : 1;
         do sendNext();
-        while (--pieces > 0 && !isBehind && !wait.isOver);
+        while (--pieces > 0 && !isBehind && !isSent && !wait.isOver);
       } catch {
         // Cut short: the client sees that bytes are missing.
         res.close();
@@ -314,7 +332,7 @@ export function serveHttp(
     };
     const waitForTurn = () => {
       // The library warns of each write that isn't made within a cork.
-      if (!isBehind && !wait.isOver) turns.wait(() => wait.isOver || res.cork(takeTurn));
+      if (!isBehind && !isSent && !wait.isOver) turns.wait(() => wait.isOver || res.cork(takeTurn));
     };
     res.onWritable((offset) => {
       if (!isBehind) return true;

@@ -112,6 +112,42 @@ for (const close of ["close", "TE, close", "Close, TE"])
     }
   });
 
+test("a reply that has no body, or is made in pieces, ends its connection, and not the process", async () => {
+  const server = await startServer({ env: { PORTAL: "on", CORS_ORIGINS: "https://a.example" } });
+  const key = { Authorization: `Bearer ${server.key}` };
+  const has = { "If-None-Match": "*" };
+  const preflight = { Origin: "https://a.example", "Access-Control-Request-Method": "GET" };
+  const exports = ["csv", "arrow", "parquet"].flatMap((type) => [
+    [`GET /api/v1/export.${type}`, key, 200] as const,
+    [`HEAD /api/v1/export.${type}`, key, 200] as const,
+    [`GET /api/v1/export.${type}`, { ...key, ...has }, 304] as const,
+  ]);
+  for (const list of ["close", "TE, close", "close, TE", "Keep-Alive, Close"])
+    for (const [request, headers, status] of [
+      ["GET /", has, 304],
+      ["HEAD /", has, 304],
+      ["HEAD /signup", has, 304],
+      ["HEAD /", {}, 200],
+      ["OPTIONS /api/v1/versions", preflight, 204],
+      ["OPTIONS /api/v1/versions", { ...preflight, "Content-Length": "0" }, 204],
+      ["GET /api/v1/versions", { ...key, ...has }, 304],
+      ["HEAD /api/v1/versions", {}, 401],
+      ...exports,
+    ] as const) {
+      const what = `${request}, Connection: ${list}`;
+      const connection = await Connection.open(server.api);
+      const sent = requestText(request, { ...headers, Connection: list });
+      await connection.send(sent);
+      const answer = await connection.answer(request.split(" ")[0]);
+      assert.equal(answer.status, status, what);
+      if (status === 204) assert.equal(answer.header("Content-Length"), undefined, what);
+      // One that stayed open would answer again.
+      await connection.send(sent);
+      assert.equal((await connection.rest()).length, 0, what);
+    }
+  assert.equal(await server.stop(), 0);
+});
+
 for (const close of ["close", "TE, close"])
   for (const method of ["GET", "HEAD"])
     test(`Connection: ${close} on a ${method} behind others in one segment drops none of their answers`, async () => {
