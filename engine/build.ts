@@ -1,13 +1,5 @@
 import { csvLengths } from "./csv.ts";
-import {
-  encodeText,
-  hundredthsLength,
-  type TextColumn,
-  utf8,
-  validityOf,
-  validityOfTexts,
-  writeHundredths,
-} from "./encode.ts";
+import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
 import { DataError, SizeError } from "./errors.ts";
 import {
   attachImage,
@@ -23,7 +15,7 @@ import {
   summaryFields,
   textAt,
 } from "./image.ts";
-import { blank, byField, measureFields, stateCodes, stateNames } from "./schema.ts";
+import { blank, byField, stateCodes, stateNames } from "./schema.ts";
 import {
   beyondField,
   bitsOf,
@@ -92,10 +84,6 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
     code: encodeText(procedures.code),
     procedureName: encodeText(procedures.name),
     ...rows,
-    validity: {
-      ...byField(measureFields, (field) => validityOf(rows[field]).nullBitmap),
-      ...byField(optionalTexts, (field) => validityOfTexts(rows.facility, facilities[field]).nullBitmap),
-    },
     ...groups,
     csvBytes: new Float64Array(groups.groupRows.length),
     summaries,

@@ -1,5 +1,3 @@
-import { blank } from "./schema.ts";
-
 /** Writes JSON into bytes. Amounts are written digit by digit: the same text as `JSON.stringify(cents / 100)`. */
 
 const zero = 48;
@@ -58,29 +56,4 @@ export function encodeText(values: string[]): TextColumn {
     offsets[i + 1] = end;
   }
   return { offsets, bytes };
-}
-
-/** What Arrow says of a column's absent values: bit i of the bitmap is 0 where value i is absent. */
-interface Validity {
-  nullBitmap: Uint8Array;
-  nullCount: number;
-}
-
-export function validityOf(numbers: Int32Array): Validity {
-  return validity(numbers.length, (i) => numbers[i] !== blank);
-}
-
-/** @param codes the position of each row's text in `texts` */
-export function validityOfTexts(codes: Int32Array, texts: string[]): Validity {
-  return validity(codes.length, (i) => texts[codes[i]] !== "");
-}
-
-function validity(length: number, isPresent: (i: number) => boolean): Validity {
-  const nullBitmap = new Uint8Array(Math.ceil(length / 8));
-  let nullCount = 0;
-  for (let i = 0; i < length; i++) {
-    if (isPresent(i)) nullBitmap[i >> 3] |= 1 << (i & 7);
-    else nullCount++;
-  }
-  return { nullBitmap, nullCount };
 }

@@ -16,7 +16,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 9;
+export const imageFormatVersion = 10;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -86,19 +86,6 @@ const layout = {
   payment: int32,
   outlierServices: int32,
   outlierAmount: int32,
-  validity: {
-    charge: bytes,
-    allowed: bytes,
-    services: bytes,
-    beneficiaries: bytes,
-    payment: bytes,
-    outlierServices: bytes,
-    outlierAmount: bytes,
-    street: bytes,
-    zip: bytes,
-    ruralUrbanCode: bytes,
-    ruralUrbanDescription: bytes,
-  },
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,

@@ -1,5 +1,4 @@
 /** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
-export { imageTable } from "./arrow.ts";
 export * from "./load.ts";
 export { encodeSnapshot } from "./parquet-writer.ts";
 export * from "./query.ts";

@@ -1,8 +1,7 @@
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import type * as v from "valibot";
-import { validityOf, validityOfTexts } from "./encode.ts";
-import { columnsOfSchema, type metadataSchema, type SnapshotColumn } from "./schema.ts";
+import { blank, columnsOfSchema, type metadataSchema, type SnapshotColumn } from "./schema.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** A snapshot as a Parquet file: zstd, dictionary-coded texts, `null` for what is absent, metadata in the footer. */
@@ -55,7 +54,7 @@ function textVector(codes: Int32Array, values: string[]) {
     arrow.makeData({
       type: new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
       length: codes.length,
-      ...validityOfTexts(codes, values),
+      ...validity(codes.length, (i) => values[codes[i]] !== ""),
       data: codes.slice(),
       dictionary: arrow.vectorFromArray(values, new arrow.Utf8()),
     }),
@@ -67,8 +66,19 @@ function numberVector(numbers: Int32Array) {
     arrow.makeData({
       type: new arrow.Int32(),
       length: numbers.length,
-      ...validityOf(numbers),
+      ...validity(numbers.length, (i) => numbers[i] !== blank),
       data: numbers.slice(),
     }),
   );
+}
+
+/** What Arrow says of a column's absent values: bit i of the bitmap is 0 where value i is absent. */
+function validity(length: number, isPresent: (i: number) => boolean) {
+  const nullBitmap = new Uint8Array(Math.ceil(length / 8));
+  let nullCount = 0;
+  for (let i = 0; i < length; i++) {
+    if (isPresent(i)) nullBitmap[i >> 3] |= 1 << (i & 7);
+    else nullCount++;
+  }
+  return { nullBitmap, nullCount };
 }

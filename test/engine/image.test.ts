@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RecordBatchStreamWriter, type Table, tableFromIPC } from "apache-arrow";
 import {
   attachImage,
   buildImage,
@@ -9,41 +8,10 @@ import {
   encodePrices,
   findGroup,
   imageFormatVersion,
-  imageTable,
   SizeError,
   textOf,
 } from "../../engine/index.ts";
-import { randomSnapshot, rowsOf, snapshotOf } from "../support/fixtures.ts";
-
-const jsonOf = (table: Table) => table.toArray().map((row) => row.toJSON());
-
-test("the Arrow table over an image has the snapshot's rows, without a copy of its amounts", () => {
-  for (let seed = 1; seed <= 10; seed++) {
-    const snapshot = randomSnapshot(seed);
-    const image = attachImage(buildImage(snapshot));
-    const table = imageTable(image);
-    assert.deepEqual(jsonOf(table), rowsOf(snapshot), `seed ${seed}`);
-    assert.equal(table.getChild("submitted_charge_cents")?.data[0].values.buffer, image.buffer);
-  }
-});
-
-test("the Arrow table goes out as an IPC stream whose columns are the image's own memory", async () => {
-  const snapshot = randomSnapshot(1, { facilities: 60, procedures: 6 });
-  const image = attachImage(buildImage(snapshot));
-  const table = imageTable(image);
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of RecordBatchStreamWriter.writeAll(table)) chunks.push(chunk);
-  const stream = Buffer.concat(chunks);
-  assert.deepEqual(jsonOf(tableFromIPC(stream)), rowsOf(snapshot));
-  const columns = ["facility", "procedure", "charge", "allowed", "services", "outlierAmount"] as const;
-  for (const name of columns)
-    assert.ok(
-      chunks.some(
-        ({ buffer, byteOffset }) => buffer === image.buffer && byteOffset === image[name].byteOffset,
-      ),
-      name,
-    );
-});
+import { randomSnapshot, snapshotOf } from "../support/fixtures.ts";
 
 test("a buffer that is no image is refused", () => {
   assert.throws(
