@@ -1,5 +1,5 @@
-import type { Respond } from "./listener.ts";
 import type { Reply } from "./reply.ts";
+import type { Respond } from "./responder.ts";
 
 /** Lets pages of other origins read the API's answers. */
 

@@ -2,8 +2,8 @@ import { MIMEType } from "node:util";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import { http } from "../shared/runtime.ts";
-import type { Post } from "./listener.ts";
 import { formOf } from "./negotiation.ts";
+import type { Post } from "./posts.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
 /** Answers with the portal's pages and files. */

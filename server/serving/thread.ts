@@ -22,8 +22,9 @@ import { PerSecond } from "../shared/per-second.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { withCors } from "./cors.ts";
-import { type HttpServer, type Respond, serveHttp } from "./listener.ts";
+import { type HttpServer, serveHttp } from "./listener.ts";
 import { Portal, PortalPosts } from "./portal.ts";
+import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
@@ -123,10 +124,8 @@ function start(images: Published): { service: Service; server: HttpServer; conne
     connections,
     traffic,
     keyedPaths.keys(),
-    isEnding,
-    answerAll,
+    new Responder(traffic, isEnding, answerAll, teller(data.accessLog)),
     portal && { below: "/portal/", reply: (post) => posts.reply(post) },
-    teller(data.accessLog),
   );
   return { service, server, connections };
 }

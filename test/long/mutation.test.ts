@@ -34,7 +34,7 @@ const equivalent: Readonly<Record<string, string>> = {
     "the word is the first: 0 more or less",
   "server/snapshots/loads.ts: const maxSmallRows = ⟦250_000 → 250001⟧;":
     "a rule of thumb: which loads count as small needn't be so exact",
-  "server/serving/listener.ts: const bufferedBytes = ⟦256 → 255⟧ * 2 ** 10;":
+  "server/serving/responder.ts: const bufferedBytes = ⟦256 → 255⟧ * 2 ** 10;":
     "a chance to be cut off, nearly the same",
   'server/shared/settings.ts: name: v.getDotPath(issue)⟦ ?? "" → ⟧,': "null is no setting's name either",
   "server/serving/thread.ts: quiet = busy ? ⟦0 → 1⟧ : quiet + drainStepMs;": "a millisecond of some hundred",
@@ -44,7 +44,7 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/serving/listener.ts: let socket: uws.us_listen_socket | false = ⟦false → true⟧;":
     "the call that listens says in any case whether it does",
   "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
-  "server/serving/listener.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) sendRest(res, body);":
+  "server/serving/responder.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);":
     "an answer of exactly that length may wait in the one memory or the other",
   "engine/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
   "engine/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":

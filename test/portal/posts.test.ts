@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clientOf } from "../../server/portal/floods.ts";
-import type { Post } from "../../server/serving/listener.ts";
 import { PortalPosts } from "../../server/serving/portal.ts";
+import type { Post } from "../../server/serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../server/shared/messages.ts";
 
 /** What a serving thread hands on of what is posted. */

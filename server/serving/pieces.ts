@@ -1,0 +1,118 @@
+import type { HttpResponse } from "uWebSockets.js";
+import type { Pieces } from "./reply.ts";
+
+/** Sends bodies that are made as they are sent: in turns that they share, so that whole files delay no other answer. */
+
+/** What the library gathers of one cork; a longer write goes to the socket at once. */
+const corkBytes = 16 * 2 ** 10;
+/** Of a body, in one round of the event loop where no other request came for some rounds. */
+const quietPieces = 3;
+const quietRounds = 64;
+
+const empty = new Uint8Array(0);
+
+/** What is to be done bit by bit, one bit in each round of the event loop, whoever waits. */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  readonly #handled: () => number;
+  #handledBefore = 0;
+  #quietRounds = 0;
+
+  /** @param handled counts what else the thread does */
+  constructor(handled: () => number) {
+    this.#handled = handled;
+  }
+
+  /** Whether nothing else was done in the last rounds. */
+  get isQuiet(): boolean {
+    return this.#quietRounds >= quietRounds;
+  }
+
+  wait(turn: () => void): void {
+    if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
+  }
+
+  readonly #next = () => {
+    const handled = this.#handled();
+    this.#quietRounds = handled === this.#handledBefore ? this.#quietRounds + 1 : 0;
+    this.#handledBefore = handled;
+    this.#waiting[0]();
+    this.#waiting.shift();
+    if (this.#waiting.length > 0) setImmediate(this.#next);
+  };
+}
+
+/**
+ * Sends a body behind a head that was written: a piece in each turn, or a few where the thread has nothing else to do.
+ *
+ * @param total of bytes, as the library is to know it: one more than the body has where it isn't to go on behind it
+ * @param wait ended when the library has it all
+ * @param onPiece told of the bytes of each piece when it is made
+ * @param onSent told when the socket has taken all
+ * @returns whether the socket hasn't taken all of the first piece
+ */
+export function sendPieces(
+  res: HttpResponse,
+  { length, source }: Pieces,
+  total: number,
+  wait: { readonly isOver: boolean; end(): void },
+  turns: Turns,
+  onPiece: (bytes: number) => void,
+  onSent: () => void,
+): boolean {
+  let piece: Uint8Array = empty;
+  let start = 0;
+  /** Whether the socket hasn't taken all of the piece. */
+  let isBehind = false;
+  let isSent = false;
+  const send = (offset: number) => {
+    const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), total);
+    isBehind = !isTaken;
+    isSent = isTaken && start + piece.length === length;
+    if (finished) wait.end();
+    if (isSent) onSent();
+  };
+  const sendNext = () => {
+    start += piece.length;
+    piece = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
+    onPiece(piece.length);
+    if (piece.length > 0) send(start);
+  };
+  const isGoingOn = () => !isBehind && !isSent && !wait.isOver;
+  const takeTurn = () => {
+    try {
+      let pieces = turns.isQuiet ? quietPieces : 1;
+      do sendNext();
+      while (--pieces > 0 && isGoingOn());
+    } catch {
+      // Cut short: the client sees that bytes are missing.
+      res.close();
+    }
+    waitForTurn();
+  };
+  const waitForTurn = () => {
+    // The library warns of each write that isn't made within a cork.
+    if (isGoingOn()) turns.wait(() => wait.isOver || res.cork(takeTurn));
+  };
+  res.onWritable((offset) => {
+    if (!isBehind) return true;
+    send(offset);
+    waitForTurn();
+    return !isBehind;
+  });
+  takeTurn();
+  return isBehind;
+}
+
+function nextOf(source: Pieces["source"]): Uint8Array {
+  const { value, done } = source.next();
+  if (done) throw new Error("a body isn't as long as it said");
+  return value;
+}
+
+/** All that is left, as one piece: what is longer than the cork's buffer is counted until it is taken. Each is copied before the next. */
+function restOf(source: Pieces["source"], length: number): Uint8Array {
+  const rest = Buffer.concat(Array.from(source, (piece) => new Uint8Array(piece)));
+  if (rest.length !== length) throw new Error("a body isn't as long as it said");
+  return rest;
+}
