@@ -101,6 +101,14 @@ test("two characters that aren't a state in capitals are taken for none", () => 
   );
 });
 
+test("a limit is digits: what stands beside them in ASCII is none", () => {
+  const query = (limit: string) => `procedure=${codes[0]}&limit=${limit}`;
+  assert.ok(readPriceKey(image, query("10")) >= 0);
+  for (const beside of ["/", ":", "-", "+", " ", "%", "a"])
+    for (const limit of [beside, `1${beside}`, `${beside}1`])
+      assert.equal(readPriceKey(image, query(limit)), -1, limit);
+});
+
 test("every price query has an ETag of its own", () => {
   const { get } = start(10_000_000);
   const seen = new Map<string, string>();

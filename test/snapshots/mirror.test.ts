@@ -358,9 +358,10 @@ test("an index that isn't one changes nothing, and is told of once", async () =>
     origin.index = index;
     origin.etag = `"${JSON.stringify(index).length} x"`;
     const before = reasons().length;
-    await mirror.poll(later());
-    await mirror.poll(later());
-    assert.equal(reasons().length, before + 1, JSON.stringify(index).slice(0, 100));
+    for (let i = 0; i < 3; i++) {
+      await mirror.poll(later());
+      assert.equal(reasons().length, before + 1, JSON.stringify(index).slice(0, 100));
+    }
     assert.deepEqual(served(), ["2024.1.parquet"]);
   }
   assert.deepEqual(

@@ -131,6 +131,22 @@ test("more than one look takes is taken over whole", async () => {
   assert.equal(exportAccounts(b.store), exportAccounts(a.store));
 });
 
+test("a Redis that starts empty is brought all rows, however many: a thousand, one more, and two more", async () => {
+  for (const more of [0, 1, 2]) {
+    const { client, join } = group();
+    const one = join("a");
+    await one.directory.change(() => {
+      for (let i = 0; i < 1000 + more; i++) one.store.createAccount({ ...free, name: `account ${i}` }, now);
+    });
+    const rows = one.store.allRows().length;
+    await client.flushdb();
+    await read(one);
+    const other = join("b");
+    await read(other);
+    assert.equal(other.store.allRows().length, rows, `${rows} rows`);
+  }
+});
+
 test("a change is waited for until all that are heard of have it", async () => {
   const { join } = group();
   const [a, b] = [join("a"), join("b")];
