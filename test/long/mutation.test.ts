@@ -100,6 +100,7 @@ const furtherRooms: Readonly<Record<string, string[]>> = {
   accounts: ["notices", "system"],
   replicas: ["system", "long"],
   control: ["commands", "accounts"],
+  shared: ["control"],
 };
 
 /** How long each test file took when it last passed. */

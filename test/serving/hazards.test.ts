@@ -20,8 +20,9 @@ import {
 const stateDir = temporaryFolder();
 const otherKey = createKey(stateDir, "other", { burst: 1000, quota: 1000 });
 const unknownKey = generateKey();
-const server = await startServer({ stateDir });
-after(() => server.stop());
+const env = { PORTAL: "on", CORS_ORIGINS: "https://a.example" };
+const [server, pages] = await Promise.all([startServer({ stateDir }), startServer({ env })]);
+after(() => Promise.all([server.stop(), pages.stop()]));
 
 const prices = `${pricesPath}?procedure=5072`;
 const authorization = { Authorization: `Bearer ${server.key}` };
@@ -29,7 +30,8 @@ const text = (request: string, headers: Record<string, string> = {}) =>
   requestText(request, { ...authorization, ...headers });
 
 afterEach(async () => {
-  assert.equal((await call(server, `GET ${prices}`)).status, 200, "the server lives");
+  for (const each of [server, pages])
+    assert.equal((await call(each, `GET ${prices}`)).status, 200, "the server lives");
 });
 
 /** Sends bytes, and returns all that comes until the server closes. */
@@ -113,8 +115,7 @@ for (const close of ["close", "TE, close", "Close, TE"])
   });
 
 test("a reply that has no body, or is made in pieces, ends its connection, and not the process", async () => {
-  const server = await startServer({ env: { PORTAL: "on", CORS_ORIGINS: "https://a.example" } });
-  const key = { Authorization: `Bearer ${server.key}` };
+  const key = { Authorization: `Bearer ${pages.key}` };
   const has = { "If-None-Match": "*" };
   const preflight = { Origin: "https://a.example", "Access-Control-Request-Method": "GET" };
   const exports = ["csv", "arrow", "parquet"].flatMap((type) => [
@@ -135,7 +136,7 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
       ...exports,
     ] as const) {
       const what = `${request}, Connection: ${list}`;
-      const connection = await Connection.open(server.api);
+      const connection = await Connection.open(pages.api);
       const sent = requestText(request, { ...headers, Connection: list });
       await connection.send(sent);
       const answer = await connection.answer(request.split(" ")[0]);
@@ -145,8 +146,36 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
       await connection.send(sent);
       assert.equal((await connection.rest()).length, 0, what);
     }
-  assert.equal(await server.stop(), 0);
 });
+
+test("a post may have 16384 bytes, at once or in chunks, and not one more", async () => {
+  for (const [bytes, isTooLong] of [
+    [16_384, false],
+    [16_385, true],
+  ] as const)
+    for (const isChunked of [false, true]) {
+      const body = `${" ".repeat(bytes - 2)}[]`;
+      const length: Record<string, string> = isChunked
+        ? { "Transfer-Encoding": "chunked" }
+        : { "Content-Length": String(bytes) };
+      const request = requestText("POST /portal/key", { ...length, "Content-Type": "application/json" });
+      const chunks = isChunked
+        ? body
+            .match(/.{1,4096}/gs)
+            ?.map(asChunk)
+            .concat(asChunk(""))
+        : [body];
+      const connection = await Connection.open(pages.api);
+      await connection.send(request, ...(chunks ?? []));
+      const { status } = await connection.answer();
+      assert.equal(status === 413, isTooLong, `${bytes} bytes: ${status}`);
+      assert.equal((await connection.rest()).length, 0);
+    }
+});
+
+function asChunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
 
 for (const close of ["close", "TE, close"])
   for (const method of ["GET", "HEAD"])
