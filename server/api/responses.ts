@@ -2,7 +2,10 @@ import * as v from "valibot";
 import { documentKinds } from "../../engine/query.ts";
 import { planNames } from "../shared/plans.ts";
 
-/** The schemas of the endpoints' responses. A title makes one a component of the OpenAPI document. */
+/**
+ * The schemas of the endpoints' responses. A title makes one a component of the OpenAPI document. The examples of an
+ * object's fields stand together in a recorded answer.
+ */
 
 const text = (description: string, example: string) =>
   v.pipe(v.string(), v.description(description), v.examples([example]));
@@ -20,7 +23,7 @@ const source = v.pipe(
 );
 const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
 const scope = v.pipe(
-  v.object({ state: text("A state code, or `national`", "national") }),
+  v.object({ state: text("A state code, or `national`", "DC") }),
   v.title("Scope"),
   v.description("The part of the country that the answer is about"),
 );
@@ -31,10 +34,10 @@ const procedureFields = {
   name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
 };
 const facilityFields = {
-  ccn: text("CCN, Medicare's number of the facility", "050625"),
-  facility: text("Name of the facility", "Cedars-Sinai Medical Center"),
-  city: text("City", "Los Angeles"),
-  state: text("State code", "CA"),
+  ccn: text("CCN, Medicare's number of the facility", "990005"),
+  facility: text("Name of the facility", "Orchard Heights Community Hospital (sample)"),
+  city: text("City", "Orchard Heights"),
+  state: text("State code", "AK"),
 };
 const priceFields = {
   submitted_charge: dollars("Average charge that the facility submitted"),
@@ -198,8 +201,8 @@ export const facilityResponse = v.object({
     "The facility",
     v.object({
       ...facilityFields,
-      street: v.nullable(text("Street", "8700 Beverly Blvd")),
-      zip: v.nullable(text("ZIP code", "90048")),
+      street: v.nullable(text("Street", "6203 Heron Street")),
+      zip: v.nullable(text("ZIP code", "99630")),
       rural_urban: v.pipe(
         v.nullable(
           v.object({
@@ -248,7 +251,7 @@ export const searchResponse = v.object({
   query: described(
     "What was asked for",
     v.object({
-      q: text("As it was asked", "springfield il"),
+      q: text("As it was asked", "harbor valley"),
       type: described("What was searched for", v.picklist(documentKinds)),
     }),
   ),
@@ -437,7 +440,7 @@ export const datasetsResponse = v.object({
                 "States without prices",
                 v.array(
                   v.object({
-                    state: text("State code", "MD"),
+                    state: text("State code", "GU"),
                     reason: text("Why", "hospitals there are outside the OPPS"),
                   }),
                 ),

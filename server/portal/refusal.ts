@@ -82,7 +82,14 @@ export function readFields<Entries extends v.ObjectEntries>(
   const value: unknown = new Map(Object.entries(given)).get(param);
   if (value === undefined)
     throw new Refusal("missing_parameter", `the field ${param} is required`, { param });
-  throw invalid(param, typeof value === "string" ? echo(value) : typeof value, issue.message);
+  throw invalid(param, described(value), issue.message);
+}
+
+/** A JSON value, as a message names it. */
+function described(value: unknown): string {
+  if (typeof value === "string") return echo(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 function objectIn(body: string): object {

@@ -12,6 +12,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
+import recordedAnswers from "../../server/api/examples.json" with { type: "json" };
 import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { signatureOf } from "../../server/shared/snapshot-file.ts";
@@ -89,7 +90,7 @@ const missing: Record<string, [part: string, instead: string]> = {
   search: ["q=harbor+valley", "q=xylophone"],
   procedures: ["min_facilities=2", "min_facilities=1000"],
   procedure: ["5072", "5244"],
-  facility: ["990005", "050625"],
+  facility: ["990005", "999999"],
   trends: ["state=DC", "state=MD"],
   exportCsv: ["state=DC", "state=MD"],
   exportArrow: ["state=DC", "state=MD"],
@@ -115,8 +116,11 @@ function answersOf(at: string, operation: Operation): Record<string, unknown> {
   } else if (isJson || headers.get("Content-Type")?.startsWith("text/")) {
     found[name] = isJson ? JSON.parse(body) : body;
   }
-  if ("206" in operation.responses) found[`${name}.206`] = told(request, { range: "bytes=0-3" }).body;
   const { parameters, responses } = operation;
+  if ("206" in responses) {
+    const range = parameters.find((each) => each.name === "Range")?.example;
+    found[`${name}.206`] = told(request, { range: String(range) }).body;
+  }
   if (parameters.some(({ in: place, required }) => place === "query" && required))
     found[`${name}.missing_parameter`] = refused(told(request.split("?")[0]), 400);
   if (name in missing) {
@@ -182,6 +186,47 @@ test("every answer with a body but a binary file has examples, and its schema ta
         for (const [name, { value }] of values)
           if (schema !== undefined) checkValue(schema, value, `${name} at ${at}`);
       }
+});
+
+/** A value's objects, and those in them. */
+function objectsIn<Kind extends object>(value: unknown): Kind[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inner = Object.values(value).flatMap(objectsIn<Kind>);
+  return Array.isArray(value) ? inner : [value as Kind, ...inner];
+}
+
+interface FieldSchema {
+  examples?: unknown[];
+  items?: FieldSchema;
+  properties?: Record<string, FieldSchema>;
+}
+
+test("the examples of an object's fields stand together in an answer", () => {
+  const { schemas, examples } = (openapiDocument as { components: Record<string, unknown> }).components;
+  const answers = objectsIn(examples).map((answer) => new Map<string, unknown>(Object.entries(answer)));
+  const all = objectsIn<FieldSchema>(schemas);
+  let checked = 0;
+  for (const { properties = {} } of all) {
+    const fields = Object.entries(properties).flatMap(([name, { examples, items }]) =>
+      (examples ?? items?.examples ?? []).map((example) => [name, example] as const),
+    );
+    const isShown = answers.some((answer) =>
+      fields.every(([name, example]) => [answer.get(name)].flat().includes(example)),
+    );
+    assert.ok(isShown, `no answer has ${JSON.stringify(fields)}`);
+    checked += fields.length;
+  }
+  assert.equal(checked, all.flatMap((schema) => schema.examples ?? []).length, "all are of fields");
+});
+
+test("the example of a header is what an answer has in it", () => {
+  const { "Content-Type": _, ...expected } = recordedAnswers.headers;
+  const shown = new Map<string, string>();
+  for (const { responses } of operations.values())
+    for (const { headers } of Object.values(responses))
+      for (const [name, { example }] of Object.entries(headers))
+        if (example !== undefined) shown.set(name, String(example));
+  assert.deepEqual(Object.fromEntries(shown), expected);
 });
 
 test("the ETag of the examples makes their request a 304", () => {

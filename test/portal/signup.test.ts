@@ -91,7 +91,24 @@ for (const [body, type, param, message] of [
   [{ ...fields, name: " " }, "invalid_parameter", "name", 'name is " ", expected 1 to 100 characters'],
   [{ ...fields, name: "x".repeat(101) }, "invalid_parameter", "name", /expected 1 to 100 characters$/],
   [{ ...fields, name: "a\nb" }, "invalid_parameter", "name", 'name is "a\\nb", expected a name in one line'],
-  [{ ...fields, name: 5 }, "invalid_parameter", "name", "name is number, expected 1 to 100 characters"],
+  ...(
+    [
+      [5, "5"],
+      [-0.5, "-0.5"],
+      [true, "true"],
+      [null, "null"],
+      [{}, "an object"],
+      [[], "a list"],
+    ] as const
+  ).map(
+    ([name, found]) =>
+      [
+        { ...fields, name },
+        "invalid_parameter",
+        "name",
+        `name is ${found}, expected 1 to 100 characters`,
+      ] as const,
+  ),
   [
     { ...fields, name: "a\u0085\u202eb" },
     "invalid_parameter",
@@ -135,13 +152,13 @@ for (const [body, type, param, message] of [
     { ...fields, elapsedMs: 1999 },
     "invalid_parameter",
     "elapsedMs",
-    "elapsedMs is number, expected at least 2000",
+    "elapsedMs is 1999, expected at least 2000",
   ],
   [
     JSON.stringify({ ...fields, elapsedMs: 0 }).replace(":0}", ":1e999}"),
     "invalid_parameter",
     "elapsedMs",
-    "elapsedMs is number, expected a finite number",
+    "elapsedMs is Infinity, expected a finite number",
   ],
   [
     { ...fields, elapsedMs: "5000" },

@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
-import { codingOf } from "../../server/serving/negotiation.ts";
+import { codingOf, rangeOf } from "../../server/serving/negotiation.ts";
 import { pricesSchema } from "../support/prices-schema.ts";
 import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
 
@@ -303,3 +303,30 @@ test("an answer doesn't depend on those before it", async () => {
   );
   assert.deepEqual(again.map(lasting), first.map(lasting));
 });
+
+for (const [header, part] of [
+  ["bytes=0-0", [0, 1]],
+  ["bytes=0-9", [0, 10]],
+  ["bytes=9-9", [9, 10]],
+  ["bytes=9-10", [9, 10]],
+  ["bytes=0-1000", [0, 10]],
+  ["bytes=4-", [4, 10]],
+  ["BYTES= 4-5 ", [4, 6]],
+  ["bytes=-1", [9, 10]],
+  ["bytes=-10", [0, 10]],
+  ["bytes=-11", [0, 10]],
+  ["bytes=-1000", [0, 10]],
+  ["bytes=-0", null],
+  ["bytes=10-", null],
+  ["bytes=10-11", null],
+  ["bytes=5-4", undefined],
+  ["bytes=11-10", undefined],
+  ["bytes=-", undefined],
+  ["bytes=0-1,4-5", undefined],
+  ["bytes=a-b", undefined],
+  ["lines=0-1", undefined],
+  ["", undefined],
+] as const)
+  test(`of ten bytes, Range: ${header} is ${part === null ? "none" : (part?.join(" up to ") ?? "not a range")}`, () => {
+    assert.deepEqual(rangeOf(header, 10), part);
+  });

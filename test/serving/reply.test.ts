@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { statSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { attachImage, buildImage } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
@@ -6,10 +8,15 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
-import { ask, serviceOf, type Told } from "../support/asking.ts";
+import { signatureOf } from "../../server/shared/snapshot-file.ts";
+import { ask, openService, serviceOf, type Told } from "../support/asking.ts";
 import { seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { temporaryFolder } from "../support/server.ts";
 
-/** What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn. */
+/**
+ * What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn, and
+ * which part of a file is sent.
+ */
 
 const image = attachImage(buildImage(snapshotOf([["010001", "AL", "5072", 5000, 1000]])));
 const versions = {
@@ -31,13 +38,18 @@ class Thread {
   readonly failures: unknown[] = [];
   wallMs = Date.UTC(2026, 0, 15, 12);
   steadyMs = 5_000_000;
+  /** What both clocks go on by whenever they are read. */
+  perReadMs = 0;
   readonly #service = serviceOf({
     keys: this.keys,
     limits: this.limits,
     names: new AccountNames(buffers.names),
     versions,
     now: () => this.wallMs,
-    steadyNow: () => this.steadyMs,
+    steadyNow: () => {
+      this.pass(this.perReadMs);
+      return this.steadyMs;
+    },
     report: (error) => this.failures.push(error),
   });
 
@@ -270,4 +282,63 @@ test("a quota that is lowered below what was used leaves none, and one that is r
   assert.deepEqual(facts(thread.ask(key, failing)), [429, 0, february]);
   thread.limits.configure(slot, 100, 8);
   assert.deepEqual(facts(thread.ask(key)), [200, 2, february]);
+});
+
+test("use that is shown as the month ends has all of its days, and none of the next", () => {
+  const thread = new Thread();
+  const key = account(100, 10);
+  thread.wallMs = Date.parse("2026-01-31T23:59:59.998Z");
+  thread.perReadMs = 1;
+  const { days } = JSON.parse(thread.ask(key, "", "usage").body);
+  assert.equal(thread.wallMs, february * 1000, "the month ended meanwhile");
+  assert.equal(days.length, 31);
+  assert.deepEqual(days.at(-1), { date: "2026-01-31", used: 1 });
+});
+
+/** A service with a file of the version, which is read by GET, or another method. */
+function fileService(name: string, content: string) {
+  const file = path.join(temporaryFolder(), name);
+  writeFileSync(file, content);
+  const signature = signatureOf(statSync(file));
+  const { service, key } = openService({
+    ...versions,
+    files: new Map([["2024.3", { path: file, signature }]]),
+  });
+  return (headers: Parameters<typeof ask>[4] = {}, method = "GET", target = "export.parquet") =>
+    ask(service, key, `/api/v1/${target}`, () => undefined, headers, method);
+}
+
+test("a part of a file is sent as long as the file is the one that the client has begun", () => {
+  const download = fileService("x", "0123456789");
+  const etag = download().etag ?? "";
+  const whole = [200, "0123456789", undefined];
+  for (const [headers, expected] of [
+    [{ range: "bytes=4-5" }, [206, "45", "bytes 4-5/10"]],
+    [{ range: "bytes=-11" }, [206, "0123456789", "bytes 0-9/10"]],
+    [{ range: "bytes=5-4" }, whole],
+    [{ range: "bytes=4-", ifRange: etag }, [206, "456789", "bytes 4-9/10"]],
+    [{ range: "bytes=4-", ifRange: '"another"' }, whole],
+    [{ range: "bytes=4-", ifRange: `W/${etag}` }, whole],
+    [{ range: "bytes=4-", ifRange: "Sat, 01 Jan 2000 00:00:00 GMT" }, whole],
+    [{ range: "bytes=10-", ifRange: '"another"' }, whole],
+    [{ range: "bytes=4-", ifNoneMatch: etag }, [304, "", undefined]],
+  ] as const) {
+    const { status, body, headers: given } = download(headers);
+    assert.deepEqual([status, body, given.get("Content-Range")], expected, JSON.stringify(headers));
+  }
+  const refused = download({ range: "bytes=10-", ifRange: etag });
+  assert.deepEqual([refused.status, refused.headers.get("Content-Range")], [416, "bytes */10"]);
+  assert.equal(download({ range: "bytes=4-5" }, "HEAD").status, 200);
+  assert.equal(download({ range: "bytes=4-5" }, "GET", "export.csv").status, 200);
+});
+
+test("a download that was begun of one file isn't gone on with from another of the same version", () => {
+  const [first, second] = [fileService("x", "0123456789"), fileService("x", "abcdefghij")];
+  const etag = first().etag ?? "";
+  assert.notEqual(second().etag, etag);
+  assert.equal(first({ range: "bytes=4-", ifRange: etag }).body, "456789");
+  const resumed = second({ range: "bytes=4-", ifRange: etag });
+  assert.deepEqual([resumed.status, resumed.body], [200, "abcdefghij"]);
+  assert.equal(second({ ifNoneMatch: etag }).status, 200);
+  assert.equal(first({}, "GET", "export.csv").etag, second({}, "GET", "export.csv").etag);
 });
