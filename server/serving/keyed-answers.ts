@@ -5,7 +5,10 @@ import { Answer, Head, headerNames, okLines, type Reply, type RequestHead } from
 
 /** Replies to the common queries of an endpoint, which are one number each. */
 
-/** How often a query is asked for until its answer is kept: an answer is made in a microsecond, and keeping one costs more. */
+/**
+ * How often a query is asked for until its answer is kept: an answer is made in a microsecond, and keeping one costs more.
+ * With 2 a request cost 1.16 times as much CPU under a uniform load, and 1.18 times under a Zipf mix.
+ */
 const asksToKeep = 64;
 /** The same where it is compressed. */
 const asksToKeepCoded = 2;
