@@ -7,7 +7,8 @@ import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { ask, serviceOf, type Told } from "../support/asking.ts";
-import { seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 /** What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn. */
 

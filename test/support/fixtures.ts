@@ -23,8 +23,6 @@ import {
 } from "../../engine/index.ts";
 import { type Random, seededRandom } from "./random.ts";
 
-export { type Random, seededRandom } from "./random.ts";
-
 export const testProvenance: Provenance = Object.freeze({
   dataYear: 2024,
   revision: 3,
