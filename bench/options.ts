@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { reasonOf } from "../engine/query.ts";
 
 export { temporaryFolder } from "../test/support/folders.ts";
 
@@ -37,7 +38,7 @@ export async function runToEnd(main: () => Promise<void>): Promise<never> {
   // Whatever ends it, servers and folders go at its exit.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   await main().catch((error) => {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(reasonOf(error));
     process.exit(1);
   });
   process.exit();
