@@ -80,7 +80,7 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
 }
 
 /** Draws by Zipf's law: the first target is asked most, the n-th 1/n^1.1 as often. */
-export function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
+function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);

@@ -38,7 +38,7 @@ function inOneLine(answer: string): string {
 }
 
 /** What came of a try: `impossible` is none at all, and there is nothing to wait for. */
-export interface Outcome {
+interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
   /** Written together with the outcome. */

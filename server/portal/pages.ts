@@ -6,7 +6,7 @@ import { webFile } from "./web-file.ts";
 /** The portal's pages and files. */
 
 /** What the pages know of this server; the browser's `settings.ts` reads it. */
-export interface PageSettings {
+interface PageSettings {
   /** The key by which whoever looks asks, or null: then explore asks for one. */
   key: string | null;
   signup: "open" | "email" | "off";

@@ -55,7 +55,7 @@ export const oddTexts: readonly string[] = Object.freeze([
   "x",
 ]);
 
-export interface RandomOptions {
+interface RandomOptions {
   facilities?: number;
   procedures?: number;
   states?: number;

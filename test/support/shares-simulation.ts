@@ -27,7 +27,7 @@ interface Replica {
   members: number;
 }
 
-export interface SimulationOptions {
+interface SimulationOptions {
   seed: number;
   client: Redis;
   accounts: readonly Ceilings[];

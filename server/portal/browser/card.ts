@@ -7,7 +7,7 @@ import { asFailure } from "./trouble.ts";
 
 /** The frame of a picture: what it shows, and its numbers as CSV, by curl and as a table. */
 
-export interface CardProps {
+interface CardProps {
   title: string;
   /** What the picture shows, in a line. */
   about: ComponentChildren;

@@ -14,7 +14,7 @@ export interface Option {
   detail?: string | undefined;
 }
 
-export interface ChooserProps {
+interface ChooserProps {
   label: string;
   /** What is chosen, or null. */
   value: string | null;
