@@ -2,8 +2,6 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { reasonOf } from "../engine/query.ts";
 
-export { temporaryFolder } from "../test/support/folders.ts";
-
 /** How a benchmark is run and ends, and what those over HTTP need of the machine. */
 
 /** Whether to be small and quick, only to see that everything works and answers rightly. */
