@@ -3,18 +3,8 @@ import { randomBytes } from "node:crypto";
 import { sum } from "d3";
 import { Bench, type BenchOptions } from "tinybench";
 import { defaultSampleSeed as seed, syntheticContent } from "../datasets/synthetic.ts";
-import {
-  attachImage,
-  buildImage,
-  decodeSnapshot,
-  encodePrices,
-  encodeSnapshot,
-  findGroup,
-  sealSnapshot,
-  search,
-  textOf,
-} from "../engine/index.ts";
-import { arrowPieces, csvPieces } from "../engine/query.ts";
+import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, sealSnapshot } from "../engine/index.ts";
+import { arrowPieces, csvPieces, encodePrices, findGroup, search, textOf } from "../engine/query.ts";
 import { maxKeys } from "../server/accounts/key-table.ts";
 import { hashKey } from "../server/accounts/keys.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";

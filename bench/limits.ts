@@ -14,8 +14,9 @@ import { monthOf } from "../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { ThreadTraffic, Traffic } from "../server/shared/traffic.ts";
 import { Store } from "../server/store/store.ts";
+import { temporaryFolder } from "../test/support/folders.ts";
 import { digits, spreadOf } from "./figures.ts";
-import { runToEnd, smoke, temporaryFolder } from "./options.ts";
+import { runToEnd, smoke } from "./options.ts";
 
 /*
  * What accounts cost: admitting a request, counting its answer, starting with many keys, and saving many counts.

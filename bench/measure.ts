@@ -40,7 +40,7 @@ export interface Figures extends Omit<Heard, "refused" | "failed"> {
 }
 
 /** What a server gets: requests from a list, over some connections, for some time. */
-export interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
+interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
   list: List;
   /** The line of the list to begin with. */
   start: number;

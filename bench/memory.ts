@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { mean } from "d3";
 import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
+import { temporaryFolder } from "../test/support/folders.ts";
 import { memoryBytes } from "../test/support/memory.ts";
 import { spreadOf } from "./figures.ts";
 import { plain } from "./loads.ts";
 import { measure } from "./measure.ts";
-import { checkPrograms, runToEnd, smoke, temporaryFolder } from "./options.ts";
+import { checkPrograms, runToEnd, smoke } from "./options.ts";
 import { writeLists } from "./requests.ts";
 import { loadSnapshot } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";

@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-
-export { temporaryFolder } from "../test/support/folders.ts";
+import { reasonOf } from "../engine/query.ts";
 
 /** How a benchmark is run and ends, and what those over HTTP need of the machine. */
 
@@ -37,7 +36,7 @@ export async function runToEnd(main: () => Promise<void>): Promise<never> {
   // Whatever ends it, servers and folders go at its exit.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   await main().catch((error) => {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(reasonOf(error));
     process.exit(1);
   });
   process.exit();

@@ -4,6 +4,7 @@ import { bisect, cumsum } from "d3";
 import { defaultSampleSeed } from "../datasets/synthetic.ts";
 import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
+import { basePath } from "../server/api/endpoint.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
@@ -12,8 +13,8 @@ import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/r
 const maxLimit = 50;
 const zipfExponent = 1.1;
 
-export const searchPath = "/api/v1/search";
-export const exportPath = "/api/v1/export";
+export const searchPath = `${basePath}/search`;
+export const exportPath = `${basePath}/export`;
 export const hotQuery: Query = { procedure: "5072", state: null, limit: 25 };
 export const hotTarget = `${pricesPath}?${queryText(hotQuery)}`;
 
@@ -79,7 +80,7 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
 }
 
 /** Draws by Zipf's law: the first target is asked most, the n-th 1/n^1.1 as often. */
-export function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
+function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);

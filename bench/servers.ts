@@ -45,7 +45,7 @@ export interface Server {
 }
 
 /** What all servers of a run work on, in a folder. */
-export interface Ground {
+interface Ground {
   folder: string;
   /** The current data version's file. */
   snapshotFile: string;

@@ -259,7 +259,7 @@ const stateTable: readonly [
   ["WY", 10, 0.73, 1.05, "82"],
 ];
 
-export interface ProcedureFigures {
+interface ProcedureFigures {
   code: string;
   name: string;
   /** Services in the nation in a year. */
@@ -278,7 +278,7 @@ export interface ProcedureFigures {
   outlierAmount: number;
 }
 
-export interface StateFigures {
+interface StateFigures {
   state: string;
   hospitals: number;
   /** State average by national average. */

@@ -35,7 +35,7 @@ const headerText = /^[ -~\x80-\xff]+$/;
 /** Bytes that are there, and all of them where the server says how many. */
 export type ByteProgress = (bytes: number, totalBytes: number | undefined) => void;
 
-export interface Downloading extends Network {
+interface Downloading extends Network {
   onProgress: ByteProgress;
   /** Throws where what has come isn't what it should be; it isn't kept then. */
   check(path: string): Promise<void>;

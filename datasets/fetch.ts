@@ -41,7 +41,7 @@ const megabyte = 1e6;
 /** Of a name that an address gives. */
 const maxNameCharacters = 100;
 
-export interface FetchOptions {
+interface FetchOptions {
   /** Undefined for all that are offered. */
   year: number | undefined;
   isList: boolean;

@@ -50,7 +50,7 @@ export interface ImportOptions extends ReleaseOptions {
   force: boolean;
 }
 
-export interface Imported {
+interface Imported {
   path: string;
   /** Whether the file was written now; otherwise it was there, with the same rows. */
   isNew: boolean;

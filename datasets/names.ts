@@ -1,7 +1,7 @@
 import { maxNameCharacters } from "../engine/index.ts";
 
 /** What is wrong with a text, and what it should be. */
-export interface Flaw {
+interface Flaw {
   found: string;
   expected: string;
 }

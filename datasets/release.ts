@@ -24,7 +24,7 @@ export interface ReleaseOptions {
 /** Called after every chunk of the file: rows so far, bytes so far, bytes of the file. */
 export type Progress = (rows: number, bytes: number, totalBytes: number) => void;
 
-export interface Release {
+interface Release {
   /** As the first revision of its year. */
   content: SnapshotContent;
   /** The first byte that isn't UTF-8 in a file that was read as Windows-1252 for that. */

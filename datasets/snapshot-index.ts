@@ -9,7 +9,7 @@ import { DataError, jsonIn, shown } from "../engine/index.ts";
 export const indexName = "index.json";
 
 /** An image has no more, and is larger than its file. */
-export const maxFileBytes = 2 ** 32;
+const maxFileBytes = 2 ** 32;
 
 /** `<year>.<revision>`, as a snapshot's metadata can have it. */
 export const versionPattern = /^[0-9]{4}\.[1-9][0-9]{0,3}$/;

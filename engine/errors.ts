@@ -32,7 +32,9 @@ export function jsonIn(text: string, subject: string, expected: string): unknown
 
 /** What was thrown, in words. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // When each of several addresses fails, there is only a code.
+  return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
 /** The code of an operating system's error, such as ENOENT; undefined for anything else. */

@@ -12,7 +12,7 @@ export interface ParquetFooter {
   metadata: Map<string, string>;
 }
 
-export interface ColumnSchema {
+interface ColumnSchema {
   name: string;
   /** As Parquet calls it, e.g. `INT32`. */
   type: string;

@@ -54,7 +54,7 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
 }
 
 /** What loading a snapshot may take at most, in bytes, before it is known how long its texts are. */
-export interface LoadNeed {
+interface LoadNeed {
   /** Outside of the JavaScript heap, to read it and to build its image, without the image. */
   buffers: number;
   /** On the heap, to read it. */

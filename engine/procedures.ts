@@ -1,7 +1,7 @@
 import { groupOf, type Image, type Summary, summaryOf, textAt } from "./image.ts";
 
 /** A procedure group within a scope. Amounts in cents, spread in hundredths. */
-export interface ProcedureSummary extends Summary {
+interface ProcedureSummary extends Summary {
   code: string;
   name: string;
 }
@@ -14,7 +14,7 @@ const orders = {
   facilities: (a: ProcedureSummary, b: ProcedureSummary) => b.facilities - a.facilities,
   median_charge: (a: ProcedureSummary, b: ProcedureSummary) => b.median_charge - a.median_charge,
 };
-export type ProcedureOrder = keyof typeof orders;
+type ProcedureOrder = keyof typeof orders;
 export const procedureOrders = Object.keys(orders) as ProcedureOrder[];
 
 /** Every procedure with at least so many facilities in the nation (state null) or in a state. */

@@ -9,7 +9,7 @@ export function changeOf(before: number, now: number): number {
 }
 
 /** The facilities that are in two groups, and the medians of their own changes. */
-export interface Matched {
+interface Matched {
   facilities: number;
   charge: number;
   allowed: number;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } from "../../engine/index.ts";
 import { pathOfPage } from "../../server/api/cursor.ts";
+import { basePath } from "../../server/api/endpoint.ts";
 
 /** What the rivals share. They check no keys and no ceilings, which is to their advantage. */
 
@@ -22,7 +23,7 @@ export function readSettings(): RivalSettings {
   return JSON.parse(process.argv[2]);
 }
 
-export const pricesPath = "/api/v1/healthcare/prices";
+export const pricesPath = `${basePath}/healthcare/prices`;
 /** The percentiles of charges in an answer's summary, by their names. */
 export const percentiles = {
   p10_charge: 10,

@@ -10,7 +10,7 @@ import { absentProcedures } from "./vocabulary.ts";
 
 /** Says why a search finds nothing. */
 
-export interface NoMatch {
+interface NoMatch {
   /** The word at fault; undefined where a text has no words at all. */
   word: string | undefined;
   /** Whether nothing at all matches it, or only nothing that matches the other words. */

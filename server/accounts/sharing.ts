@@ -23,7 +23,7 @@ interface Lease {
   granted: number;
 }
 
-export interface SharingOptions {
+interface SharingOptions {
   store: Store;
   accounts: Accounts;
   /** With bounds that may be less than the quota. */

@@ -44,7 +44,7 @@ export interface Said {
 }
 
 /** One of a command's words. */
-export interface Subcommand {
+interface Subcommand {
   /** Its words and options, on one line. */
   usage: string;
   about: string;

@@ -25,7 +25,7 @@ export interface Sample {
 }
 
 /** What is now, and isn't counted. */
-export interface Now {
+interface Now {
   connections: number;
   memory: number;
 }

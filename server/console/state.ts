@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 const maxListed = 100;
 
 /** A data version that is served. */
-export interface VersionState {
+interface VersionState {
   version: string;
   status: string;
   title: string;
@@ -48,7 +48,7 @@ export interface State {
 }
 
 /** The server itself. */
-export interface ServerState {
+interface ServerState {
   node: string;
   threads: number;
   started_at: string;

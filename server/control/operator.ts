@@ -17,7 +17,7 @@ import type { Health } from "./state.ts";
 /** Of the console's history. */
 const sampleMs = 1000;
 
-export interface Operator {
+interface Operator {
   port: number;
   /** Absent until there is something to show. */
   console: OperatorConsole | undefined;

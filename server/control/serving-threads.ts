@@ -20,7 +20,7 @@ const maxYoungGenerationSizeMb = 8;
 const maxDrainMs = 5000;
 
 /** What threads have to say while they serve. */
-export interface Reports {
+interface Reports {
   /** A thread ended that should not; once for each. */
   fail(reason: string): void;
   /** A request failed by our fault. */

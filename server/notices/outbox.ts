@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Counter } from "prom-client";
+import { reasonOf } from "../../engine/query.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../store/store.ts";
 
 /** Delivers events by a channel: at least once, with pauses that grow. */
@@ -31,19 +32,13 @@ const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** By less than this the wall clock may differ from the steady one without having been set. */
 const minStepMs = 100;
 
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // When each of several addresses fails, there is only a code.
-  return error.message || ("code" in error ? String(error.code) : error.name);
-}
-
 /** Fit for a line of a list: parts of it may be a stranger's. */
 function inOneLine(answer: string): string {
   return answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerLength);
 }
 
 /** What came of a try: `impossible` is none at all, and there is nothing to wait for. */
-export interface Outcome {
+interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
   /** Written together with the outcome. */
@@ -207,7 +202,7 @@ export class Outbox {
       await this.#record(id, record);
     } catch (error) {
       this.#unrecorded.set(id, record);
-      this.#log.error({ event: id, reason: String(error) }, "event delivery can't be recorded yet");
+      this.#log.error({ event: id, reason: reasonOf(error) }, "event delivery can't be recorded yet");
     }
   }
 

@@ -15,7 +15,7 @@ const keyLivesMs = 26 * hourMs;
 /** In a trial, whoever looks shares ten times what the plan free has. */
 const trialCeilings = { burst: 10 * plans.free.burst, quota: 10 * plans.free.quota };
 
-export interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
+interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
   /** Whether the pages' account is made if it is missing. */
   mayMakeAccount: boolean;
   now: () => Date;

@@ -1,3 +1,4 @@
+import { basePath } from "../api/endpoint.ts";
 import type { WebFile } from "../shared/messages.ts";
 import { type PageOptions, pageOf, readProgram } from "./program.ts";
 import { webFile } from "./web-file.ts";
@@ -5,7 +6,7 @@ import { webFile } from "./web-file.ts";
 /** The portal's pages and files. */
 
 /** What the pages know of this server; the browser's `settings.ts` reads it. */
-export interface PageSettings {
+interface PageSettings {
   /** The key by which whoever looks asks, or null: then explore asks for one. */
   key: string | null;
   signup: "open" | "email" | "off";
@@ -50,8 +51,7 @@ function bodyOf(path: string): string {
     field("hospital", "Your hospital"),
   ];
   const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div></div>`;
-  const noscript =
-    "<noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at /api/v1 has all the numbers.</noscript>";
+  const noscript = `<noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by facility</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
 }
 

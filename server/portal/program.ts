@@ -36,7 +36,7 @@ function libraryFile(name: string): string {
   throw new Error(`npm package ${packageName} isn't installed`);
 }
 
-export interface Program {
+interface Program {
   files: WebFile[];
   /** The names of its modules: of libraries, and its own. */
   modules: string[];

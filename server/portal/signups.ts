@@ -17,7 +17,7 @@ import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
 /** People make accounts: so many a day from an address and in all, and one for a mailbox. */
 
 const daySeconds = 86_400;
-export const maxSignupsPerClient = 5;
+const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
 /** A mail server that hangs keeps each for seconds, and with it one of the requests that a serving thread may ask. */
 const maxLettersUnderWay = 16;
@@ -199,7 +199,7 @@ function hashed(token: string): Buffer {
 }
 
 /** The one form of an e-mail address's spellings: of any case, with a tag or without, and Gmail's dots. */
-export function mailboxOf(email: string): string {
+function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");
   const isGmail = domain === "gmail.com" || domain === "googlemail.com";
@@ -215,7 +215,7 @@ const maxNameTries = 5;
  * An account's name after a person's: its letters and digits, as far as they are ASCII's, and a random end. So nobody
  * can take, before the operator does, the name that the operator will give a client's account.
  */
-export function accountName(person: string): string {
+function accountName(person: string): string {
   const plain = person
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")

@@ -17,7 +17,7 @@ const security = [
 ];
 
 /** Whether a path names the content, or what is there changes. */
-export type Lifetime = "immutable" | "changing";
+type Lifetime = "immutable" | "changing";
 
 /** @param headers more lines of the head */
 export function webFile(

@@ -7,7 +7,7 @@ import type { ScriptClient } from "./script.ts";
 /** Requests of the month that are counted in Redis, for who is no replica: reads them, and enters those of accounts that come. */
 
 /** What is used of a client of `ioredis`. */
-export interface CountsClient extends ScriptClient {
+interface CountsClient extends ScriptClient {
   hget(key: string, field: string): Promise<string | null>;
   zcount(key: string, from: string, to: string): Promise<number>;
   hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
@@ -25,7 +25,7 @@ const askMs = 50;
 const importedBy = "import-";
 const scanCount = 1000;
 
-export interface Counted {
+interface Counted {
   account: number;
   burst: number;
   quota: number;

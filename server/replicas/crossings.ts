@@ -3,7 +3,7 @@ import { keyOf } from "./redis.ts";
 /** Thresholds that accounts have crossed with what all replicas counted, as the script of the shares notes them, each once. */
 
 /** What is used of a client of `ioredis`. */
-export interface StreamClient {
+interface StreamClient {
   xrange(
     key: string,
     from: string,
@@ -14,7 +14,7 @@ export interface StreamClient {
   xdel(key: string, ...ids: string[]): Promise<number>;
 }
 
-export interface Crossing {
+interface Crossing {
   /** Where it is noted. */
   key: string;
   id: string;

@@ -68,7 +68,6 @@ export class Directory {
   /** One thing at a time. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
-  #heardMs = Number.NEGATIVE_INFINITY;
   /** When this copy was as Redis; before it was so first, when the process began. */
   #syncedMs = 0;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
@@ -116,11 +115,6 @@ export class Directory {
         await this.#read();
       }
     });
-  }
-
-  /** Whether Redis has ever answered. */
-  get hasBegun(): boolean {
-    return this.#heardMs > Number.NEGATIVE_INFINITY;
   }
 
   /** Since Redis was asked when this copy was last brought up to it; since the process began, where it never was. */
@@ -258,7 +252,6 @@ export class Directory {
     const nowMs = performance.now();
     const values = [replica, version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
-    this.#heardMs = nowMs;
     this.#state = answer[8];
     this.#unsettledMs = this.#state === 0 ? undefined : (this.#unsettledMs ?? nowMs);
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;

@@ -26,10 +26,6 @@ export type Script = (
   values: readonly (string | number)[],
 ) => Promise<Told | ["stale", number]>;
 
-/** Values before the first row, and of a row: see the script's ARGV. */
-export const headLength = 9;
-export const rowLength = 14;
-
 const keyNames = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"] as const;
 const monthKeyNames = ["usage", "tight", "former"] as const;
 

@@ -158,12 +158,12 @@ export function newShard(
 export const minPauseMs = 2;
 
 /** Tokens that each replica may use beyond what it holds, a tenth of its part of the burst: they are repaid first. */
-export function overdraft(burst: number, members: number): number {
+function overdraft(burst: number, members: number): number {
   return Math.max(1, Math.floor(burst / members / 10));
 }
 
 /** Requests of a month that each replica may admit of an account without asking. */
-export function creditOf({ burst, quota }: Ceilings, members: number): number {
+function creditOf({ burst, quota }: Ceilings, members: number): number {
   return Math.min(Math.floor(quota / members / 2), Math.floor(burst / members) + overdraft(burst, members));
 }
 

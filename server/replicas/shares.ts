@@ -39,7 +39,7 @@ const creditMs = 30_000;
 const lapseMs = 50_000;
 const maxRowsPerCall = 500;
 
-export interface SharesOptions extends HoldingsOptions {
+interface SharesOptions extends HoldingsOptions {
   replica: string;
   shards: number;
   send: Script;

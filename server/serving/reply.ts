@@ -184,7 +184,7 @@ interface Variant {
 const minCompressedBytes = 1024;
 
 /** What the head of a 200 says beside its content's length and coding. */
-export interface AnswerHead {
+interface AnswerHead {
   /** The text of a strong ETag, without commas, which part ETags in If-None-Match. */
   tag: string;
   cacheControl: string;

@@ -75,7 +75,7 @@ class Month {
   }
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   keys: KeyTable;
   limits: Limits;
   names: AccountNames;

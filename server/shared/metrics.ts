@@ -8,7 +8,7 @@ import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 const packageFile = new URL("../../package.json", import.meta.url);
 
 /** What is asked for its numbers with each look at the metrics. */
-export interface Sources {
+interface Sources {
   connections: Connections;
   traffic: Traffic;
   /** Seconds since the state was last saved. */

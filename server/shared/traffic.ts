@@ -41,10 +41,10 @@ type Status = (typeof statuses)[number];
  * that was set, until the month's count is known.
  */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
-export type Ceiling = (typeof ceilings)[number];
+type Ceiling = (typeof ceilings)[number];
 
 /** Why a key didn't do: none, not one by its form, in no account, revoked or expired. */
-export const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
+const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
 /** Upper bounds of all buckets of latencies but the last, in seconds: powers of two, from 1 µs to 16.8 s. */

@@ -7,7 +7,7 @@ import {
   snapshotFooterRange,
   tailBytes,
 } from "../../engine/load.ts";
-import { DataError, systemCode } from "../../engine/query.ts";
+import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { signatureOf } from "../shared/snapshot-file.ts";
 
 /** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */
@@ -26,7 +26,7 @@ export function listSnapshots(folder: string): string[] {
     return readdirSync(folder).filter(isSnapshotName).sort();
   } catch (error) {
     if (isMissing(error)) return [];
-    throw new DataError(`DATASETS_DIR ${folder}`, String(error), "a folder that can be read");
+    throw new DataError(`DATASETS_DIR ${folder}`, reasonOf(error), "a folder that can be read");
   }
 }
 

@@ -28,7 +28,7 @@ export type Registry = Pick<
 >;
 
 /** Knows whether the registry is still what was opened: otherwise what it says, and is told, is worth nothing. */
-export interface Guard {
+interface Guard {
   /** What has happened to it. */
   fault(): string | undefined;
   /** Brings what was entered to where no lost write-ahead log takes it; then as `fault`. */

@@ -48,7 +48,7 @@ export interface Changes {
   keys: number;
 }
 
-export interface StoredVersion {
+interface StoredVersion {
   version: string;
   sha256: string;
   content_sha256: string;
@@ -104,7 +104,7 @@ export interface Signup {
 }
 
 /** What the link of a signup stands for until it is used. */
-export interface SignupLink {
+interface SignupLink {
   /** SHA-256 of what the link has. */
   token: Buffer;
   /** The account's, unless it is taken by then. */

@@ -15,7 +15,8 @@ import { maxBurst } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
 import { ask, serviceOf } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
-import { type Random, seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { snapshotOf } from "../support/fixtures.ts";
+import { type Random, seededRandom } from "../support/random.ts";
 import {
   call,
   createKey,

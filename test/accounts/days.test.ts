@@ -11,7 +11,8 @@ import { monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { ask, serviceOf } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
-import { seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /** What an account has used of each day, as `/usage` shows it. */

@@ -7,12 +7,13 @@ import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Sharing } from "../../server/accounts/sharing.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
-import { headLength, rowLength, type Script, type Told } from "../../server/replicas/redis.ts";
+import type { Script, Told } from "../../server/replicas/redis.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
 import { until } from "../support/connection.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { headLength, rowLength } from "../support/shares-ledger.ts";
 
 /** What a server has of shared ceilings, on its disk. The system tests have a real Redis. */
 

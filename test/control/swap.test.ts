@@ -7,7 +7,8 @@ import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
-import { damages, seededRandom, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { damages, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import {
   ample,
   Connection,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { errors } from "../../server/api/errors.ts";
 import { routeOf, routes } from "../../server/api/routes.ts";
 import { bucketBounds, ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
-import { seededRandom } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 /** What serving threads count, and how the control thread adds it up. */
 

@@ -9,7 +9,8 @@ import { TextScan } from "../../datasets/encoding.ts";
 import { type ImportOptions, importFile } from "../../datasets/import.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { csv, folder, fullCsv, header, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
-import { randomSnapshot, seededRandom } from "../support/fixtures.ts";
+import { randomSnapshot } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 const oldHeader =
   "Provider_Id,Provider_Name,Provider_Street_Address,APC,Outpatient_Services," +

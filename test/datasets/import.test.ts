@@ -14,7 +14,7 @@ import {
   sealSnapshot,
 } from "../../engine/index.ts";
 import { csv, fullCsv, header, more, moreHeader, optionsFor, otherRow, row } from "../support/cms-files.ts";
-import { seededRandom } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 async function imported(content: string | Buffer): Promise<Snapshot> {
   const { path: written } = await importFile(optionsFor(content), []);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrange, byField, facilityFields, measureFields, sealSnapshot } from "../../engine/index.ts";
-import { randomSnapshot, seededRandom } from "../support/fixtures.ts";
+import { randomSnapshot } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 test("content in any order is arranged into the same snapshot", () => {
   for (let seed = 1; seed <= 20; seed++) {

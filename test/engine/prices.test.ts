@@ -31,12 +31,12 @@ import {
   ofSchema1,
   randomSnapshot,
   type ShortRow,
-  seededRandom,
   sharedData,
   snapshotOf,
 } from "../support/fixtures.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import type { PricesBody } from "../support/prices-schema.ts";
+import { seededRandom } from "../support/random.ts";
 
 /** Every number of a JSON text, as it is written. */
 function numbersIn(json: string): string[] {

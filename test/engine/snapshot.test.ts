@@ -33,12 +33,12 @@ import {
   metadataOf,
   randomSnapshot,
   type ShortRow,
-  seededRandom,
   snapshotOf,
   testProvenance,
 } from "../support/fixtures.ts";
 import { honestSpec } from "../support/hostile-files.ts";
 import { type FileSpec, fileOfSpec } from "../support/parquet-file.ts";
+import { seededRandom } from "../support/random.ts";
 
 const subject = "2024.3.parquet";
 const damagedFiles = Number(process.env.DAMAGED_FILES || 400);

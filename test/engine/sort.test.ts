@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { identityOrder, stableOrder } from "../../engine/index.ts";
-import { seededRandom } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 
 /** The stable sort of the language, by one column after another, the most important first. */
 function expectedOrder(columns: (Int32Array | Uint32Array)[], order: Iterable<number>): number[] {

@@ -18,7 +18,7 @@ const count = 3;
 const ceilings = { burst: 500, quota: 1500 };
 
 /** Servers that share what they know through a Redis, and accounts with a key each. */
-class Service {
+class Fleet {
   readonly replicas: Replica[];
   /** By account: the first one's number is 1. */
   readonly keys: string[];
@@ -138,20 +138,20 @@ test("Sentinels: a primary is killed under load, and later all Sentinels; no req
     /master_link_status:up/.test(await replica.client.info("replication")),
   );
   const url = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(",")}/hc`;
-  const service = await new Service(url, 2).start(t);
-  await service.changeKeys();
-  await service.useUp(1, async () => {
+  const fleet = await new Fleet(url, 2).start(t);
+  await fleet.changeKeys();
+  await fleet.useUp(1, async () => {
     await primary.kill();
     for (const sentinel of sentinels)
       await until("a new primary", async () => (await seen(sentinel)).get("port") === String(replica.port));
   });
-  await service.inStep();
-  await service.changeKeys();
-  await service.useUp(2, async () => {
+  await fleet.inStep();
+  await fleet.changeKeys();
+  await fleet.useUp(2, async () => {
     for (const sentinel of sentinels) await sentinel.stop();
   });
-  await service.inStep();
-  const { code, stderr } = await service.run("keys list");
+  await fleet.inStep();
+  const { code, stderr } = await fleet.run("keys list");
   assert.equal(code, 1);
   assert.match(stderr, /^REDIS_URL: found a Redis that can't be used \(/);
 });
@@ -176,41 +176,41 @@ test("a Cluster: a primary is killed under load; no request fails, and each quot
       return /cluster_state:ok/.test(String(info)) && !/master_link_status:down/.test(links);
     });
   const url = `redis+cluster://${addresses.slice(0, 2).join(",")}`;
-  const service = await new Service(url, 16).start(t);
-  await service.changeKeys();
+  const fleet = await new Fleet(url, 16).start(t);
+  await fleet.changeKeys();
   const died = await ownerOf(redis[0], "hc:{directory}:meta");
   const killed = redis.find(({ port }) => port === died) ?? assert.fail("no owner");
   const survivor = redis.find((node) => node !== killed) ?? assert.fail("no other node");
-  const accounts = service.keys.map((_, i) => i + 1);
+  const accounts = fleet.keys.map((_, i) => i + 1);
   const owners = await Promise.all(accounts.map((account) => ownerOf(redis[0], `hc:{${account % 16}}:meta`)));
   const there = accounts.filter((_, i) => owners[i] === died);
   const elsewhere = accounts.filter((_, i) => owners[i] !== died);
   await Promise.all([
-    service.useUp(there[0], async () => {
+    fleet.useUp(there[0], async () => {
       await killed.kill();
       await until("another primary", async () => {
         const owner = await ownerOf(survivor, "hc:{directory}:meta");
         return owner !== undefined && owner !== died;
       });
     }),
-    service.useUp(elsewhere[0]),
+    fleet.useUp(elsewhere[0]),
   ]);
-  await service.inStep();
-  await service.changeKeys();
-  await service.useUp(there[1]);
+  await fleet.inStep();
+  await fleet.changeKeys();
+  await fleet.useUp(there[1]);
 });
 
 test("Redis comes back from an old backup under load, and clocks are wrong by minutes: the quota is exact, and newer keys stay", async (t) => {
   const [redis] = await nodes(t, 1, () => ["dbfilename backup.rdb"]);
-  const service = await new Service(`redis://127.0.0.1:${redis.port}`, 2, [-7, 0, 5]).start(t);
-  const clocks = service.replicas.map(({ log }) => JSON.parse(log.split("\n")[0]).time);
+  const fleet = await new Fleet(`redis://127.0.0.1:${redis.port}`, 2, [-7, 0, 5]).start(t);
+  const clocks = fleet.replicas.map(({ log }) => JSON.parse(log.split("\n")[0]).time);
   t.diagnostic(`clocks: ${clocks.join(", ")}`);
   const [file, kept] = ["backup.rdb", "kept.rdb"].map((name) => join(redis.folder, name));
   let key = "";
-  await service.useUp(1, async () => {
+  await fleet.useUp(1, async () => {
     await redis.client.save();
     copyFileSync(file, kept);
-    const made = await service.run("keys create --account newer --plan business");
+    const made = await fleet.run("keys create --account newer --plan business");
     key = made.stdout.trim();
     const old = readFileSync(kept);
     await redis.client.save();
@@ -219,8 +219,8 @@ test("Redis comes back from an old backup under load, and clocks are wrong by mi
     copyFileSync(kept, file);
     await redis.restart();
   });
-  await service.inStep();
-  assert.deepEqual(await service.statuses(key), [200, 200, 200]);
-  await service.changeKeys();
-  await service.useUp(2);
+  await fleet.inStep();
+  assert.deepEqual(await fleet.statuses(key), [200, 200, 200]);
+  await fleet.changeKeys();
+  await fleet.useUp(2);
 });

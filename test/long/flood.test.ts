@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
-import type { Random } from "../support/fixtures.ts";
+import type { Random } from "../support/random.ts";
 import {
   Connection,
   call,

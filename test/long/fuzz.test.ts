@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { generateKey } from "../../server/accounts/keys.ts";
 import { checkAnswer, openapiDocument, operationsOf } from "../support/answers.ts";
-import { seededRandom } from "../support/fixtures.ts";
 import { type Exchange, exchange, type FuzzKeys, type Message } from "../support/fuzz-requests.ts";
+import { seededRandom } from "../support/random.ts";
 import {
   Answer,
   call,

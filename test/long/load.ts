@@ -1,8 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
-import { seededRandom } from "../support/fixtures.ts";
 import type { PricesBody } from "../support/prices-schema.ts";
+import { seededRandom } from "../support/random.ts";
 
 /** A thread that asks without a pause over many connections, and checks every answer byte by byte. */
 

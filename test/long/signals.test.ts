@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { seededRandom } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { datasetsFolder, ready, spawnServer, temporaryFolder, until } from "../support/server.ts";
 import { preloaded, takesSignals, trialOfStops } from "../support/stopping.ts";
 

@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
-import { type Random, seededRandom } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
+import { type Random, seededRandom } from "../support/random.ts";
 
 /** Sizes of long trials, from the environment: they run for minutes at night and for seconds with every change. */
 

@@ -10,7 +10,8 @@ import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { signatureOf } from "../../server/shared/snapshot-file.ts";
 import { ask, openService, serviceOf, type Told } from "../support/asking.ts";
-import { seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /**

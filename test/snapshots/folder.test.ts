@@ -25,7 +25,8 @@ import { listStates } from "../../server/snapshots/folder.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
 import { type Registry, SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
-import { seededRandom, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
 /** The snapshots' folder without a server around it: what becomes of each file, whatever lies beside it. */

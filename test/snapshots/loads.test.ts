@@ -6,7 +6,8 @@ import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
-import { type ShortRow, seededRandom, snapshotOf } from "../support/fixtures.ts";
+import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { wantedLoad } from "../support/wanted-load.ts";
 

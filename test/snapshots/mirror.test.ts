@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import pino from "pino";
 import * as v from "valibot";
 import { Mirror } from "../../server/snapshots/mirror.ts";
-import { seededRandom } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { temporaryFolder, until } from "../support/server.ts";
 
 /** Fetching snapshots from a server that is slow, breaks off, and lies. */

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import { Store } from "../../server/store/store.ts";
 import { walFault } from "../../server/store/wal.ts";
-import { seededRandom } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 /** A write-ahead log that a killed process leaves is taken, and one that is damaged is refused. */

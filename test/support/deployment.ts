@@ -9,7 +9,7 @@ export const repository = resolve(import.meta.dirname, "../..");
 export const deployFile = (name: string) => readFileSync(join(repository, "server/deploy", name), "utf8");
 
 /** An instruction of the Dockerfile. */
-export interface Instruction {
+interface Instruction {
   name: string;
   words: string;
 }

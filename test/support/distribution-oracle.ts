@@ -11,7 +11,7 @@ import type { PricesBody } from "./prices-schema.ts";
 /** How charges are distributed and how they went over the years, computed in SQL from snapshots' files. */
 
 /** What SQL gives from a table of snapshots' rows, `snapshot`, with the position of each snapshot as `file`. */
-export async function queried(snapshots: Snapshot[], ...statements: string[]): Promise<DuckDBValue[][][]> {
+async function queried(snapshots: Snapshot[], ...statements: string[]): Promise<DuckDBValue[][][]> {
   const folder = await mkdtemp(path.join(tmpdir(), "distribution-oracle-"));
   const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
   const connection = await instance.connect();

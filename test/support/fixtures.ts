@@ -23,8 +23,6 @@ import {
 } from "../../engine/index.ts";
 import { type Random, seededRandom } from "./random.ts";
 
-export { type Random, seededRandom } from "./random.ts";
-
 export const testProvenance: Provenance = Object.freeze({
   dataYear: 2024,
   revision: 3,
@@ -57,7 +55,7 @@ export const oddTexts: readonly string[] = Object.freeze([
   "x",
 ]);
 
-export interface RandomOptions {
+interface RandomOptions {
   facilities?: number;
   procedures?: number;
   states?: number;

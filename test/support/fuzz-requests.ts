@@ -1,4 +1,4 @@
-import type { Random } from "./fixtures.ts";
+import type { Random } from "./random.ts";
 import { pricedRows, suppressedProcedure, versions } from "./server.ts";
 
 /** Seeded requests of all kinds, from right ones to noise, as bytes for a connection. */

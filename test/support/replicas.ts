@@ -20,7 +20,7 @@ import {
 const datasetsDir = datasetsFolder(currentOnly);
 
 /** When a request was sent that was admitted, and when its answer came. */
-export interface Admitted {
+interface Admitted {
   sentMs: number;
   cameMs: number;
 }

@@ -79,7 +79,7 @@ export interface Finished {
   stderr: string;
 }
 
-export interface RunOptions {
+interface RunOptions {
   cwd?: string | undefined;
   /** How many files the process may open. */
   maxDescriptors?: number | undefined;

@@ -5,7 +5,7 @@ import { Simulation } from "./shares-simulation.ts";
 
 /** Runs of the simulation with faults drawn from a seed, which end healed and used up. */
 
-export interface FaultyRun {
+interface FaultyRun {
   simulation: Simulation;
   /** What happened, to be read where a run fails. */
   history: string[];

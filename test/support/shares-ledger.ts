@@ -1,6 +1,10 @@
-import { headLength, rowLength, type Told } from "../../server/replicas/redis.ts";
+import type { Told } from "../../server/replicas/redis.ts";
 
 /** What Redis has answered replicas in a simulation, added up beside its own sums: wrong with the first answer that is. */
+
+/** Values before the first row, and of a row: see the ARGV of the shares' script. */
+export const headLength = 9;
+export const rowLength = 14;
 
 interface Entry {
   used: Map<string, number>;

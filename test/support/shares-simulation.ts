@@ -1,12 +1,12 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Redis } from "ioredis";
-import { headLength, keyOf, rowLength, scriptIn, type Told } from "../../server/replicas/redis.ts";
+import { keyOf, scriptIn, type Told } from "../../server/replicas/redis.ts";
 import type { Ceilings } from "../../server/replicas/share.ts";
 import { Shares } from "../../server/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { VirtualCounts } from "./shares-counts.ts";
-import { Ledger } from "./shares-ledger.ts";
+import { headLength, Ledger, rowLength } from "./shares-ledger.ts";
 import { Queue } from "./shares-queue.ts";
 
 /** Replicas with virtual clocks and a virtual network around the script in a real Redis. */
@@ -27,7 +27,7 @@ interface Replica {
   members: number;
 }
 
-export interface SimulationOptions {
+interface SimulationOptions {
   seed: number;
   client: Redis;
   accounts: readonly Ceilings[];

@@ -27,7 +27,7 @@ RCqnZ9UboGPqdwW7LgIVi2HGOA2tMaDuIVyzlNfu7w==
 -----END CERTIFICATE-----
 `;
 
-export interface Mail {
+interface Mail {
   from: string;
   to: string;
   /** Head and text, as they were sent. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Random } from "./fixtures.ts";
+import type { Random } from "./random.ts";
 import { spawnServer, temporaryFolder, until } from "./server.ts";
 
 /** What the trials of signals and of threads that die have in common. */

@@ -45,19 +45,19 @@ function useStream(): Seen {
 }
 
 /** Of all routes with a status that begins so. */
-export function rateOf(sample: Sample, statuses: RegExp): number {
+function rateOf(sample: Sample, statuses: RegExp): number {
   return Object.entries(sample.requests)
     .filter(([name]) => statuses.test(name.slice(name.lastIndexOf(" ") + 1)))
     .reduce((sum, [, rate]) => sum + rate, 0);
 }
 
-export const micros = (us: number | null) => {
+const micros = (us: number | null) => {
   if (us === null) return "–";
   return us < 1000
     ? `${us < 10 ? us.toFixed(1) : Math.round(us)} µs`
     : `${(us / 1000).toFixed(us < 10_000 ? 1 : 0)} ms`;
 };
-export const mebibytes = (bytes: number) => `${whole(Math.round(bytes / 2 ** 20))} MiB`;
+const mebibytes = (bytes: number) => `${whole(Math.round(bytes / 2 ** 20))} MiB`;
 
 function Figure({ name, value, isBad = false }: { name: string; value: string; isBad?: boolean }) {
   return html`<div class=${`card figure ${isBad ? "bad" : ""}`}><div class="value">${value}</div><div class="quiet">${name}</div></div>`;

@@ -11,7 +11,7 @@ declare global {
   }
 }
 
-export interface Series {
+interface Series {
   name: string;
   /** A custom property of the style. */
   colour: string;

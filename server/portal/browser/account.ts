@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Failure, get, keepKey, post } from "./api.ts";
+import { base, Failure, get, keepKey, post } from "./api.ts";
 import { html } from "./html.ts";
 import { PasteKey, useOwnKey } from "./key.ts";
 import { type KeyRow, Keys } from "./keys.ts";
@@ -30,7 +30,7 @@ async function load(key: string): Promise<View> {
   const [account, { keys }, usage] = await Promise.all([
     post<AccountAnswer>("/portal/account", {}, key),
     post<{ keys: KeyRow[] }>("/portal/keys", {}, key),
-    get<UsageAnswer>("/api/v1/usage").catch((error: unknown) => {
+    get<UsageAnswer>(`${base}/usage`).catch((error: unknown) => {
       if (error instanceof Failure && error.status === 429) return error;
       throw error;
     }),

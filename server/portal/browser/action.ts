@@ -4,7 +4,7 @@ import { asFailure } from "./trouble.ts";
 
 /** Something that a visitor has done by the server: one at a time, and what went wrong with the last. */
 
-export interface Action {
+interface Action {
   failure: Failure | null;
   isBusy: boolean;
   run: (work: () => Promise<void>) => Promise<void>;

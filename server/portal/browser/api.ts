@@ -42,7 +42,7 @@ export function keepKey(key: string | null): void {
 }
 
 /** The key that requests are made with; null: none is there. */
-export function currentKey(): string | null {
+function currentKey(): string | null {
   return ownKey() ?? settings.key;
 }
 

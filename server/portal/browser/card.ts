@@ -3,10 +3,11 @@ import { useId, useState } from "preact/hooks";
 import { Curl } from "./curl.ts";
 import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
 import { html } from "./html.ts";
+import { asFailure } from "./trouble.ts";
 
 /** The frame of a picture: what it shows, and its numbers as CSV, by curl and as a table. */
 
-export interface CardProps {
+interface CardProps {
   title: string;
   /** What the picture shows, in a line. */
   about: ComponentChildren;
@@ -36,7 +37,7 @@ export function Card(props: CardProps) {
       if (csv) await csv.save();
       else if (figures) save(`${name}.csv`, csvFile(figures));
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : String(error));
+      setSaid(asFailure(error).message);
     }
   };
   const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>

@@ -1,5 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.ts";
+import { asFailure } from "./trouble.ts";
 
 /** A field that finds while one writes: the combobox of the ARIA Authoring Practices, with a list. */
 
@@ -13,7 +14,7 @@ export interface Option {
   detail?: string | undefined;
 }
 
-export interface ChooserProps {
+interface ChooserProps {
   label: string;
   /** What is chosen, or null. */
   value: string | null;
@@ -50,7 +51,7 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
       } catch (error) {
         if (aborting.signal.aborted) return;
         setOptions(null);
-        setSaid(error instanceof Error ? error.message : String(error));
+        setSaid(asFailure(error).message);
       }
     };
     const timer = setTimeout(ask, text === "" ? 0 : restMs);

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
-import { get } from "./api.ts";
+import { base, get } from "./api.ts";
 import { Card } from "./card.ts";
 import { Command } from "./curl.ts";
 import { Downloads, pathOf } from "./download.ts";
@@ -13,7 +13,7 @@ import { SampleBand, Trouble } from "./trouble.ts";
 
 /** The data versions that are served: what is in them, what isn't and why, and their files. */
 
-const path = "/api/v1/datasets";
+const path = `${base}/datasets`;
 const statusWords = {
   current: "current: what is answered unless a version is asked for",
   available: "the newest of an older year",

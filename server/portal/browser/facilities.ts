@@ -21,7 +21,7 @@ export interface Range {
   data: Price[];
 }
 
-export interface FacilitiesProps {
+interface FacilitiesProps {
   answer: ProcedureAnswer;
   prices: PricesAnswer;
   /** Shown in place of the first page. */

@@ -2,7 +2,7 @@ import { html } from "./html.ts";
 
 /** The numbers of a picture: as a table for whoever can't see it, and as CSV. */
 
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 export interface Column {
   title: string;

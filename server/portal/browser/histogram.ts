@@ -20,12 +20,12 @@ const middle = (top + 20 + floor) / 2;
 const strips = { charge: 318, allowed: 372 };
 const side = 14;
 
-export interface Marked {
+interface Marked {
   name: string;
   row: FacilityRow;
 }
 
-export interface HistogramProps {
+interface HistogramProps {
   answer: ProcedureAnswer;
   /** The cheapest ones, maybe all. */
   prices: PricesAnswer | null;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { sentenceOf, useAction } from "./action.ts";
-import { type Failure, keepKey, keyChanged, ownKey, post } from "./api.ts";
+import { base, type Failure, keepKey, keyChanged, ownKey, post } from "./api.ts";
 import { Command, curlOf } from "./curl.ts";
 import { Field } from "./field.ts";
 import { html } from "./html.ts";
@@ -38,7 +38,7 @@ export function NewKey({ value }: { value: string }) {
           </p>`
     }
     <p class="quiet">Try it: the three procedures whose charges differ most.</p>
-    <${Command} text=${curlOf("/api/v1/healthcare/procedures?sort=spread&limit=3", value)} />
+    <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, value)} />
   </div>`;
 }
 

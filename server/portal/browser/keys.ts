@@ -26,7 +26,7 @@ interface Made {
 const defaultOverlapHours = 24;
 
 /** To the minute, in UTC: that is how the server tells days. */
-export const timeOf = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
+const timeOf = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
 const stateWords = (key: KeyRow) =>
   key.state !== "active" ? key.state : key.expires === null ? "works" : `works until ${timeOf(key.expires)}`;
 

@@ -7,7 +7,7 @@ import { asFailure } from "./trouble.ts";
 /** Before it nothing says that something is under way. */
 const patienceMs = 300;
 
-export interface Loaded<T> {
+interface Loaded<T> {
   view: T | null;
   failure: Failure | null;
   isLate: boolean;

@@ -41,7 +41,7 @@ function loadShapes(): Promise<Shape[]> {
   return shapes;
 }
 
-export interface MapProps {
+interface MapProps {
   /** Of the nation, or why there is none. */
   answer: ProcedureAnswer | null;
   dataset: Dataset | undefined;

@@ -47,7 +47,7 @@ export interface OpenApi {
   components: object;
 }
 
-export interface ErrorLine {
+interface ErrorLine {
   status: string;
   type: string;
   when: string;

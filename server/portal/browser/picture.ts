@@ -26,7 +26,7 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
 }
 
 /** Round amounts within the scale, such as $2,000, no more than there is room for. */
-export function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
+function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
   const [low, high] = scale.domain();
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
     const ticks: number[] = [];
@@ -56,14 +56,14 @@ export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: nu
   return placed;
 }
 
-export interface Note {
+interface Note {
   /** In pixels within the picture. */
   x: number;
   y: number;
   lines: readonly string[];
 }
 
-export interface StepsProps {
+interface StepsProps {
   /** What the picture shows, for whoever doesn't see it. */
   label: string;
   height: string;

@@ -1,4 +1,4 @@
-import { get } from "./api.ts";
+import { base, get } from "./api.ts";
 import { html } from "./html.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
@@ -13,7 +13,7 @@ const manyChoices = 12;
 
 export function Reference() {
   const { view, failure, isLate, retry } = useLoaded("openapi", (signal) =>
-    get<OpenApi>("/api/v1/openapi.json", signal),
+    get<OpenApi>(`${base}/openapi.json`, signal),
   );
   useScrollToHash(view !== null);
   if (!view)
@@ -46,7 +46,7 @@ export function Reference() {
   </div>`;
 }
 
-const shortOf = (path: string) => path.replace(/^\/api\/v1(?=\/)/, "");
+const shortOf = (path: string) => (path.startsWith(`${base}/`) ? path.slice(base.length) : path);
 
 function Section({ operation }: { operation: Operation }) {
   const { id, path, versionPath, summary, description, parameters, returns, example, errors } = operation;

@@ -7,7 +7,7 @@ import { settings } from "./settings.ts";
 
 const retryMs = 5000;
 
-export interface TroubleProps {
+interface TroubleProps {
   failure: Failure;
   retry: () => void;
   /** What is still on screen, where it isn't what was asked for. */

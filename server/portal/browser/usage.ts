@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { sentenceOf } from "./action.ts";
-import { Failure } from "./api.ts";
+import { base, Failure } from "./api.ts";
 import { Card } from "./card.ts";
 import { counted, whole } from "./format.ts";
 import { html } from "./html.ts";
@@ -50,7 +50,7 @@ export function Usage({ usage, quota, burst, retry }: UsageProps) {
     about=${`requests by day, in UTC; at most ${counted(burst, "request", "requests")} a second`}
     name=${`usage-${period.start.slice(0, 7)}`}
     figures=${figures}
-    path="/api/v1/usage"
+    path=${`${base}/usage`}
   >
     <p class="figure"><b>${whole(month.used)}</b> of ${whole(month.limit)} this month; ${whole(month.remaining)} left until ${dayOf(period.end)}</p>
     <svg class=${`meter ${level}`} width="100%" height="8" role="img" aria-label=${`${(share * 100).toFixed(1)} % of the month's requests are used`}>
