@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { metricsText } from "../support/metrics-text.ts";
 import {
   Connection,
   call,
@@ -19,7 +20,7 @@ test("more clients than there are descriptors for are refused at once, and recov
   const server = await startServer({ maxDescriptors: descriptors });
   t.after(() => server.process.signal("SIGKILL"));
   const metric = async (name: string) => {
-    const text = await (await fetch(`${server.ops}/metrics`)).text();
+    const text = await metricsText(server.ops);
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   };
   const max = await metric("hcqs_max_connections");

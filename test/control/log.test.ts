@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
+import { metricsText } from "../support/metrics-text.ts";
 import {
   call,
   createKey,
@@ -104,7 +105,7 @@ async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
     stateDir,
     status: async () => (await call({ api, key }, `GET ${pricesPath}?procedure=5072`)).status,
     async dropped() {
-      const metrics = await (await fetch(`${ops}/metrics`)).text();
+      const metrics = await metricsText(ops);
       return Number(/^hcqs_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1]);
     },
     async stop() {

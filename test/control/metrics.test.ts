@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { generateKey } from "../../server/accounts/keys.ts";
+import { metricsText } from "../support/metrics-text.ts";
 import {
   call,
   createKey,
@@ -24,7 +25,7 @@ const server = await startServer({ stateDir, env: { THREADS: "2" } });
 after(() => server.stop());
 
 async function metricsOf({ ops }: { ops: string }): Promise<Map<string, number>> {
-  const text = await (await fetch(`${ops}/metrics`)).text();
+  const text = await metricsText(ops);
   const samples = [...text.matchAll(/^([a-z_]+(?:\{.*\})?) (\S+)$/gm)];
   return new Map(samples.map(([, name, value]) => [name, Number(value)]));
 }

@@ -8,6 +8,7 @@ import { encodeSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { damages, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { metricsText } from "../support/metrics-text.ts";
 import { seededRandom } from "../support/random.ts";
 import {
   ample,
@@ -115,8 +116,7 @@ async function missing(server: TestServer, version: string): Promise<string> {
 }
 
 async function metric(server: TestServer, name: string): Promise<number> {
-  const response = await fetch(`${server.ops}/metrics`);
-  const text = await response.text();
+  const text = await metricsText(server.ops);
   return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 

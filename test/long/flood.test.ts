@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { metricsText } from "../support/metrics-text.ts";
 import type { Random } from "../support/random.ts";
 import {
   Connection,
@@ -128,7 +129,7 @@ async function askUnread(api: string, text: string, isInPieces: boolean): Promis
 const descriptors = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 
 async function openConnections(server: TestServer): Promise<number> {
-  const metrics = await (await fetch(`${server.ops}/metrics`)).text();
+  const metrics = await metricsText(server.ops);
   return Number(/^hcqs_open_connections (\d+)$/m.exec(metrics)?.[1]);
 }
 

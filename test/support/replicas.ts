@@ -5,6 +5,7 @@ import { databaseFile } from "../../datasets/state.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Connection } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
+import { metricsText } from "./metrics-text.ts";
 import {
   currentOnly,
   datasetsFolder,
@@ -83,7 +84,7 @@ export class Replica {
   }
 
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.#ops}/metrics`)).text();
+    const text = await metricsText(this.#ops);
     const line = text.split("\n").find((each) => each.startsWith(`${name} `));
     assert.ok(line !== undefined, `no metric ${name}`);
     return Number(line.slice(name.length));

@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { freePort } from "../support/connection.ts";
+import { metricsText } from "../support/metrics-text.ts";
 import { call, createKey, pricesPath, startServer, temporaryFolder, until } from "../support/server.ts";
 
 /** The dashboard's queries and the alert rules, as Prometheus itself takes them. */
@@ -106,7 +107,7 @@ test("every panel of the dashboard shows something of a server that is asked", a
 });
 
 test("the metrics are well formed, and no rule fires on a server that is well", async () => {
-  const metrics = await (await fetch(`${server.ops}/metrics`)).text();
+  const metrics = await metricsText(server.ops);
   execFileSync("promtool", ["check", "metrics"], { input: ownMetrics(metrics), stdio: "pipe" });
   const groups = await until("the rules to be evaluated", async () => {
     const found = await ask<{ groups: { rules: { name: string; health: string; state: string }[] }[] }>(
