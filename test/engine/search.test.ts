@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { procedureFigures } from "../../datasets/calibration.ts";
 import { type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
-import { splitWords } from "../../engine/search/text.ts";
+import { coverageOf } from "../../engine/search/scoring.ts";
+import { splitWords, wordSize } from "../../engine/search/text.ts";
 import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/search/vocabulary.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import {
@@ -318,6 +319,11 @@ describe("words", () => {
     assert.deepEqual(names(image, "streeter hospice"), []);
     assert.deepEqual(names(image, "mount clinic"), ["Mountain Clinic"]);
   });
+});
+
+test("no more is asked for than all of a name", () => {
+  for (const words of [1, 2, 3]) assert.equal(coverageOf(wordSize, words, 0, true), 1);
+  assert.ok(coverageOf(2 * wordSize, 1, 0, true) < 1);
 });
 
 describe("prefixes and typos", () => {

@@ -149,16 +149,21 @@ test("a reply that has no body, or is made in pieces, ends its connection, and n
 });
 
 test("a post may have 16384 bytes, at once or in chunks, and not one more", async () => {
+  const key = { Authorization: `Bearer ${pages.key}` };
   for (const [bytes, isTooLong] of [
     [16_384, false],
     [16_385, true],
   ] as const)
     for (const isChunked of [false, true]) {
-      const body = `${" ".repeat(bytes - 2)}[]`;
+      const body = `${" ".repeat(bytes - 2)}{}`;
       const length: Record<string, string> = isChunked
         ? { "Transfer-Encoding": "chunked" }
         : { "Content-Length": String(bytes) };
-      const request = requestText("POST /portal/key", { ...length, "Content-Type": "application/json" });
+      const request = requestText("POST /portal/account/email", {
+        ...key,
+        ...length,
+        "Content-Type": "application/json",
+      });
       const chunks = isChunked
         ? body
             .match(/.{1,4096}/gs)
@@ -167,8 +172,11 @@ test("a post may have 16384 bytes, at once or in chunks, and not one more", asyn
         : [body];
       const connection = await Connection.open(pages.api);
       await connection.send(request, ...(chunks ?? []));
-      const { status } = await connection.answer();
-      assert.equal(status === 413, isTooLong, `${bytes} bytes: ${status}`);
+      const answer = await connection.answer();
+      assert.deepEqual(
+        [answer.status, answer.error().type],
+        isTooLong ? [413, "invalid_parameter"] : [400, "missing_parameter"],
+      );
       assert.equal((await connection.rest()).length, 0);
     }
 });

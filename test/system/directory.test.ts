@@ -9,7 +9,7 @@ import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
 /** Accounts, keys and events that several servers have in common, in a real Redis. */
 
-const databases = 17;
+const databases = 40;
 let redis: RedisServer;
 let next = 0;
 before(async () => {
