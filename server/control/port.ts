@@ -24,10 +24,11 @@ export async function listenAlone<Result>(
   listen: (port: number) => Promise<Result>,
 ): Promise<Result> {
   for (;;) {
-    const free = await findFree(host, port);
+    // Looking at a port takes it for a moment, in which another server's threads couldn't listen: a given one is looked
+    // at in turn only.
+    const free = port === 0 ? await findFree(host, 0) : port;
     const turn = await takeTurn(free);
     try {
-      // Meanwhile another server may have come to listen there.
       if ((await findFree(host, free, port === 0)) === free) return await listen(free);
     } finally {
       await close(turn);

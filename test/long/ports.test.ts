@@ -24,7 +24,7 @@ async function contender(host: string, port: number): Promise<{ won: boolean; st
     import { listenAlone } from "${new URL("../../server/control/port.ts", import.meta.url).href}";
     try {
       await listenAlone("${host}", ${port}, (free) => new Promise((resolve, reject) => {
-        uws.App().any("/*", (res) => void res.end()).listen("${host}", free, (socket) => (socket ? resolve() : reject()));
+        uws.App().any("/*", (res) => void res.end()).listen("${host}", free, (socket) => (socket ? resolve() : reject(new Error("no socket"))));
       }));
       process.stdout.write("won");
     } catch (error) {
