@@ -14,6 +14,7 @@ import {
   findGroup,
   maxCents,
   maxCount,
+  stateCodes,
 } from "../../engine/index.ts";
 import { percentile, ratioInHundredths } from "../../engine/statistics.ts";
 import { plainImport } from "../support/cms-files.ts";
@@ -324,9 +325,14 @@ test("an unknown procedure or state has no list", () => {
 });
 
 test("the scope is national or the code of the state", () => {
-  const image = imageOf(snapshotOf([["050001", "PR", "5072", 1, 1]]));
-  assert.equal(answer(image, "5072", null)?.scope.state, "national");
-  assert.equal(answer(image, "5072", "PR")?.scope.state, "PR");
+  const rows = [...stateCodes.entries()].flatMap(([i, state]) =>
+    ["5071", "5072"].map((code): ShortRow => [String(i).padStart(6, "0"), state, code, 1, 1]),
+  );
+  const image = imageOf(snapshotOf(rows));
+  for (const code of ["5071", "5072"]) {
+    assert.equal(answer(image, code, null)?.scope.state, "national");
+    for (const state of stateCodes) assert.equal(answer(image, code, state)?.scope.state, state);
+  }
 });
 
 test("odd names come out as they went in", () => {
