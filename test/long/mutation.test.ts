@@ -88,6 +88,8 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/control/ops.ts: const maxConnections = ⟦128 → 127⟧;": "a rule of thumb",
   "engine/statistics.ts: if (small + product ⟦<= → <⟧ Number.MAX_SAFE_INTEGER) {":
     "the other way is exact as well",
+  "engine/search/typos.ts: const rowsOf = (width: number) => [0, 0, ⟦0 → 1⟧].map(() => new Uint16Array(width));":
+    "how many there are is all that counts",
   "server/notices/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
 };
 
