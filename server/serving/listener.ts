@@ -1,9 +1,6 @@
 import * as uws from "uWebSockets.js";
 import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
-import type { ThreadTraffic } from "../shared/traffic.ts";
-import { type Posts, takePost } from "./posts.ts";
-import type { Responder } from "./responder.ts";
 
 /** Listens for HTTP requests, and hands each to what answers it. */
 
@@ -12,20 +9,30 @@ declare module "uWebSockets.js" {
   export function _cfg(option: "silent"): void;
 }
 
+export type HttpRequest = uws.HttpRequest;
+export type HttpResponse = uws.HttpResponse;
+
 /** The listening HTTP server of one thread. */
 export interface HttpServer {
-  /** Accepts no new connection, and closes each open one with its next answer. */
-  drain(): void;
-  /** Requests answered so far. */
-  handled(): number;
-  /** Answers that wait for their connections to take them. Small ones may wait in the HTTP server's own memory, uncounted. */
-  pending(): number;
+  /** Accepts no new connection. */
+  stopListening(): void;
   /** Cuts every connection. */
   close(): void;
 }
 
+/** Answers requests, each within the call as far as its connection takes it. */
+interface Answerer {
+  answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void;
+}
+
+/** Paths below which bodies are taken, and who takes them. */
+interface Posts {
+  below: string;
+  take(res: HttpResponse, req: HttpRequest, route: number): void;
+}
+
 /**
- * Listens, and has every request answered within the call. Ports are shared by SO_REUSEPORT.
+ * Listens, and hands over every request. Ports are shared by SO_REUSEPORT.
  *
  * @param paths which the library's router finds, so that they needn't be made strings for every request
  * @throws Error when the address can't be listened on
@@ -34,29 +41,28 @@ export function serveHttp(
   host: string,
   port: number,
   connections: Connections,
-  traffic: ThreadTraffic,
   paths: Iterable<string>,
-  responder: Responder,
+  answerer: Answerer,
   posts?: Posts,
 ): HttpServer {
   uws._cfg("silent");
   const app = uws.App();
   // A connection beyond the limit is closed at once: waiting in the queue of the system, it would keep the thread busy
   // accepting it in vain.
-  const onChange = (res: uws.HttpResponse, change: number) => {
+  const onChange = (res: HttpResponse, change: number) => {
     if (change < 0) connections.leave();
     else if (!connections.enter()) res.close();
   };
   app.filter(onChange);
   const answer = (
-    res: uws.HttpResponse,
-    req: uws.HttpRequest,
+    res: HttpResponse,
+    req: HttpRequest,
     path: string,
     method: string,
     route = routeOf(path),
   ) => {
     try {
-      responder.answer(res, req, path, method, route);
+      answerer.answer(res, req, path, method, route);
     } catch {
       closeAfterAll(res);
     }
@@ -65,7 +71,7 @@ export function serveHttp(
     const route = routeOf(posts.below);
     app.post(`${posts.below}*`, (res, req) => {
       try {
-        takePost(res, req, route, posts.reply, responder, traffic);
+        posts.take(res, req, route);
       } catch {
         closeAfterAll(res);
       }
@@ -85,12 +91,9 @@ export function serveHttp(
   if (!socket) throw new Error(`can't listen on ${host} port ${port}`);
   const listenSocket: uws.us_listen_socket = socket;
   return {
-    drain() {
-      responder.drain();
+    stopListening() {
       uws.us_listen_socket_close(listenSocket);
     },
-    handled: () => responder.handled,
-    pending: () => responder.pending,
     close() {
       app.close();
     },
@@ -98,7 +101,7 @@ export function serveHttp(
 }
 
 /** For requests whose handler throws: an exception that left it would end the process. */
-function closeAfterAll(res: uws.HttpResponse): void {
+function closeAfterAll(res: HttpResponse): void {
   try {
     res.close();
   } catch {

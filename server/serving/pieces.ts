@@ -1,4 +1,4 @@
-import type { HttpResponse } from "uWebSockets.js";
+import type { HttpResponse } from "./listener.ts";
 import type { Pieces } from "./reply.ts";
 
 /** Sends bodies that are made as they are sent: in turns that they share, so that whole files delay no other answer. */
@@ -10,6 +10,13 @@ const quietPieces = 3;
 const quietRounds = 64;
 
 const empty = new Uint8Array(0);
+
+/** An answer that isn't sent yet. */
+export interface Wait {
+  /** Whether it was sent, or its connection is gone: then nothing may be asked of the response any more. */
+  readonly isOver: boolean;
+  end(): void;
+}
 
 /** What is to be done bit by bit, one bit in each round of the event loop, whoever waits. */
 export class Turns {
@@ -45,21 +52,22 @@ export class Turns {
 /**
  * Sends a body behind a head that was written: a piece in each turn, or a few where the thread has nothing else to do.
  *
- * @param total of bytes, as the library is to know it: one more than the body has where it isn't to go on behind it
  * @param wait ended when the library has it all
  * @param onPiece told of the bytes of each piece when it is made
- * @param onSent told when the socket has taken all
+ * @param close closes the connection, when the socket has taken all; undefined where it goes on
  * @returns whether the socket hasn't taken all of the first piece
  */
 export function sendPieces(
   res: HttpResponse,
   { length, source }: Pieces,
-  total: number,
-  wait: { readonly isOver: boolean; end(): void },
+  wait: Wait,
   turns: Turns,
   onPiece: (bytes: number) => void,
-  onSent: () => void,
+  close: (() => void) | undefined,
 ): boolean {
+  // With a byte more to come than the head has said, the library doesn't go on with the connection.
+  const total = close === undefined ? length : length + 1;
+  if (close !== undefined) res.tryEnd(empty, length);
   let piece: Uint8Array = empty;
   let start = 0;
   /** Whether the socket hasn't taken all of the piece. */
@@ -70,7 +78,7 @@ export function sendPieces(
     isBehind = !isTaken;
     isSent = isTaken && start + piece.length === length;
     if (finished) wait.end();
-    if (isSent) onSent();
+    if (isSent) close?.();
   };
   const sendNext = () => {
     start += piece.length;

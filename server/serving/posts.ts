@@ -1,5 +1,5 @@
-import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { ThreadTraffic } from "../shared/traffic.ts";
+import type { HttpRequest, HttpResponse } from "./listener.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
 
@@ -23,18 +23,16 @@ export interface Post {
   body: Uint8Array | undefined;
 }
 
-/** Paths below which bodies are taken, and who answers them; must not throw or reject. */
-export interface Posts {
-  below: string;
-  reply: (post: Post) => Promise<Reply>;
-}
-
-/** Takes a body, and answers when the reply is there. */
+/**
+ * Takes a body, and answers when the reply is there.
+ *
+ * @param replyTo must not throw or reject
+ */
 export function takePost(
   res: HttpResponse,
   req: HttpRequest,
   route: number,
-  replyTo: Posts["reply"],
+  replyTo: (post: Post) => Promise<Reply>,
   responder: Responder,
   traffic: ThreadTraffic,
 ): void {

@@ -1,7 +1,7 @@
-import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Access } from "../shared/messages.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
-import { sendPieces, Turns } from "./pieces.ts";
+import type { HttpRequest, HttpResponse } from "./listener.ts";
+import { sendPieces, Turns, type Wait } from "./pieces.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
 
@@ -14,13 +14,6 @@ import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.
  * @param hasBody whether the request announces a body
  */
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
-
-/** An answer that isn't sent yet. */
-export interface Wait {
-  /** Whether it was sent, or its connection is gone: then nothing may be asked of the response any more. */
-  readonly isOver: boolean;
-  end(): void;
-}
 
 const empty = new Uint8Array(0);
 /** Answers up to this length may wait in the library's memory for a client that is behind with reading. */
@@ -68,7 +61,7 @@ export class Responder {
     return this.#handled;
   }
 
-  /** Answers that wait for their connections to take them. */
+  /** Answers that wait for their connections to take them. Small ones may wait in the HTTP server's own memory, uncounted. */
   get pending(): number {
     return this.#pending;
   }
@@ -256,15 +249,10 @@ export class Responder {
       return;
     }
     const wait = this.waitFor(res, () => source.return());
-    // With a byte more to come than it has said, the library doesn't go on with the connection, which is closed then.
-    const total = isLast ? length + 1 : length;
-    if (isLast) {
-      res.writeHeader("Connection", "close");
-      res.tryEnd(empty, length);
-    }
+    if (isLast) res.writeHeader("Connection", "close");
     const onPiece = (bytes: number) => this.#traffic.sent(route, status, bytes);
-    const onSent = () => isLast && closeSoon(res, wait);
-    const isBehind = sendPieces(res, { length, source }, total, wait, this.#turns, onPiece, onSent);
+    const close = isLast ? () => closeSoon(res, wait) : undefined;
+    const isBehind = sendPieces(res, { length, source }, wait, this.#turns, onPiece, close);
     // Its client pipelines and is behind; part of the head may have been dropped.
     if (!wait.isOver && isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
   }

@@ -24,6 +24,7 @@ import { ThreadTraffic } from "../shared/traffic.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import { Portal, PortalPosts } from "./portal.ts";
+import { takePost } from "./posts.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 
@@ -52,13 +53,14 @@ function versionsOf(published: Published): Versions {
 }
 
 /** Ends when the connections are gone or have been quiet for a while. */
-function drain(server: HttpServer, connections: Connections): void {
-  server.drain();
-  let handled = server.handled();
+function drain({ server, responder, connections }: Started): void {
+  server.stopListening();
+  responder.drain();
+  let { handled } = responder;
   let quiet = 0;
   const timer = setInterval(() => {
-    const busy = server.pending() > 0 || server.handled() !== handled;
-    handled = server.handled();
+    const busy = responder.pending > 0 || responder.handled !== handled;
+    handled = responder.handled;
     quiet = busy ? 0 : quiet + drainStepMs;
     if (quiet < quietMs && connections.open > 0) return;
     clearInterval(timer);
@@ -94,8 +96,15 @@ function teller(perSecond: number): ((access: Access) => void) | undefined {
   };
 }
 
+interface Started {
+  service: Service;
+  server: HttpServer;
+  responder: Responder;
+  connections: Connections;
+}
+
 /** Answers from these images on, and listens. */
-function start(images: Published): { service: Service; server: HttpServer; connections: Connections } {
+function start(images: Published): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const service = new Service({
     keys: new KeyTable(data.keys),
@@ -118,19 +127,22 @@ function start(images: Published): { service: Service; server: HttpServer; conne
       : portal.reply(request, path, method, hasBody);
   const posts = new PortalPosts(trustedProxies, askControl);
   const connections = new Connections(data.maxConnections, data.connections);
+  const responder = new Responder(traffic, isEnding, answerAll, teller(data.accessLog));
   const server = serveHttp(
     data.host,
     data.port,
     connections,
-    traffic,
     keyedPaths.keys(),
-    new Responder(traffic, isEnding, answerAll, teller(data.accessLog)),
-    portal && { below: "/portal/", reply: (post) => posts.reply(post) },
+    responder,
+    portal && {
+      below: "/portal/",
+      take: (res, req, route) => takePost(res, req, route, (post) => posts.reply(post), responder, traffic),
+    },
   );
-  return { service, server, connections };
+  return { service, server, responder, connections };
 }
 
-let started: ReturnType<typeof start> | undefined;
+let started: Started | undefined;
 control.on("message", (message: ToServe) => {
   if (message.type === "publish" && started === undefined) {
     try {
@@ -153,7 +165,7 @@ control.on("message", (message: ToServe) => {
     posted.get(message.id)?.(message.reply);
     posted.delete(message.id);
   } else if (message.type === "drain") {
-    if (started !== undefined) drain(started.server, started.connections);
+    if (started !== undefined) drain(started);
   } else {
     // The app has to be closed in its own thread, and the thread has to end by itself: all else aborts the process.
     started?.server.close();
