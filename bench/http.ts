@@ -39,15 +39,17 @@ function readOptions() {
       seconds: { type: "string", default: "2" },
     },
   });
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-  if (!(Number.isInteger(rounds) && Number.isInteger(seconds) && rounds >= 1 && seconds >= 1))
-    throw new Error(`--rounds is ${values.rounds}, --seconds ${values.seconds}, expected 1 or more of each`);
+  const wholeNumber = (name: "rounds" | "seconds") => {
+    const text = values[name];
+    if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new Error(`--${name} is ${text}, expected 1 to 9999`);
+    return Number(text);
+  };
   const names = values.loads.split(",");
   const known = loads.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`--loads has ${unknown}, expected some of ${known.join(", ")}`);
   const chosen = loads.filter(({ name }) => names.includes(name));
-  return { chosen, rounds, seconds };
+  return { chosen, rounds: wholeNumber("rounds"), seconds: wholeNumber("seconds") };
 }
 
 /** An entrant that runs and was checked. */

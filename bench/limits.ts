@@ -31,7 +31,7 @@ const rounds = smoke ? 1 : 7;
 const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
 /** A thread's slot and counters, and words: how many threads are ready, who begin when all are, and their clock. */
-type Task = Record<"slot" | "threads", number> & { buffer: SharedArrayBuffer; words: Int32Array };
+type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
 /** Nanoseconds for each of so many, whose results are summed up so that none of the work can be optimized away. */
 function nanoseconds(count: number, each: (i: number) => number): number {

@@ -98,15 +98,17 @@ export function markdownOf({ loads }: Results): string {
   return ["| Load | What | Median (spread) | Target |", "|---|---|---|---|", ...rows].join("\n");
 }
 
+const packages = ["uWebSockets.js", "fastify", "better-sqlite3", "@duckdb/node-api"];
+
 /** The day, the machine and the programs that a run's figures are true for. */
 export function surroundings() {
   const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
-  const { "uWebSockets.js": uWebSockets, "better-sqlite3": sqlite } = asked.dependencies;
-  const { fastify, "@duckdb/node-api": duckdb } = asked.devDependencies;
+  const exact: Record<string, string> = { ...asked.dependencies, ...asked.devDependencies };
   // nginx says it on stderr, and wrk fails after it.
   const said = (program: string) => spawnSync(program, ["-v"], { encoding: "utf8" }).output.join("");
   const versions: Record<string, string> = {
-    ...{ node: process.versions.node, uWebSockets, sqlite, fastify, duckdb },
+    node: process.versions.node,
+    ...Object.fromEntries(packages.map((name) => [name, exact[name]])),
     nginx: /nginx\/(.*)/.exec(said("nginx"))?.[1] ?? "",
     wrk: /^wrk (\S+)/.exec(said("wrk"))?.[1] ?? "",
   };

@@ -103,6 +103,7 @@ export class Servers {
       this.#running.map(async ({ child, kind, ended }) => {
         child.kill("SIGTERM");
         await Promise.race([ended, delay(maxStopMs)]);
+        child.kill("SIGKILL");
         if (kind === "service" && child.exitCode !== 0)
           throw new Error(`the service ended with ${child.exitCode}, expected 0`);
       }),
