@@ -38,9 +38,9 @@ function cpuUs(): number {
 
 /** Loads a file as a server does. */
 async function loadImage(path: string): Promise<Image> {
-  const image = await new Loads().load(await wantedLoad(path));
-  assert.ok(image, path);
-  return attachImage(image);
+  const loaded = await new Loads().load(await wantedLoad(path));
+  assert.ok(loaded, path);
+  return attachImage(loaded.image);
 }
 
 async function load(file: string) {

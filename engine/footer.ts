@@ -37,17 +37,6 @@ export interface ColumnChunk {
   decodedLength: number;
 }
 
-/** Bytes of a file that may be in memory, or not. */
-export interface ByteSource {
-  size: number;
-  /** @returns exactly these bytes; the caller makes sure that they lie within the size */
-  read(start: number, length: number): Uint8Array;
-}
-
-export function bytesSource(bytes: Uint8Array): ByteSource {
-  return { size: bytes.length, read: (start, length) => bytes.subarray(start, start + length) };
-}
-
 /** The magic at the file's start. */
 export const headBytes = 4;
 /** The footer's length and the magic at its end. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "./errors.ts";
-import { footerRange, type ParquetFooter, parseFooter, readableCodecs } from "./footer.ts";
+import { footerRange, type ParquetFooter, parseFooter, readableCodecs, tailBytes } from "./footer.ts";
 import {
   columnBytesAllowance,
   columnsOfSchema,
@@ -21,6 +21,8 @@ const bytesPerProcedure = 8192;
 
 /** What a snapshot file promises in its footer. Nothing of it is proved before the whole file is read. */
 export interface SnapshotHead {
+  /** Bytes of the whole file. */
+  fileBytes: number;
   footer: ParquetFooter;
   metadata: v.InferOutput<typeof metadataSchema>;
 }
@@ -50,7 +52,7 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
   const metadata = checkedMetadata(footer, subject);
   checkColumns(footer, metadata.schema_version, subject);
   checkSizes(footer, metadata.rows, metadata.priced_rows, subject);
-  return { footer, metadata };
+  return { fileBytes: start + bytes.length + tailBytes, footer, metadata };
 }
 
 /** What loading a snapshot may take at most, in bytes, before it is known how long its texts are. */
@@ -61,17 +63,18 @@ interface LoadNeed {
   heap: number;
 }
 
-export function loadNeed({ footer: { groups, columns }, metadata }: SnapshotHead): LoadNeed {
+export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: SnapshotHead): LoadNeed {
   const largest = (sizes: number[]) => sizes.reduce((a, b) => Math.max(a, b), 0);
   const textBytes = groups.map(({ chunks }) =>
     chunks.reduce((sum, { decodedLength }, i) => sum + (columns[i].type === "INT32" ? 0 : decodedLength), 0),
   );
   return {
     buffers:
+      fileBytes +
       metadata.rows * bytesPerRow +
       largest(groups.map((group) => group.rows)) * bytesPerGroupRow +
-      // A chunk as it lies in the file, a page of it decompressed, and once more while that is checked.
-      largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => chunk.length + 2 * chunk.decodedLength))) +
+      // A page decompressed, and once more while that is checked.
+      largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => 2 * chunk.decodedLength))) +
       metadata.procedures * bytesPerProcedure,
     // A text of a few bytes is a value of some dozen; what the groups before had may be kept.
     heap: 6 * largest(textBytes) + 2 * textBytes.reduce((sum, bytes) => sum + bytes, 0),

@@ -1,5 +1,5 @@
 import { constants, zstdDecompressSync } from "node:zlib";
-import type { ByteSource, ColumnChunk } from "./footer.ts";
+import type { ColumnChunk } from "./footer.ts";
 import { countOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
@@ -30,8 +30,8 @@ interface Page {
 }
 
 /** The pages of a chunk, one after the other. @throws Error, in its own few words */
-function* pagesOf(file: ByteSource, chunk: ColumnChunk): Generator<Page> {
-  const bytes = file.read(chunk.start, chunk.length);
+function* pagesOf(file: Uint8Array, chunk: ColumnChunk): Generator<Page> {
+  const bytes = file.subarray(chunk.start, chunk.start + chunk.length);
   let decodedLeft = chunk.decodedLength;
   let at = 0;
   while (at < bytes.length) {
@@ -116,7 +116,7 @@ export interface ColumnValues<Value> {
  * @throws Error, in its own few words, when its pages don't hold what the footer says
  */
 export function readColumn<Value>(
-  file: ByteSource,
+  file: Uint8Array,
   chunk: ColumnChunk,
   rows: number,
   isOptional: boolean,

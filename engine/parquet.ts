@@ -1,12 +1,5 @@
 import { DataError, shown } from "./errors.ts";
-import {
-  type ByteSource,
-  bytesSource,
-  headBytes,
-  type ParquetFooter,
-  type RowGroup,
-  tailBytes,
-} from "./footer.ts";
+import { headBytes, type ParquetFooter, type RowGroup, tailBytes } from "./footer.ts";
 import { guarded, readSnapshotHead, type SnapshotHead, snapshotFooterRange } from "./head.ts";
 import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } from "./pages.ts";
 import {
@@ -48,13 +41,8 @@ import {
  * @param onRows told how many rows are read so far, a row group at a time
  * @throws DataError whatever is wrong with it
  */
-export function decodeSnapshot(
-  file: ByteSource | Uint8Array,
-  subject: string,
-  onRows?: (rows: number) => void,
-): Snapshot {
-  const source = file instanceof Uint8Array ? bytesSource(file) : file;
-  const { footer, metadata } = headOf(source, subject);
+export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows: number) => void): Snapshot {
+  const { footer, metadata } = headOf(file, subject);
   const schema = metadata.schema_version;
   const content: SnapshotContent = {
     schema,
@@ -68,7 +56,7 @@ export function decodeSnapshot(
       caveat: metadata.caveat,
       sourceSha256: metadata.source_sha256 ?? null,
     },
-    ...readColumns(source, footer, schema, metadata.rows, subject, onRows),
+    ...readColumns(file, footer, schema, metadata.rows, subject, onRows),
   };
   checkKeys(content, subject);
   const counts = countRows(content);
@@ -99,17 +87,15 @@ export function decodeSnapshot(
   return { ...content, counts, sha256, contentSha256 };
 }
 
-function headOf(file: ByteSource, subject: string): SnapshotHead {
-  const { size } = file;
-  const head = file.read(0, Math.min(size, headBytes));
-  const tail = file.read(Math.max(0, size - tailBytes), Math.min(size, tailBytes));
-  const { start, length } = snapshotFooterRange(size, head, tail, subject);
-  return readSnapshotHead(file.read(start, length), start, subject);
+function headOf(file: Uint8Array, subject: string): SnapshotHead {
+  const [head, tail] = [file.subarray(0, headBytes), file.subarray(-tailBytes)];
+  const { start, length } = snapshotFooterRange(file.length, head, tail, subject);
+  return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
 /** Reads one row group at a time, so that what is read at once stays that of the largest one. */
 function readColumns(
-  file: ByteSource,
+  file: Uint8Array,
   footer: ParquetFooter,
   schema: SchemaVersion,
   length: number,
@@ -188,7 +174,7 @@ function differs(columns: readonly ColumnValues<string>[], row: number): boolean
 
 /** Codes into the distinct values of a text column, each decoded once. */
 function readTexts(
-  file: ByteSource,
+  file: Uint8Array,
   footer: ParquetFooter,
   group: RowGroup,
   name: string,
@@ -209,7 +195,7 @@ function readTexts(
 }
 
 function readNumbers(
-  file: ByteSource,
+  file: Uint8Array,
   footer: ParquetFooter,
   group: RowGroup,
   name: string,
@@ -224,7 +210,7 @@ function readNumbers(
 }
 
 function readValues<Value>(
-  file: ByteSource,
+  file: Uint8Array,
   { columns, groups }: ParquetFooter,
   group: RowGroup,
   name: string,

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { Image } from "../../engine/query.ts";
-import type { SnapshotFile } from "../shared/snapshot-file.ts";
+import type { SnapshotFile } from "../shared/messages.ts";
 import type { ErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
@@ -53,7 +53,7 @@ export class FileBody {
   readonly name: string;
   readonly length: number;
   readonly pieces: (start: number, end: number) => Generator<Uint8Array, void>;
-  /** Names the bytes, where they can be had in parts and other bytes may stand for the same data. */
+  /** Identifies the bytes, where ranges of them are served and other bytes may hold the same data. */
   readonly signature: string | undefined;
 
   constructor(name: string, length: number, pieces: FileBody["pieces"], signature?: string) {

@@ -1,7 +1,14 @@
 import type { BuildLimits } from "../../engine/load.ts";
-import type { SnapshotFile } from "./snapshot-file.ts";
 
 /** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
+
+/** A snapshot file as it was when it was loaded. */
+export interface SnapshotFile {
+  /** The whole file, in shared memory. */
+  bytes: Uint8Array;
+  /** SHA-256 of these bytes, in hexadecimal. */
+  sha256: string;
+}
 
 /** The images to serve, newest version first, the ISO time at which each was loaded, and its file. */
 export type Published = { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
@@ -99,8 +106,14 @@ export interface LoadData {
   limits: BuildLimits;
 }
 
+/** What a load makes of a snapshot file. */
+export interface LoadedSnapshot {
+  image: SharedArrayBuffer;
+  file: SnapshotFile;
+}
+
 export type FromLoad =
   | { type: "progress"; rows: number }
-  | { type: "loaded"; image: SharedArrayBuffer }
+  | ({ type: "loaded" } & LoadedSnapshot)
   /** By what the file holds, by memory that its image would need, or by the system; for a DataError its three parts. */
   | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

@@ -8,7 +8,6 @@ import {
   tailBytes,
 } from "../../engine/load.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
-import { signatureOf } from "../shared/snapshot-file.ts";
 
 /** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */
 
@@ -28,6 +27,11 @@ export function listSnapshots(folder: string): string[] {
     if (isMissing(error)) return [];
     throw new DataError(`DATASETS_DIR ${folder}`, reasonOf(error), "a folder that can be read");
   }
+}
+
+/** Changes whenever a regular file does: whatever is put into a folder changes its times. */
+function signatureOf({ ino, size, mtimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs}`;
 }
 
 export interface FileState {

@@ -1,31 +1,30 @@
+import { hash } from "node:crypto";
 import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../../engine/query.ts";
-import type { FromLoad, LoadData, ToLoad } from "../shared/messages.ts";
+import type { FromLoad, LoadData, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 
 /** A loader thread: reads a snapshot file, verifies it, builds its image; perhaps another one, and ends. */
 
-/** Reads a part of a file, which the control thread has opened. */
-function read({ name, fd, size }: LoadData, start: number, length: number): Uint8Array {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  for (let filled = 0; filled < length; ) {
-    const count = readSync(fd, bytes, filled, length - filled, start + filled);
-    if (count === 0) throw new DataError(`${name}: size`, `${start + filled} bytes`, `${size} bytes`);
+/** Reads a whole file, which the control thread has opened, into memory that serving threads share. */
+function readFile({ name, fd, size }: LoadData): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(size));
+  for (let filled = 0; filled < size; ) {
+    const count = readSync(fd, bytes, filled, size - filled, filled);
+    if (count === 0) throw new DataError(`${name}: size`, `${filled} bytes`, `${size} bytes`);
     filled += count;
   }
   return bytes;
 }
 
-function load(data: LoadData): SharedArrayBuffer {
-  const { name, size, limits } = data;
+function load(data: LoadData): LoadedSnapshot {
+  const { name, limits } = data;
+  const bytes = readFile(data);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(
-    decodeSnapshot({ size, read: (start, length) => read(data, start, length) }, name, onRows),
-    limits,
-  );
+  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits);
   checkQuery(name, image);
-  return image;
+  return { image, file: { bytes, sha256: hash("sha256", bytes) } };
 }
 
 /** Asks the image one price query, as a client would get it, before any client can. */
@@ -58,7 +57,7 @@ const send = (message: FromLoad) => control.postMessage(message);
 control.on("message", (data: ToLoad) => {
   if (data === null) return control.close();
   try {
-    send({ type: "loaded", image: load(data) });
+    send({ type: "loaded", ...load(data) });
   } catch (error) {
     send(failed(data.name, error));
   }

@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
 import { type BuildLimits, loadNeed, type SnapshotHead } from "../../engine/load.ts";
 import { DataError, SizeError } from "../../engine/query.ts";
-import type { FromLoad, ToLoad } from "../shared/messages.ts";
+import type { FromLoad, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 import { type OpenFile, openFile } from "./folder.ts";
 
 /** The loads of snapshot files: in threads that end afterwards, all within a share of the memory. */
@@ -51,7 +51,7 @@ interface Waiting {
   isSmall: boolean;
   /** Memory that the load may take, in bytes. */
   share: number;
-  resolve: (image: SharedArrayBuffer | undefined) => void;
+  resolve: (loaded: LoadedSnapshot | undefined) => void;
   reject: (error: unknown) => void;
 }
 
@@ -89,11 +89,11 @@ export class Loads {
   /**
    * Loads a file when its turn comes.
    *
-   * @returns its image; undefined when the file isn't what it was any more
+   * @returns its image and its bytes; undefined when the file isn't what it was any more
    * @throws DataError when the file is refused for what it holds
    * @throws Error of the system, when it may do better next time
    */
-  async load(wanted: Wanted): Promise<SharedArrayBuffer | undefined> {
+  async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
     const { rows } = head.metadata;
     const least = leastBytes(head);
@@ -117,7 +117,7 @@ export class Loads {
     return this.#maxBytes * (1 - smallShare);
   }
 
-  #enqueue(wanted: Wanted, share: number): Promise<SharedArrayBuffer | undefined> {
+  #enqueue(wanted: Wanted, share: number): Promise<LoadedSnapshot | undefined> {
     const isSmall = wanted.head.metadata.rows <= maxSmallRows && share <= this.#maxBytes * smallShare;
     return new Promise((resolve, reject) => {
       const place = this.#waiting.findIndex((other) => other.wanted.arrivedMs < wanted.arrivedMs);
@@ -227,11 +227,11 @@ class Loader {
     });
   }
 
-  /** @returns the image, when it is there; the file is closed when the thread doesn't read it any more */
+  /** @returns the image and the file's bytes, when they are there; the file is closed when the thread doesn't read it any more */
   load({ name, head, onRows }: Wanted, { handle, size }: OpenFile, share: number, maxMs: number) {
     const thread = this.#thread;
     this.isIdle = false;
-    return new Promise<SharedArrayBuffer>((resolve, reject) => {
+    return new Promise<LoadedSnapshot>((resolve, reject) => {
       const timer = setTimeout(() => {
         reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
         // Not waited for: it may never come to an end.
@@ -251,7 +251,7 @@ class Loader {
         if (message.type === "progress") return onRows(message.rows);
         over();
         this.isIdle = true;
-        if (message.type === "loaded") resolve(message.image);
+        if (message.type === "loaded") resolve({ image: message.image, file: message.file });
         else reject(failureOf(message));
       });
       thread.on("error", onError);

@@ -3,10 +3,9 @@ import type { Logger } from "pino";
 import { isSynthetic } from "../../datasets/synthetic-mark.ts";
 import type { SnapshotHead } from "../../engine/load.ts";
 import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../../engine/query.ts";
-import type { Published } from "../shared/messages.ts";
+import type { Published, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
-import type { SnapshotFile } from "../shared/snapshot-file.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
@@ -63,6 +62,7 @@ interface Served {
 interface Loaded {
   signature: string;
   image: Image;
+  file: SnapshotFile;
 }
 
 /**
@@ -208,8 +208,8 @@ export class SnapshotFolder {
   /** Looks at what a file says of itself, and starts its load when that is what a snapshot says. */
   async #take(name: string, state: FileState): Promise<void> {
     try {
-      const image = this.#loaded.get(name);
-      if (image?.signature === state.signature) return await this.#serve(name, state, image.image);
+      const loaded = this.#loaded.get(name);
+      if (loaded?.signature === state.signature) return await this.#serve(name, loaded);
       const head = await this.#readHead(name, state);
       if (head === undefined) return this.#lookAgain();
       const isSample = this.#isSample(head.metadata);
@@ -273,13 +273,13 @@ export class SnapshotFolder {
     try {
       const { signature, arrivedMs } = state;
       const path = join(this.#folder, name);
-      const buffer = await loads.load({ name, path, signature, arrivedMs, head, onRows });
-      if (buffer === undefined) return this.#lookAgain();
-      const image = attachImage(buffer);
+      const loaded = await loads.load({ name, path, signature, arrivedMs, head, onRows });
+      if (loaded === undefined) return this.#lookAgain();
+      const image = attachImage(loaded.image);
       const ms = Math.round(performance.now() - started);
       if (!this.#served.has(name))
         log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
-      await this.#serve(name, state, image);
+      await this.#serve(name, { signature, image, file: loaded.file });
     } catch (error) {
       await this.#fail(name, state, error);
     }
@@ -314,19 +314,19 @@ export class SnapshotFolder {
   }
 
   /** Enters a version into the registry, and then publishes it. */
-  async #serve(name: string, { signature }: FileState, image: Image): Promise<void> {
+  async #serve(name: string, loaded: Loaded): Promise<void> {
     if (this.#isClosed) return;
+    const { signature, image, file } = loaded;
     const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
     if (this.#isSample(provenance) && this.#hasReal) return this.#hide([name], signature);
-    this.#loaded.set(name, { signature, image });
+    this.#loaded.set(name, loaded);
     this.#checkPromise(name, version, sha256);
     if (this.#isServing) this.#register([image]);
     this.#loaded.delete(name);
     this.#troubles.delete(name);
     this.#refusals.delete(name);
     this.#seen.set(name, signature);
-    const file = { path: join(this.#folder, name), signature };
     const served = this.#served.get(name);
     this.#served.set(
       name,

@@ -321,8 +321,8 @@ for (const [path, { parameters }] of operations) {
         assert.equal((await see(`GET ${request}`, { Range: range })).status, status);
     const nothing = missing.get(path);
     if (nothing !== undefined) await see(`GET ${nothing}`, {}, "not_found");
-    // A cursor whose data version was retired, a file that was deleted and a failure of the service can't be had here.
-    if (path.includes("{cursor}") || path.endsWith(".parquet")) seen.add("404");
+    // A cursor whose data version was retired and a failure of the service can't be had here.
+    if (path.includes("{cursor}")) seen.add("404");
     seen.add("500");
     assert.deepEqual([...seen].sort(), Object.keys(operations.get(path)?.responses ?? {}));
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesSource, footerRange, parseFooter } from "../../engine/footer.ts";
+import { footerRange, parseFooter } from "../../engine/footer.ts";
 import { type PlainType, plainInt32, plainText, readColumn } from "../../engine/pages.ts";
 import { ThriftReader } from "../../engine/thrift.ts";
 import {
@@ -41,7 +41,7 @@ function read<Value>(chunk: Chunk, type: PlainType<Value>): (Value | null)[] {
   const decoded = headers + pages.reduce((sum, each) => sum + each.decodedLength, 0);
   const decodedLength = decoded - (chunk.lessDecoded ?? 0);
   const place = { codec, values, start: 0, length: bytes.length, decodedLength };
-  const column = readColumn(bytesSource(bytes), place, rows, isOptional, type);
+  const column = readColumn(bytes, place, rows, isOptional, type);
   return Array.from(column.codes, (code) => (code < 0 ? null : column.values[code]));
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { statSync, writeFileSync } from "node:fs";
-import path from "node:path";
+import { hash } from "node:crypto";
 import { test } from "node:test";
 import { attachImage, buildImage } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
@@ -8,11 +7,9 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
-import { signatureOf } from "../../server/shared/snapshot-file.ts";
 import { ask, openService, serviceOf, type Told } from "../support/asking.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
-import { temporaryFolder } from "../support/server.ts";
 
 /**
  * What X-RateLimit-Remaining, X-RateLimit-Reset and Retry-After say at each edge, on clocks that the tests turn, and
@@ -296,21 +293,16 @@ test("use that is shown as the month ends has all of its days, and none of the n
   assert.deepEqual(days.at(-1), { date: "2026-01-31", used: 1 });
 });
 
-/** A service with a file of the version, which is read by GET, or another method. */
-function fileService(name: string, content: string) {
-  const file = path.join(temporaryFolder(), name);
-  writeFileSync(file, content);
-  const signature = signatureOf(statSync(file));
-  const { service, key } = openService({
-    ...versions,
-    files: new Map([["2024.3", { path: file, signature }]]),
-  });
+/** A service with a snapshot file of this content, which is read by GET, or another method. */
+function fileService(content: string) {
+  const file = { bytes: Buffer.from(content), sha256: hash("sha256", content) };
+  const { service, key } = openService({ ...versions, files: new Map([["2024.3", file]]) });
   return (headers: Parameters<typeof ask>[4] = {}, method = "GET", target = "export.parquet") =>
     ask(service, key, `/api/v1/${target}`, () => undefined, headers, method);
 }
 
 test("a part of a file is sent as long as the file is the one that the client has begun", () => {
-  const download = fileService("x", "0123456789");
+  const download = fileService("0123456789");
   const etag = download().etag ?? "";
   const whole = [200, "0123456789", undefined];
   for (const [headers, expected] of [
@@ -334,7 +326,7 @@ test("a part of a file is sent as long as the file is the one that the client ha
 });
 
 test("a download that was begun of one file isn't gone on with from another of the same version", () => {
-  const [first, second] = [fileService("x", "0123456789"), fileService("x", "abcdefghij")];
+  const [first, second] = [fileService("0123456789"), fileService("abcdefghij")];
   const etag = first().etag ?? "";
   assert.notEqual(second().etag, etag);
   assert.equal(first({ range: "bytes=4-", ifRange: etag }).body, "456789");

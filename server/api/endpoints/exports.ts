@@ -9,8 +9,7 @@ import {
   rowsInScope,
   versionName,
 } from "../../../engine/query.ts";
-import { piecesOf, sizeOf } from "../../shared/snapshot-file.ts";
-import { noRows, notFound } from "../absence.ts";
+import { noRows } from "../absence.ts";
 import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts";
 import { state } from "../parameters.ts";
 
@@ -94,13 +93,19 @@ export const parquet: Endpoint = endpoint({
   fileType: "application/vnd.apache.parquet",
   parameters: v.object({}),
   response: v.string(),
-  errors: ["not_found", "range_not_satisfiable"],
+  errors: ["range_not_satisfiable"],
   answer({ image, versions }) {
-    const file = versions.files.get(versionName(image.description.provenance));
-    const size = file && sizeOf(file);
-    if (file === undefined || size === undefined)
-      throw notFound(image, "no snapshot file", "it was deleted or is being replaced");
-    const pieces = (start: number, end: number) => piecesOf(file, start, end);
-    return new FileBody(fileName(image, "parquet"), size, pieces, file.signature);
+    const version = versionName(image.description.provenance);
+    const file = versions.files.get(version);
+    if (file === undefined) throw new Error(`no snapshot file of data version ${version}, expected one`);
+    const pieces = (start: number, end: number) => piecesOf(file.bytes, start, end);
+    return new FileBody(fileName(image, "parquet"), file.bytes.length, pieces, file.sha256);
   },
 });
+
+/** Bytes of a snapshot file that are sent at a time. */
+const pieceBytes = 16 * 2 ** 10;
+
+function* piecesOf(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void> {
+  for (let at = start; at < end; at += pieceBytes) yield bytes.subarray(at, Math.min(end, at + pieceBytes));
+}
