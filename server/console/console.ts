@@ -30,7 +30,6 @@ export class OperatorConsole {
   readonly #history: History;
   readonly #state: () => State;
   readonly #viewers = new Set<ServerResponse>();
-  /** Made for the first viewer: most starts have none. */
   #files: ReadonlyMap<string, WebFile> | undefined;
   #stateText = "";
   #nextStateMs = 0;
@@ -40,9 +39,15 @@ export class OperatorConsole {
     this.#state = state;
   }
 
-  file(path: string): WebFile | undefined {
+  /** Reads the page and its files, once. @throws Error when they can't be read */
+  loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
-    return this.#files.get(path);
+    return this.#files;
+  }
+
+  /** @throws Error when the files can't be read */
+  file(path: string): WebFile | undefined {
+    return this.loadFiles().get(path);
   }
 
   /** Sends all that is kept, and from then on what comes: server-sent events. */
@@ -56,10 +61,10 @@ export class OperatorConsole {
       response.end(`${maxViewers} consoles are open already\n`);
       return;
     }
+    if (this.#stateText === "") this.#lookAtState();
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     this.#viewers.add(response);
     response.on("close", () => this.#viewers.delete(response));
-    if (this.#stateText === "") this.#lookAtState();
     response.write(event("history", JSON.stringify(this.#history.samples)) + event("state", this.#stateText));
   }
 

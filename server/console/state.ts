@@ -1,4 +1,4 @@
-import { statusOf, versionName } from "../../engine/query.ts";
+import { reasonOf, statusOf, versionName } from "../../engine/query.ts";
 import { gapsOf } from "../api/absence.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
@@ -65,10 +65,9 @@ export function stateOf(
 ): State {
   const images = snapshots.images();
   const published = snapshots.published();
-  const accounts = store.accounts(monthName(monthOf(now.getTime())), now);
-  const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
+  const { fault, ...stored } = storedState(store, now);
   return {
-    server,
+    server: { ...server, fault: server.fault ?? fault },
     versions: images.map((image, i) => {
       const { provenance, counts } = image.description;
       const { states, missing_states } = gapsOf(image);
@@ -87,25 +86,42 @@ export function stateOf(
       };
     }),
     refused: snapshots.refused(),
-    accounts: accounts
-      .sort((a, b) => share(b) - share(a))
-      .slice(0, maxListed)
-      .map(({ name, plan, used, quota, burst, keys }) => ({ name, plan, used, quota, burst, keys })),
-    all_accounts: accounts.length,
-    events: store
-      .events()
-      .sort((a, b) => b.created_at.localeCompare(a.created_at))
-      .slice(0, maxListed)
-      .map(({ id, name, month, threshold, created_at, channel, state, tries, last_answer }) => ({
-        id,
-        account: name,
-        month,
-        threshold,
-        created_at,
-        channel,
-        state,
-        tries,
-        last_answer,
-      })),
+    ...stored,
   };
+}
+
+/** Accounts and events. Where the database can't be read there are none, and the fault says why. */
+function storedState(
+  store: Pick<Store, "accounts" | "events">,
+  now: Date,
+): Pick<State, "accounts" | "all_accounts" | "events"> & { fault: string | null } {
+  const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
+  try {
+    const accounts = store.accounts(monthName(monthOf(now.getTime())), now);
+    const events = store.events().sort((a, b) => b.created_at.localeCompare(a.created_at));
+    return {
+      fault: null,
+      accounts: accounts
+        .sort((a, b) => share(b) - share(a))
+        .slice(0, maxListed)
+        .map(({ name, plan, used, quota, burst, keys }) => ({ name, plan, used, quota, burst, keys })),
+      all_accounts: accounts.length,
+      events: events
+        .slice(0, maxListed)
+        .map(({ id, name, month, threshold, created_at, channel, state, tries, last_answer }) => ({
+          id,
+          account: name,
+          month,
+          threshold,
+          created_at,
+          channel,
+          state,
+          tries,
+          last_answer,
+        })),
+    };
+  } catch (error) {
+    const fault = `accounts and events can't be read: ${reasonOf(error)}`;
+    return { fault, accounts: [], all_accounts: 0, events: [] };
+  }
 }

@@ -4,12 +4,13 @@ import { OperatorConsole } from "../console/console.ts";
 import { History } from "../console/history.ts";
 import { stateOf } from "../console/state.ts";
 import type { Connections } from "../shared/connections.ts";
+import { safely } from "../shared/safely.ts";
 import type { Settings } from "../shared/settings.ts";
 import type { Traffic } from "../shared/traffic.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import type { Store } from "../store/store.ts";
 import { opsServer } from "./ops.ts";
-import { closers, metrics, repeat } from "./running.ts";
+import { closers, log, metrics, repeat } from "./running.ts";
 import type { Health } from "./state.ts";
 
 /** What the operator can see while the server runs: the ops listener from the first moment on, the console once it serves. */
@@ -25,12 +26,12 @@ interface Operator {
 
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
   const operator: Operator = { port: settings.opsPort, console: undefined };
-  const server = opsServer(
-    () => health.isFit,
+  const server = opsServer({
+    isReady: () => health.isFit,
     metrics,
-    () => operator.console,
-    settings.opsAllowedHosts,
-  );
+    console: () => operator.console,
+    allowedHosts: settings.opsAllowedHosts,
+  });
   closers.push(() => {
     server.close();
     server.closeAllConnections();
@@ -41,6 +42,8 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${settings.opsHost} port ${settings.opsPort} (ops): ${reasonOf(error)}`);
   }
+  // A connection that can't be accepted, because there are too many open files, is such an error.
+  server.on("error", (error) => log.error({ reason: reasonOf(error) }, "the operator's listener failed"));
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;
   return operator;
@@ -67,5 +70,12 @@ export function openConsole(
   });
   const shown = new OperatorConsole(history, () => stateOf(server(), snapshots, store, new Date()));
   operator.console = shown;
+  // After the ready line, which must not wait for it, and before anything can happen to the files.
+  setImmediate(
+    safely(
+      () => shown.loadFiles(),
+      (error) => log.error({ reason: reasonOf(error) }, "the console's files can't be read"),
+    ),
+  );
   repeat("looking at what is served", sampleMs, () => shown.tick(performance.now(), Date.now()));
 }

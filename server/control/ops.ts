@@ -1,88 +1,146 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
+import { reasonOf } from "../../engine/query.ts";
 import { type OperatorConsole, streamPath } from "../console/console.ts";
 import { formOf } from "../serving/negotiation.ts";
 import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { http } from "../shared/runtime.ts";
+import { safely } from "../shared/safely.ts";
+import { log } from "./running.ts";
 
-/** Answers the operator: whether the process lives, whether it serves, its metrics, and the console. */
+/** The operator's listener: liveness, readiness, metrics and the console. It has no keys and is not for the public. */
 
 const maxConnections = 128;
-/** A connection on which no request comes whole in this time is closed: so many of them could take all places. */
+/** A request that is not complete after this time ends its connection: slow clients could otherwise take all places. */
 const maxRequestMs = 2000;
-const restsMs = 5000;
+const keepAliveMs = 5000;
+/** Pipelined requests that may wait for the answer to the one before. A client that sends more is disconnected. */
+const maxWaitingRequests = 16;
 
-/**
- * The operator's listener: `/livez` while the process runs, `/readyz` while it serves, `/metrics` for Prometheus, and
- * the console at `/`. No keys; not for the public.
- *
- * @param operatorConsole absent until there is something to show
- * @param allowedHosts names by which browsers may ask for the console, beside localhost and IP addresses
- */
-export function opsServer(
-  isReady: () => boolean,
-  metrics: Metrics,
-  operatorConsole: () => OperatorConsole | undefined,
-  allowedHosts: readonly string[],
-): Server {
+interface OpsOptions {
+  isReady(): boolean;
+  metrics: Pick<Metrics, "text" | "contentType">;
+  /** Undefined until there is something to show. */
+  console(): OperatorConsole | undefined;
+  /** Host names that requests may be for, beside localhost and IP addresses. */
+  allowedHosts: readonly string[];
+}
+
+/** Answers a request; rejects when it can't. */
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** Makes the HTTP server for `/`, `/console/…`, `/livez`, `/readyz` and `/metrics`. It does not listen yet. */
+export function opsServer(options: OpsOptions): Server {
   const times = {
     headersTimeout: maxRequestMs,
     requestTimeout: maxRequestMs,
-    keepAliveTimeout: restsMs,
+    keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: maxRequestMs / 4,
   };
-  const server = http.createServer(times, async (request, response) => {
-    const reply = (status: number, text: string, type = "text/plain; charset=utf-8") => {
-      response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
-      response.end(text);
-    };
-    const path = request.url?.split("?", 1)[0] ?? "";
-    switch (path) {
-      case "/livez":
-        return reply(200, "ok\n");
-      case "/readyz":
-        return isReady() ? reply(200, "ready\n") : reply(503, "not ready\n");
-      case "/metrics":
-        return reply(200, await metrics.text(), metrics.contentType);
-    }
-    if (path !== "/" && !path.startsWith("/console/"))
-      return reply(404, "not found: there are /, /livez, /readyz and /metrics\n");
-    if (request.method !== "GET" && request.method !== "HEAD")
-      return reply(405, "only GET and HEAD are allowed\n");
-    const stranger = strangerOf(request, allowedHosts);
-    if (stranger !== undefined)
-      return reply(403, `the host ${stranger} isn't allowed here: name it in OPS_ALLOWED_HOSTS\n`);
-    const shown = operatorConsole();
-    if (shown === undefined) return reply(503, "starting\n");
-    if (path === streamPath)
-      return request.method === "HEAD" ? reply(200, "", "text/event-stream") : shown.stream(response);
-    const file = shown.file(path);
-    return file === undefined ? reply(404, "not found\n") : send(request, response, file);
-  });
-  // Of the descriptors that are kept back from clients.
+  const answer: Answer = (request, response) => answerRequest(options, request, response);
+  const server = http.createServer(times, oneAtATime(answer));
+  // They come out of the file descriptors that are reserved for the server itself.
   server.maxConnections = maxConnections;
   return server;
 }
 
 /**
- * The host that a request is for, or that of a page elsewhere that sent it, if it isn't allowed: a page may have a name
- * of its own that leads here. An IP address can't be such a name.
+ * Answers the requests of a connection one after the other, and none of them once the connection is gone. All answers
+ * to a pipeline at once would keep the control thread from its other work for seconds.
  */
-function strangerOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
-  const { host = "", origin } = headers;
+function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
+  const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
+  return safely(async (request, response) => {
+    const { socket } = request;
+    const queue = queues.get(socket) ?? [];
+    if (socket.destroyed || queue.push([request, response]) > 1 + maxWaitingRequests) {
+      socket.destroy();
+      return;
+    }
+    if (queue.length > 1) return;
+    queues.set(socket, queue);
+    for (; queue.length > 0 && !socket.destroyed; queue.shift()) {
+      const [next, itsResponse] = queue[0];
+      const closed = new Promise((resolve) => itsResponse.once("close", resolve));
+      await answer(next, itsResponse).catch((error) => fail(error, next, itsResponse));
+      await closed;
+    }
+    queues.delete(socket);
+  }, fail);
+}
+
+function fail(error: unknown, { url }: IncomingMessage, response: ServerResponse): void {
+  log.error(
+    { path: url?.split("?", 1)[0], reason: reasonOf(error) },
+    "a request to the operator's listener failed",
+  );
+  if (response.headersSent) response.destroy();
+  else reply(response, 500, "the server failed to answer: its log says why\n");
+}
+
+async function answerRequest(
+  { isReady, metrics, console, allowedHosts }: OpsOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const refused = refusedHost(request, allowedHosts);
+  if (refused !== undefined)
+    return reply(response, 403, `the host ${refused} isn't allowed here: name it in OPS_ALLOWED_HOSTS\n`);
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.setHeader("Allow", "GET, HEAD");
+    return reply(response, 405, "only GET and HEAD are allowed\n");
+  }
+  const path = request.url?.split("?", 1)[0] ?? "";
+  if (path === "/livez") return reply(response, 200, "ok\n");
+  if (path === "/readyz")
+    return isReady() ? reply(response, 200, "ready\n") : reply(response, 503, "not ready\n");
+  if (path === "/metrics") return reply(response, 200, await metrics.text(), metrics.contentType);
+  if (path !== "/" && !path.startsWith("/console/"))
+    return reply(response, 404, "not found: there are /, /livez, /readyz and /metrics\n");
+  const shown = console();
+  if (shown === undefined) return reply(response, 503, "starting\n");
+  if (path === streamPath)
+    return request.method === "HEAD" ? reply(response, 200, "", "text/event-stream") : shown.stream(response);
+  const file = shown.file(path);
+  return file === undefined ? reply(response, 404, "not found\n") : sendFile(request, response, file);
+}
+
+function reply(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  type = "text/plain; charset=utf-8",
+): void {
+  const body = Buffer.from(text);
+  response.writeHead(status, {
+    "Content-Type": type,
+    "Content-Length": body.length,
+    "Cache-Control": "no-store",
+  });
+  response.end(body);
+}
+
+/**
+ * The host of a request, or the origin of the page that sent it, where that isn't allowed. A page on another site can
+ * give its own host name this server's address (DNS rebinding); it can't do that with an IP address, and browsers always
+ * send `Host`.
+ */
+function refusedHost({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
+  const { host, origin } = headers;
+  if (host === undefined) return undefined;
   const name = host
     .replace(/:\d+$/, "")
     .replace(/^\[(.*)\]$/, "$1")
     .toLowerCase();
   if (name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name)) return name;
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase()) return origin;
-  // A link that somebody follows is none of another page's requests.
+  // A link that somebody follows is not a request of the page with the link.
   const isForeign = headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-mode"] !== "navigate";
   return isForeign ? "of another page" : undefined;
 }
 
-function send({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {
+function sendFile({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {
   const accepted = headers["accept-encoding"]?.toString() ?? "";
   const { head, body } = formOf(file, accepted, headers["if-none-match"] ?? "");
   for (const line of head.split("\r\n")) {

@@ -1,18 +1,23 @@
 import { MIMEType } from "node:util";
+import { clientOf } from "../portal/floods.ts";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import { http } from "../shared/runtime.ts";
 import { formOf } from "./negotiation.ts";
-import type { Post } from "./posts.ts";
+import type { Post, PostHandler, PostHead } from "./posts.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
 
 /** Answers with the portal's pages and files. */
 
 export class Portal {
-  readonly #files: ReadonlyMap<string, WebFile>;
+  readonly #files = new Map<string, WebFile>();
+  /** Shown at every path that has no page of its own, with status 404. */
+  readonly #missingPage: WebFile;
 
   constructor(files: readonly WebFile[]) {
-    this.#files = new Map(files.map((file) => [file.path, file]));
+    for (const file of files) this.#files.set(file.path, file);
+    this.#missingPage = this.#page(missingPage);
+    this.#files.delete(missingPage);
   }
 
   /** @param path undecoded */
@@ -24,7 +29,7 @@ export class Portal {
       this.#files.get(path) ?? (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
     const accepted = request.getHeader(headerNames.acceptEncoding);
     if (found === undefined) {
-      const { head, body } = formOf(this.#page(missingPage), accepted, "");
+      const { head, body } = formOf(this.#missingPage, accepted, "");
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
     const { head, body } = formOf(found, accepted, request.getHeader(headerNames.ifNoneMatch));
@@ -44,18 +49,45 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** What a thread asks of the control thread at once, at most. */
+/** Posts of this thread that the control thread may work on at a time. */
 const maxUnderWay = 64;
+const tryAgain = { "Retry-After": "1" };
 
-/** Hands on what is posted. */
-export class PortalPosts {
+/** Checks the form of posts, and passes them on to the control thread. */
+export class PortalPosts implements PostHandler {
   readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
   readonly #trustedProxies: number;
+  readonly #report: (error: unknown) => void;
   #underWay = 0;
 
-  constructor(trustedProxies: number, ask: (request: PortalRequest) => Promise<PortalReply>) {
+  constructor(
+    trustedProxies: number,
+    ask: (request: PortalRequest) => Promise<PortalReply>,
+    report: (error: unknown) => void,
+  ) {
     this.#trustedProxies = trustedProxies;
     this.#ask = ask;
+    this.#report = report;
+  }
+
+  clientOf(head: PostHead): string {
+    return clientOf(clientAddress(head, this.#trustedProxies));
+  }
+
+  busy(who: "client" | "all"): Reply {
+    return who === "client"
+      ? failure(
+          429,
+          "rate_limit_exceeded",
+          "too many posts from your address at once; retry in 1 s",
+          tryAgain,
+        )
+      : failure(503, "unavailable", "too many posts at once; try again", tryAgain);
+  }
+
+  failed(error: unknown): Reply {
+    this.#report(error);
+    return failure(500, "internal_error", "the server has failed; try again");
   }
 
   async reply(post: Post): Promise<Reply> {
@@ -71,13 +103,11 @@ export class PortalPosts {
     const text = textIn(body);
     if (text === undefined) return failure(400, "invalid_parameter", "the body isn't UTF-8");
     if (this.#underWay >= maxUnderWay)
-      return failure(503, "unavailable", "too much is asked at once; try again", { "Retry-After": "1" });
+      return failure(503, "unavailable", "too much is asked at once; try again", tryAgain);
     this.#underWay++;
     try {
       const address = clientAddress(post, this.#trustedProxies);
       return jsonReply(await this.#ask({ path, body: text, authorization, address }));
-    } catch {
-      return failure(500, "internal_error", "the server has failed; try again");
     } finally {
       this.#underWay--;
     }
@@ -105,7 +135,7 @@ function textIn(body: Uint8Array): string | undefined {
  * The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it is; without
  * that header the socket's.
  */
-function clientAddress({ forwardedFor, address }: Post, trustedProxies: number): string {
+function clientAddress({ forwardedFor, address }: PostHead, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;
   return forwardedFor.split(",").at(-trustedProxies)?.trim() ?? "";
 }

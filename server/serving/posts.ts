@@ -1,73 +1,168 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
+import type { Wait } from "./pieces.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
 
-/** Takes what is posted: a body of a bounded length and in a bounded time, and then answers and closes the connection. */
+/** Takes posts. Length, parts and time of a body are bounded, and so is the number of posts under way. */
 
-/** Of what is posted, and for how long its client may take to send it. */
 const maxBodyBytes = 16 * 2 ** 10;
+/** A client has this long to send a body. */
 const maxBodyMs = 10_000;
+/** A body may come in this many parts, and in one more for each further `bytesPerPart`. */
+const maxParts = 16;
+/**
+ * Each part costs a call. Bodies in chunks of one byte would cost ten thousand calls per connection, and every other
+ * request of the thread would wait for them.
+ */
+const bytesPerPart = 256;
+/** Posts under way on this thread: of one client, and in all. Each may hold a buffer of `maxBodyBytes`. */
+const maxPostsPerClient = 32;
+const maxPosts = 512;
 
-/** What is posted. */
-export interface Post {
+export interface PostHead {
   path: string;
   /** The first header of that name, or the empty string. */
   authorization: string;
   contentType: string;
   /** All headers of that name, joined by commas. */
   forwardedFor: string;
-  /** The client's IP address, as the socket has it. */
+  /** The client's IP address, from the socket. */
   address: string;
-  /** The body; undefined where it was too long. */
+}
+
+export interface Post extends PostHead {
+  /** Undefined where it was too long. */
   body: Uint8Array | undefined;
 }
 
-/**
- * Takes a body, and answers when the reply is there.
- *
- * @param replyTo must not throw or reject
- */
-export function takePost(
-  res: HttpResponse,
-  req: HttpRequest,
-  route: number,
-  replyTo: (post: Post) => Promise<Reply>,
-  responder: Responder,
-  traffic: ThreadTraffic,
-): void {
-  if (!responder.accept(res)) return;
-  const post = headOf(res, req);
-  const wait = responder.waitFor(res, () => clearTimeout(deadline));
-  const deadline = setTimeout(() => wait.isOver || res.close(), maxBodyMs);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  res.onData((chunk, isLast) => {
-    bytes += chunk.byteLength;
-    // It is valid during the call only.
-    if (bytes <= maxBodyBytes) chunks.push(new Uint8Array(chunk.slice(0)));
-    if (!isLast) return;
-    clearTimeout(deadline);
-    const body = bytes <= maxBodyBytes ? Buffer.concat(chunks) : undefined;
-    // Not before the library has looked behind the body: where it finds another request it closes the connection,
-    // and what nobody would be told of isn't done.
-    setImmediate(() => wait.isOver || answer(body));
-  });
-  const answer = (body: Uint8Array | undefined) => {
-    const begun = traffic.beginLater();
-    void replyTo({ ...post, body }).then(({ status, head, body }) => {
-      if (wait.isOver) return;
-      traffic.answeredLater(route, status, body?.length ?? 0, begun);
-      res.cork(() => {
-        res.writeStatus(head);
-        wait.end();
-        res.end(body, true);
-      });
-    });
-  };
+/** Answers posts. */
+export interface PostHandler {
+  /** Names the client, for the bound on its posts. */
+  clientOf(head: PostHead): string;
+  reply(post: Post): Promise<Reply>;
+  /** The reply where a post isn't taken because this client, or all clients, have too many under way. */
+  busy(who: "client" | "all"): Reply;
+  /** The reply where `reply` has rejected. */
+  failed(error: unknown): Reply;
 }
 
-function headOf(res: HttpResponse, req: HttpRequest): Omit<Post, "body"> {
+/** Calls back after a time. @returns a function that cancels it */
+export type After = (ms: number, callback: () => void) => () => void;
+
+const afterTimeout: After = (ms, callback) => {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+};
+
+export class Posts {
+  readonly #handler: PostHandler;
+  readonly #responder: Responder;
+  readonly #traffic: ThreadTraffic;
+  readonly #after: After;
+  #underWay = 0;
+  readonly #byClient = new Map<string, number>();
+
+  constructor(handler: PostHandler, responder: Responder, traffic: ThreadTraffic, after = afterTimeout) {
+    this.#handler = handler;
+    this.#responder = responder;
+    this.#traffic = traffic;
+    this.#after = after;
+  }
+
+  /** Takes a post, answers it when the reply is there, and closes its connection. */
+  take(res: HttpResponse, req: HttpRequest, route: number): void {
+    const handler = this.#handler;
+    if (!this.#responder.accept(res)) return;
+    const head = headOf(res, req);
+    const client = handler.clientOf(head);
+    const busy = this.#busyFor(client);
+    if (busy !== undefined) {
+      const wait = this.#responder.waitFor(res);
+      // Not before the library has looked behind the body: it would answer a second request there as well.
+      setImmediate(() => wait.isOver || this.#send(res, route, handler.busy(busy), wait));
+      return;
+    }
+    this.#count(client, 1);
+    const cancelDeadline = this.#after(maxBodyMs, () => wait.isOver || res.close());
+    const wait = this.#responder.waitFor(res, () => {
+      cancelDeadline();
+      this.#count(client, -1);
+    });
+    const body = new Body();
+    res.onData((chunk, isLast) => {
+      if (wait.isOver) return;
+      if (!body.add(new Uint8Array(chunk))) {
+        res.close();
+        return;
+      }
+      if (!isLast) return;
+      cancelDeadline();
+      setImmediate(() => wait.isOver || answer());
+    });
+    const answer = () => {
+      const begun = this.#traffic.beginLater();
+      handler.reply({ ...head, body: body.content }).then(
+        (reply) => wait.isOver || this.#send(res, route, reply, wait, begun),
+        (error) => wait.isOver || this.#send(res, route, handler.failed(error), wait, begun),
+      );
+    };
+  }
+
+  #busyFor(client: string): "client" | "all" | undefined {
+    if ((this.#byClient.get(client) ?? 0) >= maxPostsPerClient) return "client";
+    return this.#underWay >= maxPosts ? "all" : undefined;
+  }
+
+  #count(client: string, change: 1 | -1): void {
+    this.#underWay += change;
+    const underWay = (this.#byClient.get(client) ?? 0) + change;
+    if (underWay === 0) this.#byClient.delete(client);
+    else this.#byClient.set(client, underWay);
+  }
+
+  #send(
+    res: HttpResponse,
+    route: number,
+    reply: Reply,
+    wait: Wait,
+    begun = this.#traffic.beginLater(),
+  ): void {
+    const { status, head, body } = reply;
+    this.#traffic.answeredLater(route, status, body?.length ?? 0, begun);
+    res.cork(() => {
+      res.writeStatus(head);
+      wait.end();
+      res.end(body, true);
+    });
+  }
+}
+
+/** A body, put together from its parts in one buffer. */
+class Body {
+  #buffer: Buffer | undefined;
+  #length = 0;
+  #parts = 0;
+
+  /** @returns false when the body has come in too many parts */
+  add(part: Uint8Array): boolean {
+    this.#parts++;
+    if (this.#length + part.length <= maxBodyBytes) {
+      this.#buffer ??= Buffer.allocUnsafeSlow(maxBodyBytes);
+      this.#buffer.set(part, this.#length);
+    }
+    this.#length += part.length;
+    return this.#parts <= maxParts + this.#length / bytesPerPart;
+  }
+
+  /** Undefined where it is too long. */
+  get content(): Uint8Array | undefined {
+    if (this.#length > maxBodyBytes) return undefined;
+    return this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0);
+  }
+}
+
+function headOf(res: HttpResponse, req: HttpRequest): PostHead {
   const forwarded: string[] = [];
   req.forEach((name, value) => {
     if (name === "x-forwarded-for") forwarded.push(value);

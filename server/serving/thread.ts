@@ -24,7 +24,7 @@ import { ThreadTraffic } from "../shared/traffic.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import { Portal, PortalPosts } from "./portal.ts";
-import { takePost } from "./posts.ts";
+import { Posts } from "./posts.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 
@@ -84,6 +84,11 @@ function askControl(request: PortalRequest): Promise<PortalReply> {
   return new Promise((resolve) => posted.set(id, resolve));
 }
 
+/** Has an error logged that failed a request. */
+function report(error: unknown): void {
+  send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) });
+}
+
 /** Tells of requests as they are answered, of so many in a second. */
 function teller(perSecond: number): ((access: Access) => void) | undefined {
   if (perSecond === 0) return undefined;
@@ -115,8 +120,7 @@ function start(images: Published): Started {
     now: Date.now,
     steadyNow: steadyClock(),
     traffic,
-    report: (error) =>
-      send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
+    report,
   });
   const { trustedProxies, corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
@@ -125,9 +129,9 @@ function start(images: Published): Started {
     portal === undefined || isApiPath(path)
       ? answerApi(request, path, method, hasBody)
       : portal.reply(request, path, method, hasBody);
-  const posts = new PortalPosts(trustedProxies, askControl);
   const connections = new Connections(data.maxConnections, data.connections);
   const responder = new Responder(traffic, isEnding, answerAll, teller(data.accessLog));
+  const posts = new Posts(new PortalPosts(trustedProxies, askControl, report), responder, traffic);
   const server = serveHttp(
     data.host,
     data.port,
@@ -136,7 +140,7 @@ function start(images: Published): Started {
     responder,
     portal && {
       below: "/portal/",
-      take: (res, req, route) => takePost(res, req, route, (post) => posts.reply(post), responder, traffic),
+      take: (res, req, route) => posts.take(res, req, route),
     },
   );
   return { service, server, responder, connections };

@@ -116,7 +116,7 @@ export class Metrics {
         help,
         registers: [this.registry],
         collect() {
-          this.set(value());
+          this.set(orNaN(value));
         },
       });
     gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
@@ -193,6 +193,15 @@ export class Metrics {
       ["reason"],
       ({ unauthorized }) => Object.entries(unauthorized).map(([reason, count]) => [{ reason }, count]),
     );
+  }
+}
+
+/** A number that can't be had must not keep the others from being shown. */
+function orNaN(value: () => number): number {
+  try {
+    return value();
+  } catch {
+    return Number.NaN;
   }
 }
 

@@ -47,7 +47,7 @@ test("every page's path answers with the page, and any other path with it as a 4
     assert.deepEqual([path, status], [path, 200]);
     assert.match(String(body), /<div id="app">/);
   }
-  for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix"])
+  for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix", "/*"])
     assert.deepEqual([path, (await ask(`GET ${path}`)).status], [path, 404]);
 });
 

@@ -20,10 +20,11 @@ const done: PortalReply = { status: 200, body: {} };
 /** A thread's posts, and what is asked of the control thread. */
 function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async () => done) {
   const asked: PortalRequest[] = [];
-  const handler = new PortalPosts(trustedProxies, (request) => {
+  const ask = (request: PortalRequest) => {
     asked.push(request);
     return answer();
-  });
+  };
+  const handler = new PortalPosts(trustedProxies, ask, (error) => assert.fail(String(error)));
   return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }) };
 }
 

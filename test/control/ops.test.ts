@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, test } from "node:test";
+import { opsServer } from "../../server/control/ops.ts";
+import { Connection, requestText, until } from "../support/connection.ts";
+
+/** The operator's listener, with metrics that the tests make slow, and let fail. */
+
+let made = 0;
+let make: () => Promise<string> = async () => "metrics\n";
+const metrics = {
+  contentType: "text/plain",
+  async text() {
+    made++;
+    return make();
+  },
+};
+const server = opsServer({
+  isReady: () => true,
+  metrics,
+  console: () => undefined,
+  allowedHosts: ["prometheus.example"],
+});
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+after(() => {
+  server.close();
+  server.closeAllConnections();
+});
+const address = server.address();
+assert.ok(typeof address === "object" && address !== null);
+const url = `http://127.0.0.1:${address.port}`;
+
+async function ask(request: string, headers: Record<string, string> = {}) {
+  const connection = await Connection.open(url);
+  await connection.send(requestText(request, { Connection: "close", ...headers }));
+  return connection.answer(request.split(" ")[0]);
+}
+
+test("a request whose answer can't be made gets 500, and the next one is answered", async () => {
+  make = () => Promise.reject(new Error("the disk is gone"));
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(2));
+  for (let i = 0; i < 2; i++) assert.equal((await connection.answer()).status, 500);
+  make = async () => "metrics\n";
+  await connection.send(requestText("GET /metrics", {}));
+  assert.equal((await connection.answer()).status, 200);
+  connection.close();
+});
+
+test("pipelined requests are answered one at a time, in their order", async () => {
+  made = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  make = () => promise;
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(3) + requestText("GET /livez", {}));
+  await until("the first one", () => made > 0);
+  // Another connection's request comes after all of these.
+  assert.equal((await ask("GET /livez")).status, 200);
+  assert.equal(made, 1);
+  make = async () => "later\n";
+  resolve("first\n");
+  const bodies: string[] = [];
+  for (let i = 0; i < 4; i++) bodies.push(String((await connection.answer()).body));
+  assert.deepEqual(bodies, ["first\n", "later\n", "later\n", "ok\n"]);
+  assert.equal(made, 3);
+  connection.close();
+});
+
+test("what a client pipelines beyond 17 requests disconnects it, and what waited isn't answered", async () => {
+  made = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  make = () => promise;
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(5000));
+  assert.equal((await connection.rest()).length, 0);
+  resolve("late\n");
+  assert.equal((await ask("GET /livez")).status, 200);
+  assert.equal(made, 1);
+});
+
+test("what waits for its turn is dropped with its connection", async () => {
+  made = 0;
+  const { promise, resolve } = Promise.withResolvers<string>();
+  make = () => promise;
+  const connection = await Connection.open(url);
+  await connection.send(requestText("GET /metrics", {}).repeat(10));
+  await until("the first one", () => made > 0);
+  connection.close();
+  await until("the server to see it", async () => {
+    const { promise: counted, resolve: count } = Promise.withResolvers<number>();
+    server.getConnections((_, open) => count(open));
+    return (await counted) === 0;
+  });
+  resolve("late\n");
+  assert.equal((await ask("GET /livez")).status, 200);
+  assert.equal(made, 1);
+});
+
+for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream", "/nothing"]) {
+  test(`${target} is refused to other hosts and pages`, async () => {
+    for (const headers of [
+      { Host: "evil.example" },
+      { Host: "127.0.0.1", Origin: "http://evil.example" },
+      { Host: "127.0.0.1", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors" },
+    ] as Record<string, string>[])
+      assert.equal((await ask(`GET ${target}`, headers)).status, 403);
+    for (const host of ["localhost:9090", "10.1.2.3", "[::1]:9090", "prometheus.example"])
+      assert.notEqual((await ask(`GET ${target}`, { Host: host })).status, 403);
+  });
+
+  test(`${target} takes GET and HEAD alone`, async () => {
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+      const answer = await ask(`${method} ${target}`);
+      assert.deepEqual([answer.status, answer.header("Allow")], [405, "GET, HEAD"]);
+    }
+    assert.notEqual((await ask(`HEAD ${target}`)).status, 405);
+  });
+}

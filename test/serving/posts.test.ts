@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, afterEach, test } from "node:test";
+import { routes } from "../../server/api/routes.ts";
+import { serveHttp } from "../../server/serving/listener.ts";
+import { type After, type Post, type PostHandler, Posts } from "../../server/serving/posts.ts";
+import type { Reply } from "../../server/serving/reply.ts";
+import { Responder } from "../../server/serving/responder.ts";
+import { Connections } from "../../server/shared/connections.ts";
+import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
+import { Connection, freePort, requestText, until } from "../support/connection.ts";
+
+/** How posts are taken: over real connections to a listener in this process, with a clock that the tests turn. */
+
+const reply = (status: string): Reply => ({
+  status: Number.parseInt(status, 10),
+  head: status,
+  body: Buffer.from("{}"),
+});
+
+const taken: Post[] = [];
+let answer: (post: Post) => Promise<Reply> = async () => reply("200 OK");
+const handler: PostHandler = {
+  clientOf: ({ forwardedFor }) => forwardedFor,
+  reply(post) {
+    taken.push(post);
+    return answer(post);
+  },
+  busy: (who) => reply(who === "client" ? "429 Too Many Requests" : "503 Service Unavailable"),
+  failed: () => reply("500 Internal Server Error"),
+};
+
+/** Deadlines that run, with what they do. */
+const deadlines = new Map<number, () => void>();
+let lastDeadline = 0;
+const onDeadline: After = (ms, callback) => {
+  assert.equal(ms, 10_000);
+  const id = ++lastDeadline;
+  deadlines.set(id, callback);
+  return () => deadlines.delete(id);
+};
+
+const port = await freePort();
+const api = `http://127.0.0.1:${port}`;
+const [block] = new Traffic(routes, 1).buffers;
+const traffic = new ThreadTraffic(block);
+const responder = new Responder(
+  traffic,
+  () => false,
+  () => reply("404 Not Found"),
+);
+const posts = new Posts(handler, responder, traffic, onDeadline);
+const server = serveHttp("127.0.0.1", port, new Connections(10_000), [], responder, {
+  below: "/portal/",
+  take: (res, req, route) => posts.take(res, req, route),
+});
+after(() => server.close());
+
+afterEach(async () => {
+  await until("no post to be under way", () => deadlines.size === 0);
+  answer = async () => reply("200 OK");
+  taken.length = 0;
+});
+
+const head = (headers: Record<string, string>) => requestText("POST /portal/x", headers);
+const chunked = { "Transfer-Encoding": "chunked" };
+const asChunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+async function open(...parts: string[]): Promise<Connection> {
+  const connection = await Connection.open(api);
+  await connection.send(...parts);
+  return connection;
+}
+
+test("a body comes in up to 15 parts and an end, and no more", async () => {
+  for (const [parts, isTaken] of [
+    [15, true],
+    [16, false],
+    [10_000, false],
+  ] as const) {
+    taken.length = 0;
+    const connection = await open(head(chunked) + asChunk("a").repeat(parts) + asChunk(""));
+    if (isTaken) assert.equal((await connection.answer()).status, 200);
+    assert.equal((await connection.rest()).length, 0);
+    assert.deepEqual(
+      taken.map(({ body }) => Buffer.from(body ?? []).toString()),
+      isTaken ? ["a".repeat(parts)] : [],
+    );
+  }
+});
+
+test("a longer body may have a part more for each 256 bytes", async () => {
+  const part = "b".repeat(256);
+  const connection = await open(head(chunked) + asChunk(part).repeat(64) + asChunk(""));
+  assert.equal((await connection.answer()).status, 200);
+  assert.equal(Buffer.from(taken[0].body ?? []).toString(), part.repeat(64));
+});
+
+test("a body that is too long is told of as such, without its bytes", async () => {
+  const connection = await open(head({ "Content-Length": "16385" }) + "c".repeat(16_385));
+  await connection.answer();
+  assert.equal(taken[0].body, undefined);
+});
+
+test("a client has 10 s to send a body", async () => {
+  const slow = [await open(head({ "Content-Length": "2" }), "{"), await open(head(chunked), asChunk("{"))];
+  const quick = await open(head({ "Content-Length": "2" }), "{}");
+  assert.equal((await quick.answer()).status, 200);
+  await until("two deadlines", () => deadlines.size === 2);
+  for (const close of deadlines.values()) close();
+  for (const connection of slow) assert.equal((await connection.rest()).length, 0);
+  assert.equal(taken.length, 1);
+});
+
+test("the deadline is over when the body is there, however long its answer takes", async () => {
+  const { promise, resolve } = Promise.withResolvers<Reply>();
+  answer = () => promise;
+  const connection = await open(`${head({ "Content-Length": "2" })}{}`);
+  await until("the post", () => taken.length === 1);
+  assert.equal(deadlines.size, 0);
+  resolve(reply("200 OK"));
+  assert.equal((await connection.answer()).status, 200);
+});
+
+test("of one client 32 posts may be under way, and others' are taken beside them", async () => {
+  const begin = (client: string) => open(head({ "Content-Length": "2", "X-Forwarded-For": client }));
+  const begun = await Promise.all(Array.from({ length: 32 }, () => begin("a")));
+  await until("all to be under way", () => deadlines.size === 32);
+  const refused = await begin("a");
+  assert.equal((await refused.answer()).status, 429);
+  assert.equal((await refused.rest()).length, 0);
+  const other = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "b" })}{}`);
+  assert.equal((await other.answer()).status, 200);
+  // One that ends makes room, whichever way it ends.
+  begun[0].close();
+  await begun[1].send("{}");
+  assert.equal((await begun[1].answer()).status, 200);
+  await until("two to be over", () => deadlines.size === 30);
+  const next = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "a" })}{}`);
+  assert.equal((await next.answer()).status, 200);
+  for (const connection of begun) connection.close();
+});
+
+test("of all clients 512 posts may be under way", async () => {
+  const begun = await Promise.all(
+    Array.from({ length: 512 }, (_, i) =>
+      open(head({ "Content-Length": "2", "X-Forwarded-For": `client ${i}` })),
+    ),
+  );
+  await until("all to be under way", () => deadlines.size === 512);
+  const refused = await open(`${head({ "Content-Length": "2", "X-Forwarded-For": "another" })}{}`);
+  assert.equal((await refused.answer()).status, 503);
+  for (const connection of begun) connection.close();
+});
+
+test("a reply that can't be made is a 500", async () => {
+  answer = () => Promise.reject(new Error("the control thread is gone"));
+  const connection = await open(`${head({ "Content-Length": "2" })}{}`);
+  assert.equal((await connection.answer()).status, 500);
+});
+
+test("a client that goes before the answer is there does no harm", async () => {
+  const { promise, resolve } = Promise.withResolvers<Reply>();
+  answer = () => promise;
+  const connection = await open(`${head({ "Content-Length": "2" })}{}`);
+  await until("the post", () => taken.length === 1);
+  connection.close();
+  await until("the server to see it", () => responder.pending === 0);
+  resolve(reply("200 OK"));
+  answer = async () => reply("200 OK");
+  assert.equal((await (await open(head({ "Content-Length": "0" }))).answer()).status, 200);
+});
