@@ -191,6 +191,51 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
+/** Callbacks of timers, events, messages and promises that aren't wrapped, by file, and why none of them can throw. */
+const unwrapped: Record<string, [callbacks: number, reason: string]> = {
+  "datasets/http.ts": [2, "ends a pause"],
+  "server/console/console.ts": [1, "forgets a viewer"],
+  "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
+  "server/control/operator.ts": [1, "only logs"],
+  "server/control/ops.ts": [1, "a function that is wrapped itself"],
+  "server/control/running.ts": [1, "kills the process, which is its purpose"],
+  "server/control/serving-threads.ts": [2, "ends the service, because a serving thread has ended"],
+  "server/control/serving.ts": [1, "`end` has its own handling of errors"],
+  "server/control/thread.ts": [3, "`end` has its own handling of errors"],
+  "server/notices/mail.ts": [2, "aborts a request"],
+  "server/notices/post.ts": [2, "passes the outcome on"],
+  "server/replicas/client.ts": [1, "sets a variable"],
+  "server/replicas/directory.ts": [1, "the caller has the promise"],
+  "server/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
+  "server/serving/pieces.ts": [2, "each turn is wrapped by whoever waits for it"],
+  "server/serving/posts.ts": [1, "the callback is wrapped by the caller"],
+  "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
+  "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
+  "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
+  "server/snapshots/loads.ts": [7, "settles a promise, or ends what is over; a rejection is logged"],
+  "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
+};
+
+const callback = [
+  /\bset(?:Timeout|Interval|Immediate)\((?!\s*(?:safely|orClose)\()/,
+  /\bqueueMicrotask\(|\bnextTick\(|\bcreateServer\((?!\))/,
+  /(?<!process)\.(?:on|once|addListener|addEventListener)\(\s*"\w+",(?!\s*(?:safely|orClose|resolve)\b)/,
+  /\.on(?:Data|Writable|Aborted)\((?!\s*orClose\()/,
+  /\bvoid (?=[\w.#]+\()|\.then\((?!\s*(?:orClose|\(\) => true))/,
+];
+
+test("nothing that a callback throws ends the process: each is wrapped, or has a reason why it can't throw", () => {
+  const found: Record<string, number> = {};
+  for (const path of product) {
+    if (!/^server\/|^datasets\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
+    const source = withoutComments(read(path));
+    const count = callback.reduce((sum, each) => sum + (source.match(new RegExp(each, "g"))?.length ?? 0), 0);
+    if (count > 0) found[path] = count;
+  }
+  const named = Object.fromEntries(Object.entries(unwrapped).map(([path, [count]]) => [path, count]));
+  assert.deepEqual(found, named);
+});
+
 test("every file of the server begins with a sentence that says its job", () => {
   const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
   const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));

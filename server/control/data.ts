@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { knownVersions } from "../../datasets/registry.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Published } from "../shared/messages.ts";
+import { safely } from "../shared/safely.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
@@ -90,8 +91,9 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
 
 /** Looks for changes of the folder from now on, and at once on SIGHUP. */
 export function watchFolder(snapshots: SnapshotFolder): void {
-  const scan = async () => void (await snapshots.scan());
+  const scan = () => snapshots.scan();
   repeat("looking for snapshots", scanMs, scan);
-  onSignal.hangUp = () =>
-    void scan().catch((error) => log.error({ reason: reasonOf(error) }, "looking for snapshots failed"));
+  onSignal.hangUp = safely(scan, (error) =>
+    log.error({ reason: reasonOf(error) }, "looking for snapshots failed"),
+  );
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { reasonOf } from "../../engine/query.ts";
 import { Metrics } from "../shared/metrics.ts";
+import { safely } from "../shared/safely.ts";
 import { logTo, Output } from "./log.ts";
 
 /** What runs in this process and how it ends: its log, what is done again and again, and what undoes what was begun. */
@@ -39,17 +40,17 @@ export async function unlessStopping<Result>(work: Promise<Result>): Promise<Res
 /** Does something again and again until the server ends; what fails is tried again. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
-  const timer = setInterval(async () => {
-    try {
-      await work();
-      failure = undefined;
-    } catch (error) {
-      const reason = reasonOf(error);
-      // Once, not with every try.
-      if (reason !== failure) log.error({ reason }, `${what} failed`);
-      failure = reason;
-    }
-  }, everyMs);
+  const tryOnce = async () => {
+    await work();
+    failure = undefined;
+  };
+  const onError = (error: unknown) => {
+    const reason = reasonOf(error);
+    // Once, not with every try.
+    if (reason !== failure) log.error({ reason }, `${what} failed`);
+    failure = reason;
+  };
+  const timer = setInterval(safely(tryOnce, onError), everyMs);
   closers.push(() => clearInterval(timer));
 }
 

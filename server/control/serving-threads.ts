@@ -11,6 +11,7 @@ import {
   type ToServe,
   type WebFile,
 } from "../shared/messages.ts";
+import { safely } from "../shared/safely.ts";
 
 /** Starts, tells and stops the serving threads. */
 
@@ -32,7 +33,7 @@ interface Reports {
 /** What the threads serve beside the API. */
 export interface Portal {
   files(): readonly WebFile[];
-  /** Somebody does something there. Must not reject. */
+  /** Does what somebody asks for there. */
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
@@ -52,23 +53,28 @@ class ServingThread {
       this.#mayEnd = true;
     };
     this.#worker.on("error", (error) => fail(error.message));
-    this.#worker.on("message", (message: FromServe) => {
+    const take = async (message: FromServe) => {
       if (message.type === "failed") fail(message.reason);
       else if (message.type === "error") reports.error(message.stack);
       else if (message.type === "access") reports.access(message.access);
-      else if (message.type === "post") void this.#post(message.id, portal?.act(message.request));
+      else if (message.type === "post")
+        this.send({ type: "posted", id: message.id, reply: (await portal?.act(message.request)) ?? null });
       else this.#waiting.get(message.type)?.();
-    });
+    };
+    this.#worker.on(
+      "message",
+      safely(take, (error, message) => {
+        reports.error(error instanceof Error ? String(error.stack) : String(error));
+        // Whoever waits for it is told that it has failed.
+        if (message.type === "post") this.send({ type: "posted", id: message.id, reply: null });
+      }),
+    );
     this.ended = new Promise((resolve) =>
       this.#worker.once("exit", (code) => {
         fail(`it ended with exit code ${code}`);
         resolve();
       }),
     );
-  }
-
-  async #post(id: number, reply: Promise<PortalReply> | undefined): Promise<void> {
-    if (reply !== undefined) this.send({ type: "posted", id, reply: await reply });
   }
 
   /** When the thread says so. */

@@ -124,6 +124,10 @@ function sayReady(settings: Settings, api: string, opsPort: number, demoKey: str
   stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
 }
 
+// Nothing is left half done by a promise that nobody waits for: the server goes on.
+process.on("unhandledRejection", (error) =>
+  log.error({ reason: reasonOf(error) }, "something failed unnoticed"),
+);
 process.on("uncaughtException", ({ stack }) => {
   log.fatal({ stack }, "the control thread failed");
   void end(1);

@@ -1,8 +1,10 @@
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
+import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { http } from "../shared/runtime.ts";
+import { safely } from "../shared/safely.ts";
 import { specialPurposeOf } from "./addresses.ts";
 
 /** One post to a stranger's server: to public addresses only, and over by a deadline whatever that server does. */
@@ -98,18 +100,21 @@ export function post(
       if (typeof outcome === "number") succeed(outcome);
       else fail(outcome);
     };
-    const deadline = setTimeout(() => end(new Error(`no answer in ${maxMs} ms`)), maxMs);
-    const giveUp = () => end(signal.reason);
+    const late = () => end(new Error(`no answer in ${maxMs} ms`));
+    const deadline = setTimeout(safely(late, fail), maxMs);
+    const giveUp = safely(() => end(signal.reason), fail);
     signal.addEventListener("abort", giveUp);
 
     let informational = 0;
-    request.on("information", () => {
+    const count = () => {
       if (++informational > maxInformational) end(new Error(`more than ${maxInformational} 1xx answers`));
-    });
-    request.on("response", ({ statusCode = 0 }) => end(statusCode));
+    };
+    const answered = ({ statusCode = 0 }: IncomingMessage) => end(statusCode);
+    request.on("information", safely(count, fail));
+    request.on("response", safely(answered, fail));
     // Without this, Node drops the connection and says nothing.
-    request.on("upgrade", ({ statusCode = 0 }) => end(statusCode));
-    request.on("error", end);
+    request.on("upgrade", safely(answered, fail));
+    request.on("error", safely(end, fail));
     request.end(body);
   });
 }

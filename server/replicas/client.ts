@@ -1,5 +1,7 @@
 import type { Cluster, Redis } from "ioredis";
+import { reasonOf } from "../../engine/query.ts";
 import type { RedisAddress } from "../shared/redis-url.ts";
+import { safely } from "../shared/safely.ts";
 
 /** Connects to Redis, and goes on trying as long as the server runs. */
 
@@ -80,7 +82,7 @@ export async function connectRedis(
   client.on("connecting", () => {
     isGivenUp = false;
   });
-  client.on("error", (error: Fault) => {
+  const onError = (error: Fault) => {
     if (isGivenUp) return;
     // Where the database can't be selected, what is asked next would be asked of database 0.
     if (client instanceof Redis && client.status === "connect") {
@@ -89,6 +91,10 @@ export async function connectRedis(
     }
     const { message } = error.lastNodeError ?? error;
     onFault(error.command?.name === "select" ? `database ${db}: ${message}` : message);
-  });
+  };
+  client.on(
+    "error",
+    safely(onError, (error) => onFault(reasonOf(error))),
+  );
   return client;
 }

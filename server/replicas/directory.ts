@@ -252,6 +252,7 @@ export class Directory {
     const nowMs = performance.now();
     const values = [replica, version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
+    if (!Array.isArray(answer[3])) throw notRedis();
     this.#state = answer[8];
     this.#unsettledMs = this.#state === 0 ? undefined : (this.#unsettledMs ?? nowMs);
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
@@ -294,7 +295,9 @@ export class Directory {
 
   async #call<Answer>(...values: (string | number)[]): Promise<Answer> {
     try {
-      return (await script.run(this.#client, keys, values)) as Answer;
+      const answer = await script.run(this.#client, keys, values);
+      if (!Array.isArray(answer)) throw notRedis();
+      return answer as Answer;
     } catch (error) {
       const reason = reasonOf(error);
       if (isBroken.test(reason))
@@ -314,6 +317,8 @@ const otherAccounts = () =>
     "other accounts than those in STATE_DIR",
     "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
   );
+const notRedis = () =>
+  new DirectoryAway("what answers isn't Redis: found another answer than that of the script");
 const notSettled = () =>
   new DirectoryAway(
     "it was started anew or emptied, and no server has said since what it may have lost",

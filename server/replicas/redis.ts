@@ -51,6 +51,10 @@ export function scriptIn(client: ScriptClient, clock = () => ({ ms: "" as number
   return async (shard, months, values) => {
     const keys = keysOf(shard, months);
     const { ms, boot } = clock();
-    return (await shares.run(client, keys, [ms, boot, ...values])) as Told;
+    const told = await shares.run(client, keys, [ms, boot, ...values]);
+    const isWhole =
+      Array.isArray(told) && (told[0] === "stale" || (told[0] === "ok" && Array.isArray(told[9])));
+    if (!isWhole) throw new Error("what answers isn't Redis: found another answer than that of the script");
+    return told as Told;
   };
 }

@@ -35,6 +35,7 @@ interface Posts {
  * Listens, and hands over every request. Ports are shared by SO_REUSEPORT.
  *
  * @param paths which the library's router finds, so that they needn't be made strings for every request
+ * @param report told of errors that no answer could be made for; the connection is closed then
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(
@@ -43,6 +44,7 @@ export function serveHttp(
   connections: Connections,
   paths: Iterable<string>,
   answerer: Answerer,
+  report: (error: unknown) => void,
   posts?: Posts,
 ): HttpServer {
   uws._cfg("silent");
@@ -63,7 +65,8 @@ export function serveHttp(
   ) => {
     try {
       answerer.answer(res, req, path, method, route);
-    } catch {
+    } catch (error) {
+      report(error);
       closeAfterAll(res);
     }
   };
@@ -72,7 +75,8 @@ export function serveHttp(
     app.post(`${posts.below}*`, (res, req) => {
       try {
         posts.take(res, req, route);
-      } catch {
+      } catch (error) {
+        report(error);
         closeAfterAll(res);
       }
     });

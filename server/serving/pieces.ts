@@ -18,6 +18,25 @@ export interface Wait {
   end(): void;
 }
 
+/**
+ * Wraps a callback that goes on with an answer. It isn't called any more when the answer is over; when it throws, the
+ * connection is closed.
+ */
+export function orClose<Args extends unknown[]>(
+  res: HttpResponse,
+  wait: Wait,
+  work: (...args: Args) => unknown,
+): (...args: Args) => boolean {
+  return (...args) => {
+    try {
+      return wait.isOver || work(...args) !== false;
+    } catch {
+      if (!wait.isOver) res.close();
+      return true;
+    }
+  };
+}
+
 /** What is to be done bit by bit, one bit in each round of the event loop, whoever waits. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
@@ -35,6 +54,7 @@ export class Turns {
     return this.#quietRounds >= quietRounds;
   }
 
+  /** @param turn must not throw */
   wait(turn: () => void): void {
     if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
   }
@@ -100,14 +120,15 @@ export function sendPieces(
   };
   const waitForTurn = () => {
     // The library warns of each write that isn't made within a cork.
-    if (isGoingOn()) turns.wait(() => wait.isOver || res.cork(takeTurn));
+    if (isGoingOn()) turns.wait(orClose(res, wait, () => res.cork(takeTurn)));
   };
-  res.onWritable((offset) => {
+  const goOn = (offset: number) => {
     if (!isBehind) return true;
     send(offset);
     waitForTurn();
     return !isBehind;
-  });
+  };
+  res.onWritable(orClose(res, wait, goOn));
   takeTurn();
   return isBehind;
 }

@@ -1,6 +1,6 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import type { Wait } from "./pieces.ts";
+import { orClose, type Wait } from "./pieces.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
 
@@ -80,33 +80,35 @@ export class Posts {
     if (busy !== undefined) {
       const wait = this.#responder.waitFor(res);
       // Not before the library has looked behind the body: it would answer a second request there as well.
-      setImmediate(() => wait.isOver || this.#send(res, route, handler.busy(busy), wait));
+      setImmediate(orClose(res, wait, () => this.#send(res, route, handler.busy(busy), wait)));
       return;
     }
     this.#count(client, 1);
-    const cancelDeadline = this.#after(maxBodyMs, () => wait.isOver || res.close());
     const wait = this.#responder.waitFor(res, () => {
       cancelDeadline();
       this.#count(client, -1);
     });
+    const close = orClose(res, wait, () => res.close());
+    const cancelDeadline = this.#after(maxBodyMs, close);
     const body = new Body();
-    res.onData((chunk, isLast) => {
-      if (wait.isOver) return;
+    const answer = () => {
+      const begun = this.#traffic.beginLater();
+      const send = (reply: Reply) => this.#send(res, route, reply, wait, begun);
+      const fail = (error: unknown) => send(handler.failed(error));
+      handler.reply({ ...head, body: body.content }).then(orClose(res, wait, send), orClose(res, wait, fail));
+    };
+    const take = (chunk: ArrayBuffer, isLast: boolean) => {
       if (!body.add(new Uint8Array(chunk))) {
         res.close();
         return;
       }
       if (!isLast) return;
       cancelDeadline();
-      setImmediate(() => wait.isOver || answer());
-    });
-    const answer = () => {
-      const begun = this.#traffic.beginLater();
-      handler.reply({ ...head, body: body.content }).then(
-        (reply) => wait.isOver || this.#send(res, route, reply, wait, begun),
-        (error) => wait.isOver || this.#send(res, route, handler.failed(error), wait, begun),
-      );
+      // Not before the library has looked behind the body: where it finds another request it closes the connection, and
+      // what nobody would be told of isn't done.
+      setImmediate(orClose(res, wait, answer));
     };
+    res.onData(orClose(res, wait, take));
   }
 
   #busyFor(client: string): "client" | "all" | undefined {

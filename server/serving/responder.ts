@@ -1,7 +1,7 @@
 import type { Access } from "../shared/messages.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { sendPieces, Turns, type Wait } from "./pieces.ts";
+import { orClose, sendPieces, Turns, type Wait } from "./pieces.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
 
@@ -180,11 +180,12 @@ export class Responder {
     // It has to outlast the next answer.
     const kept = new Uint8Array(body);
     const wait = this.waitFor(res);
-    res.onWritable((offset) => {
+    const goOn = (offset: number) => {
       const [ok, finished] = res.tryEnd(kept.subarray(offset), kept.length);
       if (finished) wait.end();
       return ok;
-    });
+    };
+    res.onWritable(orClose(res, wait, goOn));
   }
 
   /**
@@ -199,29 +200,27 @@ export class Responder {
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
     const bytes = body?.length ?? absentBytes;
     const wait = this.waitFor(res);
-    setImmediate(() => {
-      if (wait.isOver) return;
-      res.cork(() => {
-        res.writeStatus(keptHead);
-        if (keptBody !== undefined) {
-          wait.end();
-          res.end(keptBody, true);
-          return;
-        }
-        if (bytes === 0) {
-          this.#endLast(res, wait);
-          return;
-        }
-        // For the library the body is still to come: no call ends an answer without one and closes behind it.
-        res.writeHeader("Connection", "close");
-        const close = () => {
-          const [isTaken] = res.tryEnd(empty, bytes);
-          if (isTaken) closeSoon(res, wait);
-          return isTaken;
-        };
-        if (!close()) res.onWritable(close);
-      });
-    });
+    const respond = () => {
+      res.writeStatus(keptHead);
+      if (keptBody !== undefined) {
+        wait.end();
+        res.end(keptBody, true);
+        return;
+      }
+      if (bytes === 0) {
+        this.#endLast(res, wait);
+        return;
+      }
+      // For the library the body is still to come: no call ends an answer without one and closes behind it.
+      res.writeHeader("Connection", "close");
+      const close = () => {
+        const [isTaken] = res.tryEnd(empty, bytes);
+        if (isTaken) closeSoon(res, wait);
+        return isTaken;
+      };
+      if (!close()) res.onWritable(orClose(res, wait, close));
+    };
+    setImmediate(orClose(res, wait, () => res.cork(respond)));
   }
 
   /**
@@ -260,11 +259,11 @@ export class Responder {
 
 /** Closes a connection when what is being written to it is on its way. */
 function closeSoon(res: HttpResponse, wait: Wait): void {
-  setImmediate(() => {
-    if (wait.isOver) return;
+  const close = () => {
     wait.end();
     res.close();
-  });
+  };
+  setImmediate(orClose(res, wait, close));
 }
 
 /** Whether a request may have a body. Its lengths are all looked at: the parser goes by the first one alone. */

@@ -20,6 +20,7 @@ import {
 } from "../shared/messages.ts";
 import { PerSecond } from "../shared/per-second.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { safely } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
@@ -58,14 +59,15 @@ function drain({ server, responder, connections }: Started): void {
   responder.drain();
   let { handled } = responder;
   let quiet = 0;
-  const timer = setInterval(() => {
+  const look = () => {
     const busy = responder.pending > 0 || responder.handled !== handled;
     handled = responder.handled;
     quiet = busy ? 0 : quiet + drainStepMs;
     if (quiet < quietMs && connections.open > 0) return;
     clearInterval(timer);
     send({ type: "drained" });
-  }, drainStepMs);
+  };
+  const timer = setInterval(safely(look, report), drainStepMs);
 }
 
 const data: ServeData = workerData;
@@ -75,13 +77,16 @@ const isEnding = () => Atomics.load(state, 0) === gate.ending;
 /** Absent while there is none: then all paths are the API's. */
 let portal: Portal | undefined;
 /** Told of the control thread's replies, by their number. */
-const posted = new Map<number, (reply: PortalReply) => void>();
+const posted = new Map<number, (reply: PortalReply | null) => void>();
 let lastPost = 0;
 
-function askControl(request: PortalRequest): Promise<PortalReply> {
+/** @throws Error when the control thread has failed to reply, which it has logged */
+async function askControl(request: PortalRequest): Promise<PortalReply> {
   const id = ++lastPost;
   send({ type: "post", id, request });
-  return new Promise((resolve) => posted.set(id, resolve));
+  const reply = await new Promise<PortalReply | null>((resolve) => posted.set(id, resolve));
+  if (reply === null) throw new Error("the control thread failed to reply to a post");
+  return reply;
 }
 
 /** Has an error logged that failed a request. */
@@ -138,6 +143,7 @@ function start(images: Published): Started {
     connections,
     keyedPaths.keys(),
     responder,
+    report,
     portal && {
       below: "/portal/",
       take: (res, req, route) => posts.take(res, req, route),
@@ -147,7 +153,7 @@ function start(images: Published): Started {
 }
 
 let started: Started | undefined;
-control.on("message", (message: ToServe) => {
+const take = (message: ToServe) => {
   if (message.type === "publish" && started === undefined) {
     try {
       started = start(message.images);
@@ -162,7 +168,7 @@ control.on("message", (message: ToServe) => {
   } else if (message.type === "publish") {
     started?.service.publish(versionsOf(message.images));
     send({ type: "published" });
-    setImmediate(collectGarbage);
+    setImmediate(safely(collectGarbage, report));
   } else if (message.type === "portal") {
     portal = new Portal(message.files);
   } else if (message.type === "posted") {
@@ -175,10 +181,12 @@ control.on("message", (message: ToServe) => {
     started?.server.close();
     control.close();
   }
-});
+};
+control.on("message", safely(take, report));
 
 // A thread that ended with its app open would abort the process, and nobody would learn why.
 process.on("exit", () => started?.server.close());
+process.on("unhandledRejection", report);
 process.on("uncaughtException", (error) => {
   send({ type: "failed", reason: String(error.stack) });
   process.exit();

@@ -79,7 +79,8 @@ export type ToServe =
   | { type: "publish"; images: Published }
   /** The portal's pages and files, in place of those before. */
   | { type: "portal"; files: readonly WebFile[] }
-  | { type: "posted"; id: number; reply: PortalReply }
+  /** The reply to a `post`, or null when it has failed. */
+  | { type: "posted"; id: number; reply: PortalReply | null }
   | { type: "drain" }
   | { type: "close" };
 

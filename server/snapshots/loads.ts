@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { type BuildLimits, loadNeed, type SnapshotHead } from "../../engine/load.ts";
 import { DataError, SizeError } from "../../engine/query.ts";
 import type { FromLoad, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
+import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile } from "./folder.ts";
 
 /** The loads of snapshot files: in threads that end afterwards, all within a share of the memory. */
@@ -232,11 +233,12 @@ class Loader {
     const thread = this.#thread;
     this.isIdle = false;
     return new Promise<LoadedSnapshot>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
         // Not waited for: it may never come to an end.
         void thread.terminate();
-      }, maxMs);
+      };
+      const timer = setTimeout(safely(giveUp, reject), maxMs);
       const over = () => {
         clearTimeout(timer);
         thread.removeAllListeners("message").off("error", onError).off("exit", onExit);
@@ -247,13 +249,14 @@ class Loader {
         over();
         reject(new Error("the loader ended without a result"));
       };
-      thread.on("message", (message: FromLoad) => {
+      const take = (message: FromLoad) => {
         if (message.type === "progress") return onRows(message.rows);
         over();
         this.isIdle = true;
         if (message.type === "loaded") resolve({ image: message.image, file: message.file });
         else reject(failureOf(message));
-      });
+      };
+      thread.on("message", safely(take, reject));
       thread.on("error", onError);
       thread.on("exit", onExit);
       const data: ToLoad = { name, fd: handle.fd, size, limits: limitsOf(head, share) };

@@ -5,6 +5,7 @@ import { bodyOf, directAgents, openAddress, readText } from "../../datasets/http
 import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/snapshot-index.ts";
 import { identityOf } from "../../datasets/state.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
+import { safely } from "../shared/safely.ts";
 
 /** Fetches the snapshots that an index elsewhere names into the snapshots' folder, and takes out those that it names no more. */
 
@@ -305,11 +306,15 @@ export class Mirror {
     const { stallMs = defaultStallMs } = this.#options;
     const stalled = new AbortController();
     let came = 0;
-    const timer = setInterval(() => {
+    const look = () => {
       if (came < leastBytes)
         stalled.abort(new Error(`${came} bytes came in ${stallMs / 1000} s, expected ${leastBytes}`));
       came = 0;
-    }, stallMs);
+    };
+    const timer = setInterval(
+      safely(look, (error) => stalled.abort(error)),
+      stallMs,
+    );
     return {
       signal: AbortSignal.any([this.#stopping.signal, stalled.signal, ...endings]),
       progress(bytes: number) {

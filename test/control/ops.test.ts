@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, test } from "node:test";
+import { OperatorConsole } from "../../server/console/console.ts";
+import { History } from "../../server/console/history.ts";
 import { opsServer } from "../../server/control/ops.ts";
+import { Traffic } from "../../server/shared/traffic.ts";
 import { Connection, requestText, until } from "../support/connection.ts";
 
 /** The operator's listener, with metrics that the tests make slow, and let fail. */
@@ -15,10 +18,12 @@ const metrics = {
     return make();
   },
 };
+/** Undefined while there is no console. */
+let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,
   metrics,
-  console: () => undefined,
+  console: () => shown,
   allowedHosts: ["prometheus.example"],
 });
 server.listen(0, "127.0.0.1");
@@ -46,6 +51,18 @@ test("a request whose answer can't be made gets 500, and the next one is answere
   await connection.send(requestText("GET /metrics", {}));
   assert.equal((await connection.answer()).status, 200);
   connection.close();
+});
+
+test("a console whose state can't be read answers 500, and its page is there", async () => {
+  const traffic = new Traffic([], 1);
+  const history = new History(traffic, () => ({ connections: 0, memory: 0 }), 0);
+  shown = new OperatorConsole(history, () => {
+    throw new Error("the database disk image is malformed");
+  });
+  assert.equal((await ask("GET /console/stream")).status, 500);
+  assert.equal((await ask("GET /")).status, 200);
+  shown = undefined;
+  assert.equal((await ask("GET /")).status, 503);
 });
 
 test("pipelined requests are answered one at a time, in their order", async () => {

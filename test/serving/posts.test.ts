@@ -49,10 +49,15 @@ const responder = new Responder(
   () => reply("404 Not Found"),
 );
 const posts = new Posts(handler, responder, traffic, onDeadline);
-const server = serveHttp("127.0.0.1", port, new Connections(10_000), [], responder, {
-  below: "/portal/",
-  take: (res, req, route) => posts.take(res, req, route),
-});
+const server = serveHttp(
+  "127.0.0.1",
+  port,
+  new Connections(10_000),
+  [],
+  responder,
+  (error) => assert.fail(String(error)),
+  { below: "/portal/", take: (res, req, route) => posts.take(res, req, route) },
+);
 after(() => server.close());
 
 afterEach(async () => {

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, truncateSync, writeSync } from "node:fs";
+import { get } from "node:http";
+import { createServer } from "node:net";
+import path from "node:path";
+import { after, test } from "node:test";
+import {
+  Connection,
+  call,
+  pricesPath,
+  rawRequest,
+  requestText,
+  startServer,
+  type TestServer,
+  until,
+} from "../support/server.ts";
+
+/** The service goes on, whatever happens to what it depends on: its state, its descriptors, Redis. */
+
+const prices = `GET ${pricesPath}?procedure=5072`;
+
+async function post(server: TestServer, target: string, body: object): Promise<number> {
+  const content = JSON.stringify(body);
+  const headers = {
+    Authorization: `Bearer ${server.key}`,
+    "Content-Type": "application/json",
+    "Content-Length": String(content.length),
+  };
+  return (await rawRequest(server.api, requestText(`POST ${target}`, headers) + content)).status;
+}
+
+/** The first event of the console's stream that is about the state. */
+async function stateOnConsole(server: TestServer): Promise<{ server: { fault: string | null } }> {
+  const request = get(`${server.ops}/console/stream`);
+  const [response] = await once(request, "response");
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const chunk of response) {
+    text += chunk;
+    const [, state] = /^event: state\ndata: (.*)$/m.exec(text) ?? [];
+    if (state === undefined) continue;
+    request.destroy();
+    return JSON.parse(state);
+  }
+  throw new Error(`the stream ended: ${text}`);
+}
+
+/** Uses everything that the service offers, and checks that it still serves. */
+async function useAll(server: TestServer): Promise<void> {
+  for (const target of ["/", "/livez", "/readyz", "/metrics", "/console/stream"])
+    await rawRequest(server.ops, requestText(`HEAD ${target}`, { Connection: "close" }));
+  await stateOnConsole(server);
+  assert.equal((await call(server, "GET /api/v1/usage")).status, 200);
+  for (const [target, body] of [
+    ["/portal/account", {}],
+    ["/portal/keys", {}],
+    ["/portal/keys/create", {}],
+    ["/portal/account/email", { email: "a@b.example" }],
+    ["/portal/signup", { name: "Ada", email: "ada@b.example" }],
+    ["/portal/signup/confirm", { token: "x" }],
+  ] as const)
+    assert.ok((await post(server, target, body)) >= 200, target);
+  server.process.signal("SIGHUP");
+  assert.equal((await call(server, prices)).status, 200);
+}
+
+/** What may happen to a file under a running server. */
+const damages: Record<string, (file: string) => void> = {
+  "is truncated": (file) => truncateSync(file),
+  "is overwritten in place": (file) => {
+    const fd = openSync(file, "r+");
+    writeSync(fd, Buffer.alloc(8192, "rubbish "), 0, 8192, 0);
+    closeSync(fd);
+  },
+  "is deleted": (file) => rmSync(file),
+  "becomes a folder": (file) => {
+    rmSync(file);
+    mkdirSync(file);
+  },
+};
+
+for (const name of ["state.sqlite", "state.sqlite-wal"])
+  for (const [what, damage] of Object.entries(damages))
+    test(`the service goes on when ${name} ${what}`, async () => {
+      const env = { PORTAL: "on", SIGNUP: "open", SIGNUP_DAILY: "1000" };
+      const server = await startServer({ env });
+      const file = path.join(server.stateDir, name);
+      assert.ok(existsSync(file));
+      await useAll(server);
+      damage(file);
+      await useAll(server);
+      for (let i = 0; i < 3; i++) await useAll(server);
+      server.process.signal("SIGTERM");
+      await server.process.finished();
+    });
+
+test("the service goes on when it has no file descriptor left", async () => {
+  const server = await startServer({ env: { PORTAL: "on" }, maxDescriptors: 90 });
+  const open: Connection[] = [];
+  for (let i = 0; i < 100; i++) {
+    const connection = await Connection.open(server.ops).catch(() => undefined);
+    if (connection !== undefined) open.push(connection);
+  }
+  for (const connection of open) connection.close();
+  await until("a place on the operator's listener", async () => {
+    const answer = await rawRequest(server.ops, requestText("GET /livez", { Connection: "close" })).catch(
+      () => undefined,
+    );
+    return answer?.status === 200;
+  });
+  await useAll(server);
+  assert.equal(await server.stop(), 0);
+});
+
+for (const answer of ["+OK\r\n", "*1\r\n$3\r\nabc\r\n", "$-1\r\n", "rubbish\r\n"])
+  test(`the service goes on with a Redis that answers ${JSON.stringify(answer)} to everything`, async () => {
+    let asked = 0;
+    const redis = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.on("data", (data) => {
+        asked++;
+        // One answer for each command of a pipeline.
+        const commands = data.toString("latin1").match(/\*\d+\r\n\$/g)?.length ?? 1;
+        socket.write(answer.repeat(commands));
+      });
+    }).listen(0, "127.0.0.1");
+    await once(redis, "listening");
+    const address = redis.address();
+    assert.ok(typeof address === "object" && address !== null);
+    after(() => redis.close());
+    const env = { REDIS_URL: `redis://127.0.0.1:${address.port}`, QUOTA_WITHOUT_REDIS: "free" };
+    const server = await startServer({ env });
+    const before = asked;
+    await until("more to be asked", () => asked > before);
+    assert.equal(server.process.hasEnded, false);
+    assert.equal((await call(server, prices)).status, 200);
+    assert.equal(
+      (await rawRequest(server.ops, requestText("GET /metrics", { Connection: "close" }))).status,
+      200,
+    );
+    server.process.signal("SIGTERM");
+    await server.process.finished();
+  });

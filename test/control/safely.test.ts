@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { safely } from "../../server/shared/safely.ts";
+
+/** What a callback throws goes to whoever is told of it, and nowhere else. */
+
+const fault = new Error("a fault");
+
+test("what a callback throws is told with its arguments", () => {
+  const told: unknown[] = [];
+  safely(
+    (_: number) => {
+      throw fault;
+    },
+    (...all) => told.push(all),
+  )(7);
+  assert.deepEqual(told, [[fault, 7]]);
+});
+
+test("a promise that rejects is told of, and one that resolves isn't", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  safely(() => Promise.reject(fault), resolve)();
+  assert.equal(await promise, fault);
+  safely(async () => "done", assert.fail)();
+});
+
+test("what the one who is told throws ends there", async () => {
+  const fails = () => {
+    throw new Error("another one");
+  };
+  safely(fails, fails)();
+  safely(async () => fails(), fails)();
+  // A rejection that nobody handled would fail this file by now.
+  await new Promise(setImmediate);
+});
