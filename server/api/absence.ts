@@ -5,6 +5,7 @@ import {
   type DocumentKind,
   describeFacility,
   explainNoMatch,
+  findFacility,
   type Image,
   type RowCounts,
   rowsOfFacility,
@@ -14,6 +15,7 @@ import {
   unpricedMatches,
   versionName,
 } from "../../engine/query.ts";
+import type { Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 
 /** Says why there is no data: what isn't known at all, has no row, or has rows without a price. */
@@ -28,6 +30,19 @@ export function gapsOf(image: Image): Coverage {
     coverages.set(image, coverage);
   }
   return coverage;
+}
+
+/**
+ * Why a data version can't be asked for: nobody knows it, or it is a synthetic one that real ones hide.
+ *
+ * @param asked a version's name, or a year
+ */
+export function unknownVersion({ byName, hidden }: Versions, asked: string): ApiError {
+  const isHidden = hidden.some((version) => version === asked || version.startsWith(`${asked}.`));
+  const what = isHidden
+    ? `data version ${echo(asked)} is synthetic, and not served beside real data`
+    : `there is no data version ${echo(asked)}`;
+  return new ApiError("not_found", `${what}; loaded are ${[...byName.keys()].join(", ")}`);
 }
 
 /** Why there is no price list. */
@@ -77,9 +92,18 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   return notFound(image, what, unpriced(rowsOfScope(image, state ?? null)) ?? noRowsIn(image, state));
 }
 
-/** @param facility −1 where there is none of this CCN */
-export function noFacility(image: Image, ccn: string, facility: number): ApiError {
-  if (facility < 0) return notFound(image, `there is no facility ${echo(ccn)}`);
+/**
+ * Why there is no price at a facility; where the data version lacks the facility and another one has it, which one.
+ *
+ * @param facility −1 where there is none of this CCN
+ */
+export function noFacility({ images }: Versions, image: Image, ccn: string, facility: number): ApiError {
+  if (facility < 0) {
+    const what = `there is no facility ${echo(ccn)}`;
+    const other = images.find((each) => findFacility(each, ccn) >= 0);
+    if (other === undefined) return notFound(image, what);
+    return notFound(image, what, `data version ${versionName(other.description.provenance)} has it`);
+  }
   const { ccn: known, facility: name } = describeFacility(image, facility);
   const reason = unpriced(rowsOfFacility(image, facility));
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);

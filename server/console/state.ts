@@ -64,7 +64,7 @@ export function stateOf(
   now: Date,
 ): State {
   const images = snapshots.images();
-  const published = snapshots.published();
+  const { versions: published } = snapshots.published();
   const accounts = store.accounts(monthName(monthOf(now.getTime())), now);
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   return {

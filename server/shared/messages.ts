@@ -3,8 +3,13 @@ import type { SnapshotFile } from "./snapshot-file.ts";
 
 /** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
 
-/** The images to serve, newest version first, the ISO time at which each was loaded, and its file. */
-export type Published = { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
+/** What to serve. */
+export interface Published {
+  /** Newest version first; `loadedAt` is an ISO time. */
+  versions: { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
+  /** Names of synthetic versions that aren't served because real ones are. */
+  hidden: string[];
+}
 
 /** What a thread that listens waits for, in shared memory: to answer, or to end, when it answers nothing any more. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
@@ -69,7 +74,7 @@ export interface WebFile {
 
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
 export type ToServe =
-  | { type: "publish"; images: Published }
+  | { type: "publish"; published: Published }
   /** The portal's pages and files, in place of those before. */
   | { type: "portal"; files: readonly WebFile[] }
   | { type: "posted"; id: number; reply: PortalReply }
