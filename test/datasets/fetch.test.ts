@@ -794,7 +794,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   assert.deepEqual([first.code, first.stdout], [0, `${snapshot}\n`], first.stderr);
   const lines = first.stderr.split("\n");
   assert.deepEqual(
-    [lines[0], lines.at(-3)?.split(":")[0]],
+    [lines[0], lines.at(-4)?.split(":")[0]],
     [`downloading ${url}`, "not in the file, so not known of any row"],
   );
   assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);
