@@ -46,9 +46,14 @@ export function unknownVersion({ byName, hidden }: Versions, asked: string): Api
 }
 
 /** Why there is no price list. */
-export function noPrices(image: Image, code: string, state: string | undefined): ApiError {
+export function noPrices(
+  versions: Versions,
+  image: Image,
+  code: string,
+  state: string | undefined,
+): ApiError {
   const procedure = image.procedureOf.get(code);
-  if (procedure === undefined) return notFound(image, `there is no procedure ${echo(code)}`);
+  if (procedure === undefined) return noProcedure(versions, image, code);
   const reason = whyNoPrices(image, procedure, state);
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
@@ -76,9 +81,14 @@ export function noTrend(images: readonly Image[], code: string, state: string | 
 }
 
 /** Why there is no row of any kind, of a procedure or in a state. */
-export function noRows(image: Image, code: string | undefined, state: string | undefined): ApiError {
+export function noRows(
+  versions: Versions,
+  image: Image,
+  code: string | undefined,
+  state: string | undefined,
+): ApiError {
   if (code === undefined) return notFound(image, `no rows${inState(state)}`, noRowsIn(image, state));
-  if (!image.procedureOf.has(code)) return notFound(image, `there is no procedure ${echo(code)}`);
+  if (!image.procedureOf.has(code)) return noProcedure(versions, image, code);
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
 }
 
@@ -97,13 +107,13 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
  *
  * @param facility −1 where there is none of this CCN
  */
-export function noFacility({ images }: Versions, image: Image, ccn: string, facility: number): ApiError {
-  if (facility < 0) {
-    const what = `there is no facility ${echo(ccn)}`;
-    const other = images.find((each) => findFacility(each, ccn) >= 0);
-    if (other === undefined) return notFound(image, what);
-    return notFound(image, what, `data version ${versionName(other.description.provenance)} has it`);
-  }
+export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
+  if (facility < 0)
+    return notFound(
+      image,
+      `there is no facility ${echo(ccn)}`,
+      whereElse(versions, (other) => findFacility(other, ccn) >= 0),
+    );
   const { ccn: known, facility: name } = describeFacility(image, facility);
   const reason = unpriced(rowsOfFacility(image, facility));
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
@@ -150,6 +160,17 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
 export function notFound({ description }: Image, what: string, reason?: string): ApiError {
   const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
+}
+
+function noProcedure(versions: Versions, image: Image, code: string): ApiError {
+  const elsewhere = whereElse(versions, ({ procedureOf }) => procedureOf.has(code));
+  return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
+}
+
+/** The newest loaded data version that has something, in words; undefined where none has it. */
+function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
+  const other = images.find(has);
+  return other && `data version ${versionName(other.description.provenance)} has it`;
 }
 
 const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);

@@ -123,6 +123,28 @@ describe("a list of procedures", () => {
   });
 });
 
+test("a procedure that isn't there names a loaded data version that has it, wherever it is asked for", () => {
+  const ofYear = (dataYear: number, code: string) =>
+    imageOf(snapshotOf([["000001", "CA", code, 10, 1]], { ...testProvenance, dataYear, revision: 1 }));
+  const years = versionsOf(ofYear(2024, "5072"), ofYear(2023, "5073"), ofYear(2022, "5074"));
+  for (const target of [
+    "/healthcare/prices?procedure=5074",
+    "/healthcare/prices?procedure=5074&state=CA&limit=5",
+    "/healthcare/procedures/5074",
+    "/export.csv?procedure=5074",
+    "/export.arrow?procedure=5074",
+  ])
+    assert.equal(
+      refusal(years, target).message,
+      'there is no procedure "5074" in data version 2024.1: data version 2022.1 has it',
+      target,
+    );
+  assert.equal(
+    refusal(years, "/healthcare/procedures/9999").message,
+    'there is no procedure "9999" in data version 2024.1',
+  );
+});
+
 describe("a facility", () => {
   const told = (ccn: string) => toldFor(`/healthcare/facilities/${ccn}`);
 

@@ -17,7 +17,7 @@ function look(t: TestContext, ...percents: number[]): void {
     heap_size_limit: limit,
     used_heap_size: (percents[Math.min(at++, percents.length - 1)] / 100) * limit,
   }));
-  t.mock.timers.enable({ apis: ["setInterval"] });
+  t.mock.timers.enable();
   syncBuiltinESMExports();
   try {
     watchHeap();
