@@ -34,7 +34,7 @@ type Cases = Record<string, () => number>;
 const snapshot = sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows, seed }));
 const file = encodeSnapshot(snapshot);
 const image = attachImage(buildImage(snapshot));
-const versions = { images: [image], byName: new Map(), loadedAt: new Map(), files: new Map() };
+const versions = { images: [image], byName: new Map(), loadedAt: new Map(), files: new Map(), hidden: [] };
 const { service, key, keys } = openService(versions);
 const authorization = `Bearer ${key}`;
 const bodyOf = (query: string, path = pricesPath) => {

@@ -17,7 +17,7 @@ import { isWebAddress, shownAddress } from "./address.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
 import type { StrayByte } from "./encoding.ts";
-import { findContent, publishSnapshot } from "./publish.ts";
+import { findContent, isSyntheticFile, publishSnapshot } from "./publish.ts";
 import { type KnownVersion, registryOf } from "./registry.ts";
 import { hexadecimal, type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 
@@ -194,7 +194,6 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
   const imported = await importFile(options, known, progress?.update).finally(() => progress?.clear());
   const { counts, stray, severalNames, absentColumns } = imported;
   process.stdout.write(`${imported.path}\n`);
-  if (notice !== undefined) say(notice);
   const gone = known.filter(
     ({ version }) =>
       version.startsWith(`${options.year}.`) && !existsSync(path.join(options.out, `${version}.parquet`)),
@@ -213,11 +212,13 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
       `${imported.states} states`,
   );
+  const version = path.basename(imported.path, ".parquet");
+  const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
+  if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
+    say(`numbered ${version}, as ${before} is synthetic, and a number never means other content`);
+  if (notice !== undefined) say(notice);
   const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
-  if (!imported.isNew)
-    say(
-      `nothing written: ${path.basename(imported.path, ".parquet")} has these rows already${lacks}; --force writes them`,
-    );
+  if (!imported.isNew) say(`nothing written: ${version} has these rows already${lacks}; --force writes them`);
 }
 
 function run(args: string[]): Promise<void> {

@@ -15,6 +15,7 @@ import {
 } from "../engine/index.ts";
 import { makeFolder, sync } from "./folder.ts";
 import type { KnownVersion } from "./registry.ts";
+import { isSynthetic } from "./synthetic-mark.ts";
 
 /** The highest revision that a snapshot's metadata can carry. */
 const maxRevision = 9999;
@@ -103,6 +104,15 @@ export function claimedMetadata(bytes: Uint8Array, subject: string): SnapshotHea
   const [head, tail] = [bytes.subarray(0, headBytes), bytes.subarray(-tailBytes)];
   const { start, length } = snapshotFooterRange(bytes.length, head, tail, subject);
   return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata;
+}
+
+/** Whether a file says that it is a synthetic snapshot; false where there is none, or it can't be read. */
+export function isSyntheticFile(path: string): boolean {
+  try {
+    return isSynthetic(claimedMetadata(readFileSync(path), path));
+  } catch {
+    return false;
+  }
 }
 
 function namesIn(outDir: string): string[] {

@@ -68,7 +68,7 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
   }
 }
 
-/** The versions that the server with this environment has served, and a line that says so where it isn't known. */
+/** The versions that the server with this environment has served, and where there is no registry, a line that says so. */
 export function registryOf(environment: NodeJS.ProcessEnv): {
   known: readonly KnownVersion[];
   notice: string | undefined;
@@ -76,6 +76,8 @@ export function registryOf(environment: NodeJS.ProcessEnv): {
   const stateDir = resolve(environment.STATE_DIR || "var");
   const known = knownVersions(stateDir);
   if (known !== undefined) return { known, notice: undefined };
-  const numbers = "numbers are taken by the snapshots in the folder alone";
-  return { known: [], notice: `no registry of data versions in STATE_DIR ${stateDir}: ${numbers}` };
+  return {
+    known: [],
+    notice: `numbered after the snapshots in the folder: no server has used STATE_DIR ${stateDir} yet`,
+  };
 }

@@ -68,8 +68,8 @@ function run(args: string[]): void {
     return encodeSnapshot(snapshot);
   });
   process.stdout.write(`${path}\n`);
-  if (notice !== undefined) say(notice);
   say(summary);
+  if (notice !== undefined) say(notice);
 }
 
 if (import.meta.main) await runCommand(help, run);

@@ -5,6 +5,7 @@ import {
   type DocumentKind,
   describeFacility,
   explainNoMatch,
+  findFacility,
   type Image,
   type RowCounts,
   rowsOfFacility,
@@ -14,6 +15,7 @@ import {
   unpricedMatches,
   versionName,
 } from "../../engine/query.ts";
+import type { Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 
 /** Says why there is no data: what isn't known at all, has no row, or has rows without a price. */
@@ -30,10 +32,28 @@ export function gapsOf(image: Image): Coverage {
   return coverage;
 }
 
+/**
+ * Why a data version can't be asked for: nobody knows it, or it is a synthetic one that real ones hide.
+ *
+ * @param asked a version's name, or a year
+ */
+export function unknownVersion({ byName, hidden }: Versions, asked: string): ApiError {
+  const isHidden = hidden.some((version) => version === asked || version.startsWith(`${asked}.`));
+  const what = isHidden
+    ? `data version ${echo(asked)} is synthetic, and not served beside real data`
+    : `there is no data version ${echo(asked)}`;
+  return new ApiError("not_found", `${what}; loaded are ${[...byName.keys()].join(", ")}`);
+}
+
 /** Why there is no price list. */
-export function noPrices(image: Image, code: string, state: string | undefined): ApiError {
+export function noPrices(
+  versions: Versions,
+  image: Image,
+  code: string,
+  state: string | undefined,
+): ApiError {
   const procedure = image.procedureOf.get(code);
-  if (procedure === undefined) return notFound(image, `there is no procedure ${echo(code)}`);
+  if (procedure === undefined) return noProcedure(versions, image, code);
   const reason = whyNoPrices(image, procedure, state);
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
@@ -61,9 +81,14 @@ export function noTrend(images: readonly Image[], code: string, state: string | 
 }
 
 /** Why there is no row of any kind, of a procedure or in a state. */
-export function noRows(image: Image, code: string | undefined, state: string | undefined): ApiError {
+export function noRows(
+  versions: Versions,
+  image: Image,
+  code: string | undefined,
+  state: string | undefined,
+): ApiError {
   if (code === undefined) return notFound(image, `no rows${inState(state)}`, noRowsIn(image, state));
-  if (!image.procedureOf.has(code)) return notFound(image, `there is no procedure ${echo(code)}`);
+  if (!image.procedureOf.has(code)) return noProcedure(versions, image, code);
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
 }
 
@@ -77,9 +102,18 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   return notFound(image, what, unpriced(rowsOfScope(image, state ?? null)) ?? noRowsIn(image, state));
 }
 
-/** @param facility −1 where there is none of this CCN */
-export function noFacility(image: Image, ccn: string, facility: number): ApiError {
-  if (facility < 0) return notFound(image, `there is no facility ${echo(ccn)}`);
+/**
+ * Why there is no price at a facility; where the data version lacks the facility and another one has it, which one.
+ *
+ * @param facility −1 where there is none of this CCN
+ */
+export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
+  if (facility < 0)
+    return notFound(
+      image,
+      `there is no facility ${echo(ccn)}`,
+      whereElse(versions, (other) => findFacility(other, ccn) >= 0),
+    );
   const { ccn: known, facility: name } = describeFacility(image, facility);
   const reason = unpriced(rowsOfFacility(image, facility));
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
@@ -126,6 +160,17 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
 export function notFound({ description }: Image, what: string, reason?: string): ApiError {
   const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
+}
+
+function noProcedure(versions: Versions, image: Image, code: string): ApiError {
+  const elsewhere = whereElse(versions, ({ procedureOf }) => procedureOf.has(code));
+  return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
+}
+
+/** The newest loaded data version that has something, in words; undefined where none has it. */
+function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
+  const other = images.find(has);
+  return other && `data version ${versionName(other.description.provenance)} has it`;
 }
 
 const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);

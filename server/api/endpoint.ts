@@ -18,6 +18,8 @@ export interface Versions {
   loadedAt: ReadonlyMap<string, string>;
   /** The files that they were loaded from. */
   files: ReadonlyMap<string, SnapshotFile>;
+  /** Names of synthetic versions that aren't served because real ones are. */
+  hidden: readonly string[];
 }
 
 /** The caller's account, as `/usage` shows it. */

@@ -34,7 +34,7 @@ const description = `Medicare's public outpatient hospital charges: one row per 
 
 ## Requests
 Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
-The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice.
+The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice. Integers are plain decimal digits without leading zeros.
 Fields may be added to answers at any time; none is removed or changes its type.
 
 The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. Those of an operation's parameters make up the request that the example of its 200 answers.

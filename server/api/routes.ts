@@ -1,4 +1,5 @@
 import type { Image } from "../../engine/query.ts";
+import { unknownVersion } from "./absence.ts";
 import { basePath, type Endpoint, type Keyed, type Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 import { allEndpoints } from "./openapi.ts";
@@ -95,8 +96,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
     ? versions.images.find(({ description }) => String(description.provenance.dataYear) === version)
     : versions.byName.get(version);
   if (image !== undefined) return image;
-  const loaded = [...versions.byName.keys()].join(", ");
-  throw new ApiError("not_found", `there is no data version ${echo(version)}; loaded are ${loaded}`);
+  throw unknownVersion(versions, version);
 }
 
 /** Endpoints with keys for common queries, by their whole path, on which they answer from the current data. */

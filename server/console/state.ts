@@ -64,7 +64,7 @@ export function stateOf(
   now: Date,
 ): State {
   const images = snapshots.images();
-  const published = snapshots.published();
+  const { versions: published } = snapshots.published();
   const { fault, ...stored } = storedState(store, now);
   return {
     server: { ...server, fault: server.fault ?? fault },

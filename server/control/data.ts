@@ -35,7 +35,7 @@ export function checkSnapshots({ datasetsDir, datasetsUrl, isDefaultDatasetsDir 
 export async function loadData(
   { datasetsDir, datasetsUrl, includeSample, stateDir }: Settings,
   { store: registry, guard }: State,
-  publish: (images: Published) => Promise<void>,
+  publish: (published: Published) => Promise<void>,
 ): Promise<{ snapshots: SnapshotFolder; mirror: Mirror | undefined }> {
   const mirror =
     datasetsUrl === undefined ? undefined : await openMirror({ url: datasetsUrl, folder: datasetsDir, log });

@@ -52,10 +52,11 @@ export class Output {
   }
 }
 
-/** The log: lines of JSON, or to a terminal the same for people. */
+/** The log: lines of JSON, with levels as words and ISO times; to a terminal the same as text. */
 export function logTo(output: Output): Logger {
   const write = (line: string) => output.write(output.isTerminal ? readable(line) : line);
-  return pino({ base: null }, { write });
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return pino({ base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime }, { write });
 }
 
 const isStack = (name: string, value: unknown): value is string =>
@@ -64,13 +65,13 @@ const isStack = (name: string, value: unknown): value is string =>
 /** A line of the log for people: when, how grave, what, with which details, and below it where an error came from. */
 export function readable(line: string): string {
   const { level, time, msg, ...details } = JSON.parse(line);
-  const grave = (pino.levels.labels[level] ?? String(level)).toUpperCase().padEnd(5);
+  const grave = printable(String(level)).toUpperCase().padEnd(5);
   const words = Object.entries(details).map(([name, value]) =>
     isStack(name, value)
       ? `\n  ${value.split("\n").map(printable).join("\n  ")}`
       : ` ${name}=${shownValue(value)}`,
   );
-  return `${new Date(time).toISOString()} ${grave} ${printable(String(msg ?? ""))}${words.join("")}\n`;
+  return `${printable(String(time))} ${grave} ${printable(String(msg ?? ""))}${words.join("")}\n`;
 }
 
 function shownValue(value: unknown): string {

@@ -97,12 +97,12 @@ export class ServingThreads {
 
   /**
    * @param traffic each thread's own
-   * @param images what they serve at first
+   * @param published what they serve at first
    */
   constructor(
     data: Omit<ServeData, "gate" | "traffic">,
     traffic: readonly SharedArrayBuffer[],
-    images: Published,
+    published: Published,
     portal: Portal | undefined,
     reports: Reports,
   ) {
@@ -119,7 +119,7 @@ export class ServingThreads {
     this.#listening = Promise.race([failed, Promise.all(listening)]);
     if (portal !== undefined) this.showPortal(portal.files());
     // By message: what a thread is started with stays in memory as long as the thread.
-    for (const thread of this.#threads) thread.send({ type: "publish", images });
+    for (const thread of this.#threads) thread.send({ type: "publish", published });
   }
 
   /** When all of them do. @throws Error when one of them can't be started */
@@ -141,8 +141,8 @@ export class ServingThreads {
   }
 
   /** Serves these images in every thread; done when no thread answers from another any more. */
-  async publish(images: Published): Promise<void> {
-    await this.#ask({ type: "publish", images }, "published");
+  async publish(published: Published): Promise<void> {
+    await this.#ask({ type: "publish", published }, "published");
   }
 
   /** Serves these pages and files of the portal from now on. */

@@ -63,7 +63,7 @@ async function start(settings: Settings): Promise<void> {
   const state = openState(settings);
   const { store, guard } = state;
   let threads: ServingThreads | undefined;
-  const publish = async (images: Published) => threads?.publish(images);
+  const publish = async (published: Published) => threads?.publish(published);
   const { snapshots, mirror } = await loadData(settings, state, publish);
 
   const shared = await startDirectory(settings, store);
@@ -92,7 +92,8 @@ async function start(settings: Settings): Promise<void> {
     connections,
     traffic,
     stateAge: () => (performance.now() - health.savedAtMs) / 1000,
-    snapshotAge: () => Math.max(0, Date.now() - Date.parse(snapshots.published()[0].loadedAt)) / 1000,
+    snapshotAge: () =>
+      Math.max(0, Date.now() - Date.parse(snapshots.published().versions[0].loadedAt)) / 1000,
     outboxes,
     sharing,
     directory,

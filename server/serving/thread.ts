@@ -42,14 +42,15 @@ if (parentPort === null) throw new Error("this file runs in a serving thread onl
 const control = parentPort;
 const send = (message: FromServe) => control.postMessage(message);
 
-function versionsOf(published: Published): Versions {
-  const images = published.map(({ image }) => attachImage(image));
+function versionsOf({ versions, hidden }: Published): Versions {
+  const images = versions.map(({ image }) => attachImage(image));
   const names = images.map((image) => versionName(image.description.provenance));
   return {
     images,
     byName: new Map(images.map((image, i) => [names[i], image])),
-    loadedAt: new Map(published.map(({ loadedAt }, i) => [names[i], loadedAt])),
-    files: new Map(published.map(({ file }, i) => [names[i], file])),
+    loadedAt: new Map(versions.map(({ loadedAt }, i) => [names[i], loadedAt])),
+    files: new Map(versions.map(({ file }, i) => [names[i], file])),
+    hidden,
   };
 }
 
@@ -114,14 +115,14 @@ interface Started {
 }
 
 /** Answers from these images on, and listens. */
-function start(images: Published): Started {
+function start(published: Published): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const service = new Service({
     keys: new KeyTable(data.keys),
     limits: new Limits(data.limits, data.areLimitsShared),
     names: new AccountNames(data.names),
     days: new UsageDays(data.days),
-    versions: versionsOf(images),
+    versions: versionsOf(published),
     now: Date.now,
     steadyNow: steadyClock(),
     traffic,
@@ -156,7 +157,7 @@ let started: Started | undefined;
 const take = (message: ToServe) => {
   if (message.type === "publish" && started === undefined) {
     try {
-      started = start(message.images);
+      started = start(message.published);
       send({ type: "listening" });
       // Connections wait in the system's queue meanwhile.
       Atomics.wait(state, 0, gate.shut);
@@ -166,7 +167,7 @@ const take = (message: ToServe) => {
       control.close();
     }
   } else if (message.type === "publish") {
-    started?.service.publish(versionsOf(message.images));
+    started?.service.publish(versionsOf(message.published));
     send({ type: "published" });
     setImmediate(safely(collectGarbage, report));
   } else if (message.type === "portal") {

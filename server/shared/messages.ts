@@ -10,8 +10,13 @@ export interface SnapshotFile {
   sha256: string;
 }
 
-/** The images to serve, newest version first, the ISO time at which each was loaded, and its file. */
-export type Published = { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
+/** What to serve. */
+export interface Published {
+  /** Newest version first; `loadedAt` is an ISO time. */
+  versions: { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
+  /** Names of synthetic versions that aren't served because real ones are. */
+  hidden: string[];
+}
 
 /** What a thread that listens waits for, in shared memory: to answer, or to end, when it answers nothing any more. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
@@ -76,7 +81,7 @@ export interface WebFile {
 
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
 export type ToServe =
-  | { type: "publish"; images: Published }
+  | { type: "publish"; published: Published }
   /** The portal's pages and files, in place of those before. */
   | { type: "portal"; files: readonly WebFile[] }
   /** The reply to a `post`, or null when it has failed. */

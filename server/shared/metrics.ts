@@ -7,6 +7,15 @@ import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
 const packageFile = new URL("../../package.json", import.meta.url);
 
+/**
+ * Gauges of the library with names of counters, to which promtool objects. Without `_total` there are the same by type.
+ */
+const miscalledGauges = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
 /** What is asked for its numbers with each look at the metrics. */
 interface Sources {
   connections: Connections;
@@ -78,6 +87,7 @@ export class Metrics {
   constructor() {
     for (const outcome of ["delivered", "retry", "failed"]) this.webhookDeliveries.inc({ outcome }, 0);
     collectDefaultMetrics({ register: this.registry });
+    for (const name of miscalledGauges) this.registry.removeSingleMetric(name);
     const { version } = JSON.parse(readFileSync(packageFile, "utf8"));
     new Gauge({
       name: "hcqs_build_info",

@@ -2,12 +2,13 @@ import * as v from "valibot";
 
 /** Schemas that settings, commands and requests have in common. */
 
-/** A whole number in plain decimal digits. */
+/** A whole number in plain decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {
   const expected = `a whole number from ${min} to ${max}`;
   return v.pipe(
     v.string(),
     v.regex(/^[0-9]+$/, expected),
+    v.regex(/^(?!0[0-9])/, `${expected} without leading zeros`),
     v.transform(Number),
     v.minValue(min, expected),
     v.maxValue(max, expected),

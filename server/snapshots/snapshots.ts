@@ -43,8 +43,8 @@ export interface Surroundings {
   loads: Pick<Loads, "load">;
   /** Whether synthetic versions are served beside real ones. */
   includeSample: boolean;
-  /** Serves these images, newest version first; done when no answer comes from others any more. */
-  publish: (images: Published) => Promise<void>;
+  /** Serves these versions; done when no answer comes from others any more. */
+  publish: (published: Published) => Promise<void>;
 }
 
 function newestFirst(a: Image, b: Image): number {
@@ -84,6 +84,8 @@ export class SnapshotFolder {
   readonly #served = new Map<string, Served>();
   /** Files of synthetic versions that aren't served because real ones are. */
   readonly #hidden = new Set<string>();
+  /** The hidden versions that the last publication named. */
+  #publishedHidden = "";
   /** The file of the last version, which stays when it is deleted. */
   #kept: string | undefined;
   #unreadable = false;
@@ -111,9 +113,14 @@ export class SnapshotFolder {
   }
 
   published(): Published {
-    return [...this.#served.values()]
+    const versions = [...this.#served.values()]
       .sort((a, b) => newestFirst(a.image, b.image))
       .map(({ image, loadedAt, file }) => ({ image: image.buffer, loadedAt, file }));
+    return { versions, hidden: this.#hiddenVersions };
+  }
+
+  get #hiddenVersions(): string[] {
+    return Array.from(this.#hidden, versionOf).sort();
   }
 
   /** Files that are refused, and since when, or that can't be read now, and why. */
@@ -157,6 +164,7 @@ export class SnapshotFolder {
   beginServing(): void {
     this.#register(this.images());
     this.#isServing = true;
+    this.#publishedHidden = this.#hiddenVersions.join();
   }
 
   /** From now on nothing is published and nothing written. */
@@ -185,6 +193,7 @@ export class SnapshotFolder {
       else await this.#take(name, state);
     }
     this.#with.metrics.snapshotsUnreadable.set(this.#troubles.size);
+    if (this.#isServing && this.#hiddenVersions.join() !== this.#publishedHidden) await this.#publish([], []);
     if (this.#isServing && this.#isRegistryDue) this.#writeRetired();
   }
 
@@ -385,7 +394,9 @@ export class SnapshotFolder {
       .catch(() => {})
       .then(async () => {
         const images = this.images();
-        await publish(this.published());
+        const toServe = this.published();
+        this.#publishedHidden = toServe.hidden.join();
+        await publish(toServe);
         const current = versionName(images[0].description.provenance);
         for (const [change, versions] of Object.entries({ published, retired: retired.map(versionOf) }))
           for (const version of versions) {

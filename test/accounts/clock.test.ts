@@ -85,6 +85,11 @@ class World {
     this.#parts.accounts.refresh();
   }
 
+  /** What the database has of a month. */
+  saved(month: number): number {
+    return [...this.#store.usage(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
+  }
+
   save(): void {
     this.#parts.accounts.save(this.wallMs);
   }
@@ -106,6 +111,44 @@ class World {
     return Array.from({ length: requests }, () => this.ask()).filter(({ status }) => status === 200).length;
   }
 }
+
+test("counts of no more than 24 months wait to be saved: then no other month's requests are admitted", (t) => {
+  const world = new World(t, 1000);
+  const first = monthOf(january);
+  const inMonth = (months: number) => startOfMonth(first + months) + 19 * dayMs;
+  let months = 0;
+  for (; months < 100; months++) {
+    world.wallMs = inMonth(months);
+    try {
+      world.tick();
+    } catch (error) {
+      assert.ok(error instanceof Error);
+      assert.equal(
+        error.message,
+        "counts of 24 months wait to be saved: no other month's requests are admitted",
+      );
+      break;
+    }
+    assert.equal(world.admitted(2), 2, `month ${months}`);
+  }
+  // Beside those that wait there are the two months that are served.
+  assert.equal(months, 25);
+  world.wallMs = inMonth(months + 1);
+  assert.throws(() => world.tick(), /wait to be saved/);
+  assert.equal(world.admitted(2), 0);
+  world.wallMs = inMonth(months - 1);
+  world.tick();
+  assert.equal(world.admitted(2), 2, "a month that is served goes on");
+
+  world.save();
+  world.wallMs = inMonth(months);
+  world.tick();
+  assert.equal(world.admitted(2), 2);
+  assert.deepEqual(
+    Array.from({ length: months }, (_, i) => world.saved(first + i)),
+    [...Array.from({ length: months - 1 }, () => 2), 4],
+  );
+});
 
 // Before the tests whose tables fill this process's address space: Linux refuses to fork it while that is larger than the machine's memory.
 test("a server whose clock is set two months ahead and back admits and saves no more than the quota", async (t) => {

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { blank, coverageOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { pathOfPage } from "../../server/api/cursor.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { randomSnapshot, type ShortRow, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
 
 /** A 404 says why there is no data. */
@@ -122,12 +123,59 @@ describe("a list of procedures", () => {
   });
 });
 
+test("a procedure that isn't there names a loaded data version that has it, wherever it is asked for", () => {
+  const ofYear = (dataYear: number, code: string) =>
+    imageOf(snapshotOf([["000001", "CA", code, 10, 1]], { ...testProvenance, dataYear, revision: 1 }));
+  const years = versionsOf(ofYear(2024, "5072"), ofYear(2023, "5073"), ofYear(2022, "5074"));
+  for (const target of [
+    "/healthcare/prices?procedure=5074",
+    "/healthcare/prices?procedure=5074&state=CA&limit=5",
+    "/healthcare/procedures/5074",
+    "/export.csv?procedure=5074",
+    "/export.arrow?procedure=5074",
+  ])
+    assert.equal(
+      refusal(years, target).message,
+      'there is no procedure "5074" in data version 2024.1: data version 2022.1 has it',
+      target,
+    );
+  assert.equal(
+    refusal(years, "/healthcare/procedures/9999").message,
+    'there is no procedure "9999" in data version 2024.1',
+  );
+});
+
 describe("a facility", () => {
   const told = (ccn: string) => toldFor(`/healthcare/facilities/${ccn}`);
 
   test("that isn't there is called unknown", () => {
     assert.equal(told("000009"), 'there is no facility "000009"');
     assert.equal(told("9"), 'there is no facility "9"');
+  });
+
+  test("that isn't there names a loaded data version that has it", () => {
+    const ofYear = (dataYear: number, ccn: string) =>
+      imageOf(snapshotOf([[ccn, "CA", "5072", 10, 1]], { ...testProvenance, dataYear, revision: 1 }));
+    const years = versionsOf(ofYear(2024, "05000A"), ofYear(2023, "000002"), ofYear(2022, "05000B"));
+    const told = (target: string) => {
+      const { type, message } = refusal(years, target);
+      assert.equal(type, "not_found");
+      return message;
+    };
+    const path = "/healthcare/facilities";
+    assert.equal(
+      told(`${path}/000002`),
+      'there is no facility "000002" in data version 2024.1: data version 2023.1 has it',
+    );
+    assert.equal(
+      told(`${path}/05000b`),
+      'there is no facility "05000b" in data version 2024.1: data version 2022.1 has it',
+    );
+    assert.equal(
+      told(`/versions/2022${path}/05000A`),
+      'there is no facility "05000A" in data version 2022.1: data version 2024.1 has it',
+    );
+    assert.equal(told(`${path}/000009`), 'there is no facility "000009" in data version 2024.1');
   });
 
   test("whose rows have no price is named, with how many there are", () => {
@@ -139,6 +187,31 @@ describe("a facility", () => {
       told("CA1500"),
       'no prices at facility "CA1500" (Hospital CA1500): the only row is suppressed',
     );
+  });
+});
+
+describe("a data version", () => {
+  const told = (asked: string, hidden: string[]) =>
+    refusal({ ...versions, hidden }, `/versions/${asked}/healthcare/prices?procedure=5072`).message;
+
+  test("that isn't there is called unknown, and those that are loaded are listed", () => {
+    const loaded = `loaded are ${version}`;
+    assert.equal(told("1999.1", ["1998.1"]), `there is no data version "1999.1"; ${loaded}`);
+    assert.equal(told("1999", ["1998.1"]), `there is no data version "1999"; ${loaded}`);
+    assert.equal(told("1998.11", ["1998.1"]), `there is no data version "1998.11"; ${loaded}`);
+  });
+
+  test("that real ones hide says so, by its name, its year and its pages", () => {
+    const hidden = (asked: string) =>
+      `data version "${asked}" is synthetic, and not served beside real data; loaded are ${version}`;
+    assert.equal(told("1998.1", ["1998.1"]), hidden("1998.1"));
+    assert.equal(told("1998", ["1998.2", "1998.1"]), hidden("1998"));
+    const sample = imageOf(
+      snapshotOf([["000001", "CA", "5072", 10, 1]], { ...testProvenance, dataYear: 1998, revision: 1 }),
+    );
+    const next = pathOfPage(sample, "prices", 1, "procedure=5072&limit=1").toString();
+    const page = refusal({ ...versions, hidden: ["1998.1"] }, next.replace("/api/v1", ""));
+    assert.deepEqual([page.type, page.message], ["not_found", hidden("1998.1")]);
   });
 });
 

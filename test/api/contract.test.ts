@@ -71,6 +71,7 @@ function checkError(answer: Answer, status: number, type: string): void {
 const p = "procedure=5072";
 const supported = /unknown parameter .*; supported are procedure, state, limit$/;
 const limitRange = /^limit is .*, expected a whole number from 1 to 50$/;
+const leadingZero = /^limit is .*, expected a whole number from 1 to 50 without leading zeros$/;
 const validStates = new RegExp(`expected one of ${stateCodes.join(", ")}$`);
 const isRequired = /^the parameter procedure is required$/;
 const percentEncoded = /isn't percent-encoded UTF-8$/;
@@ -117,6 +118,10 @@ const mistakes: Case[] = [
 
   [`?${p}&limit=0`, 400, "invalid_parameter", "limit", limitRange],
   [`?${p}&limit=51`, 400, "invalid_parameter", "limit", limitRange],
+  [`?${p}&limit=00`, 400, "invalid_parameter", "limit", leadingZero],
+  [`?${p}&limit=025`, 400, "invalid_parameter", "limit", leadingZero],
+  [`?${p}&state=CA&limit=05`, 400, "invalid_parameter", "limit", leadingZero],
+  ["?procedure=%35072&limit=025", 400, "invalid_parameter", "limit", leadingZero],
   [`?${p}&limit=1.5`, 400, "invalid_parameter", "limit", limitRange],
   [`?${p}&limit=1.0`, 400, "invalid_parameter", "limit", limitRange],
   [`?${p}&limit=1e1`, 400, "invalid_parameter", "limit", limitRange],
@@ -360,7 +365,6 @@ for (const [request, rows, state] of [
   [`?${p}`, 25, "national"],
   [`?${p}&limit=1`, 1, "national"],
   [`?${p}&limit=50`, 50, "national"],
-  [`?${p}&limit=007`, 7, "national"],
   [`?${p}&state=ny`, 20, "NY"],
   [`?${p}&state=Al&limit=50`, 40, "AL"],
   ["?%70rocedure=%35072&state=%4Ey", 20, "NY"],

@@ -13,6 +13,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
+import { errors as errorTypes } from "../../server/api/errors.ts";
 import recordedAnswers from "../../server/api/examples.json" with { type: "json" };
 import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
@@ -282,6 +283,36 @@ for (const { target, parts } of shown)
       end = start + part.length;
     }
   });
+
+/** The names of all fields in the schemas of answers. */
+function fieldsIn(part: unknown): string[] {
+  if (typeof part !== "object" || part === null) return [];
+  return Object.entries(part).flatMap(([name, value]) => [
+    ...(name === "properties" && typeof value === "object" ? Object.keys(value ?? {}) : []),
+    ...fieldsIn(value),
+  ]);
+}
+
+test("every field that the description names is one of an answer, a parameter or a column of the export", () => {
+  const [columns] = told("/api/v1/export.csv?procedure=5072&state=DC").body.split("\r\n");
+  const known = new Set([
+    ...fieldsIn(openapiDocument),
+    ...[...operations.values()].flatMap(({ parameters }) => parameters.map(({ name }) => name)),
+    ...Object.keys(errorTypes),
+    ...columns.split(","),
+  ]);
+  const named = Array.from(
+    described.replaceAll(/^```.*?^```$/gms, "").matchAll(/`([^`\n]+)`/g),
+    ([, code]) => code,
+  ).flatMap((code) =>
+    /^[a-z]+(_[a-z0-9]+)+$/.test(code) ? [code] : Array.from(code.matchAll(/"(\w+)"/g), ([, field]) => field),
+  );
+  assert.ok(named.length > 20, `${named.length} fields`);
+  assert.deepEqual(
+    named.filter((name) => !known.has(name)),
+    [],
+  );
+});
 
 test("the documented query of the exported file leaves codes as they are", async () => {
   const [query] = described.match(/SELECT \* FROM read_csv\(.*?\}\)/) ?? assert.fail("there is one");

@@ -256,7 +256,7 @@ for (const [path, { parameters }] of operations) {
         const [min, max] = [Number(minimum), Number(maximum)];
         for (const value of [min - 1, min, max, max + 1])
           cases.push([String(value), value < min || value > max ? "refused" : "taken"]);
-        for (const value of ["", "-1", "1.5", "1e1", "x"]) cases.push([value, "refused"]);
+        for (const value of ["", "-1", "1.5", "1e1", "x", `0${max}`]) cases.push([value, "refused"]);
       }
       if (minLength !== undefined) cases.push(["", "refused"], ["x", "taken"]);
       if (maxLength !== undefined)

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { syntheticPublisher } from "../../datasets/synthetic-mark.ts";
+import { type Image, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { compareTrends } from "../support/distribution-oracle.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { randomSnapshot, type ShortRow, snapshotOf, testProvenance, yearsOf } from "../support/fixtures.ts";
@@ -87,6 +88,40 @@ describe("a trend", () => {
       'no prices for procedure "5072" in any loaded data year (2021.1, 2022.1, 2023.1, 2024.1): there is no such ' +
         "procedure (2021.1); the only row is suppressed (2022.1); all 2 rows are suppressed (2023.1, 2024.1)",
     );
+  });
+
+  test("has real years alone where there are any, and synthetic ones where there are no others", () => {
+    const imageWith = (dataYear: number, revision: number, publisher: string, charge: number) => {
+      const provenance = { ...testProvenance, dataYear, revision, publisher };
+      return imageOf(sealSnapshot({ ...snapshotOf([hospital("000001", charge)]), provenance }));
+    };
+    const real = (dataYear: number, revision: number, charge: number) =>
+      imageWith(dataYear, revision, "CMS", charge);
+    const invented = (dataYear: number, revision: number, charge: number) =>
+      imageWith(dataYear, revision, syntheticPublisher, charge);
+    const trendOf = (...images: Image[]) => {
+      const { data, source } = v.parse(body, ask(versionsOf(...images), "/healthcare/trends?procedure=5072"));
+      assert.deepEqual(
+        source.data_years,
+        data.map(({ data_version }) => Number(data_version.split(".")[0])),
+      );
+      return data.map(({ data_version, change }) => [data_version, change?.median_charge ?? null]);
+    };
+    const samples = [invented(2024, 1, 500), invented(2023, 2, 400)];
+    assert.deepEqual(trendOf(...samples), [
+      ["2023.2", null],
+      ["2024.1", 25],
+    ]);
+    assert.deepEqual(trendOf(...samples, real(2023, 1, 100), real(2022, 1, 80), invented(2021, 1, 1)), [
+      ["2022.1", null],
+      ["2023.1", 25],
+    ]);
+    assert.deepEqual(trendOf(...samples, real(2022, 1, 80)), [["2022.1", null]]);
+    const withoutIt = refusal(
+      versionsOf(...samples, imageOf(snapshotOf([["000001", "CA", "5073", 1, 1]]))),
+      "/healthcare/trends?procedure=5072",
+    );
+    assert.match(withoutIt.message, /^there is no procedure "5072" in any loaded data year \(\d{4}\.\d\)$/);
   });
 
   test("says a caveat once, with its years where they alone differ", () => {

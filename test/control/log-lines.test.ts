@@ -18,7 +18,7 @@ const linesIn = (text: string): Line[] =>
 
 test("a person reads when, how grave, what and with which details", () => {
   const line = JSON.stringify({
-    ...{ level: 40, time: Date.UTC(2026, 0, 2, 3, 4, 5, 6), version: "2024.1", ms: 7, files: ["a b"] },
+    ...{ level: "warn", time: "2026-01-02T03:04:05.006Z", version: "2024.1", ms: 7, files: ["a b"] },
     ...{ text: 'two "words"', empty: "", stack: "Error: no\n    at here", msg: "look" },
   });
   assert.equal(
@@ -30,9 +30,26 @@ test("a person reads when, how grave, what and with which details", () => {
   );
 });
 
+test("a program reads levels as words and times as ISO text in UTC", async () => {
+  const server = await startServer();
+  assert.equal(await server.stop(), 0);
+  const lines = linesIn(server.process.stderr);
+  assert.ok(lines.length > 0);
+  for (const { level, time } of lines) {
+    assert.match(String(level), /^(info|warn)$/);
+    assert.equal(time, new Date(String(time)).toISOString());
+  }
+});
+
 test("nothing in a line steers the terminal", () => {
   const hostile = "\u001b[2J\u009b2J\r\u202e\u0000";
-  const line = JSON.stringify({ level: 30, time: 0, text: hostile, stack: `${hostile}\nat`, msg: hostile });
+  const line = JSON.stringify({
+    level: hostile,
+    time: hostile,
+    text: hostile,
+    stack: `${hostile}\nat`,
+    msg: hostile,
+  });
   assert.match(readable(line), /^(?:(?![\p{Cc}\p{Cf}]).|\n)*$/u);
 });
 

@@ -4,7 +4,8 @@ import { renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { encodeSnapshot } from "../../engine/index.ts";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { damages, snapshotOf, testProvenance } from "../support/fixtures.ts";
@@ -133,6 +134,23 @@ function complaints({ stderr }: Finished): string[] {
 }
 
 describe("a running server", { concurrency: 4 }, () => {
+  test("a synthetic version that a real one hides says so wherever it is asked for, until its file is gone", async () => {
+    const server = await serving(["2023.1"], twoThreads);
+    const folder = server.datasetsDir;
+    const content = syntheticContent({ dataYear: 2024, revision: 1, rows: 300, seed: 1 });
+    put(folder, "2024.1.parquet", encodeSnapshot(sealSnapshot(content)));
+    for (const asked of ["2024.1", "2024"])
+      await until(`${asked} to be known as hidden`, async () => {
+        const told = await Promise.all(Array.from({ length: 8 }, () => missing(server, asked)));
+        const hidden = `data version "${asked}" is synthetic, and not served beside real data; loaded are 2023.1`;
+        return told.every((message) => message === hidden);
+      });
+    unlinkSync(path.join(folder, "2024.1.parquet"));
+    await until("2024.1 to be unknown", async () =>
+      (await missing(server, "2024.1")).startsWith("there is no"),
+    );
+  });
+
   test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
     const server = await serving(["2023.1", "2024.1"], twoThreads);
     const folder = server.datasetsDir;

@@ -3,8 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
-import { createServer as createNetServer } from "node:net";
+import { connect, createServer as createNetServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
@@ -419,6 +420,36 @@ test("redirects are followed to other hosts, but not in a circle, without end, o
   }
 });
 
+/** Connections of https without TLS: redirects are followed by addresses alone, which takes no certificate. */
+class OpenAgent extends https.Agent {
+  override createConnection({ host, port }: https.RequestOptions) {
+    return connect(Number(port), host ?? undefined);
+  }
+}
+
+test("a redirect from https to http is refused and not followed; all others between the two are", async () => {
+  const agents = { http: directAgents.http, https: new OpenAgent() };
+  const secure = (address: string) => address.replace(/^http:/, "https:");
+  const plain = serve(file(content));
+  const relative = secure(serve(redirect(new URL(plain).pathname)));
+  for (const url of [secure(plain), relative, serve(redirect(secure(plain))), serve(redirect(relative))]) {
+    const trial = new Trial(agents);
+    await trial.download(url);
+    assert.equal(trial.text, content, url);
+  }
+  const asked = rangesOf(plain).length;
+  const down = secure(serve(redirect(plain)));
+  for (const url of [down, secure(serve(redirect(down))), serve(redirect(down))]) {
+    const trial = new Trial(agents);
+    await assert.rejects(trial.download(url), {
+      name: "DataError",
+      message: `${url}: found a redirect to "${plain}" without encryption, expected https`,
+    });
+    assert.deepEqual(trial.files, [], url);
+  }
+  assert.equal(rangesOf(plain).length, asked, "it isn't asked for");
+});
+
 test("a disk that is full, and a folder that can't be written, are one error and leave nothing", async () => {
   const trial = new Trial();
   symlinkSync("/dev/full", `${trial.path}.part`);
@@ -794,7 +825,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   assert.deepEqual([first.code, first.stdout], [0, `${snapshot}\n`], first.stderr);
   const lines = first.stderr.split("\n");
   assert.deepEqual(
-    [lines[0], lines.at(-3)?.split(":")[0]],
+    [lines[0], lines.at(-4)?.split(":")[0]],
     [`downloading ${url}`, "not in the file, so not known of any row"],
   );
   assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);

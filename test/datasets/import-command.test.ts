@@ -5,7 +5,9 @@ import path from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { parseOptions } from "../../datasets/import.ts";
-import { decodeSnapshot } from "../../engine/index.ts";
+import { publishSnapshot } from "../../datasets/publish.ts";
+import { syntheticContent } from "../../datasets/synthetic.ts";
+import { decodeSnapshot, encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
 import { type Finished, keepingStripped, Running, temporaryFolder } from "../support/server.ts";
@@ -68,12 +70,12 @@ test("the command says what it had to decide: the encoding, the names, and the n
   const { code, stdout, stderr } = await command([file, "--year", "2023", "--out", out], { STATE_DIR: none });
   assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
   assert.deepEqual(stderr.split("\n"), [
-    `no registry of data versions in STATE_DIR ${none}: numbers are taken by the snapshots in the folder alone`,
     "read as Windows-1252, as it is not UTF-8: 0xF6 in line 3, byte 36",
     "not in the file, so not known of any row: Rndrng_Prvdr_Zip5, Rndrng_Prvdr_RUCA, Rndrng_Prvdr_RUCA_Desc, " +
       "CAPC_Srvcs, Bene_Cnt, Avg_Mdcr_Pymt_Amt, Outlier_Srvcs, Avg_Mdcr_Outlier_Amt",
     "facilities with several names or addresses: 1; the commonest of each is taken",
     "2 rows: 2 priced, 0 suppressed, 0 incomplete; 1 facilities, 2 procedures, 1 states",
+    `numbered after the snapshots in the folder: no server has used STATE_DIR ${none} yet`,
     "",
   ]);
 });
@@ -88,6 +90,32 @@ test("the command says which numbers it left out because they were served before
   const finished = await command([file, "--year", "2023", "--out", out], { STATE_DIR: served });
   assert.equal(finished.stdout, `${path.join(out, "2023.2.parquet")}\n`);
   assert.match(finished.stderr, /^served before, so not given out again: 2023\.1\n/);
+});
+
+test("a first import begins with what was read, and nothing that it says looks like a fault", async () => {
+  const { file, out } = optionsFor(fullCsv(`${row},${more}`));
+  const none = path.join(temporaryFolder(), "var");
+  const { code, stderr } = await command([file, "--year", "2023", "--out", out], { STATE_DIR: none });
+  assert.equal(code, 0);
+  assert.match(stderr, /^1 rows: 1 priced/);
+  assert.doesNotMatch(stderr, /\b(no registry|error|fail\w*|missing|lost|found|expected|warn\w*)\b/i);
+});
+
+test("the command says why real data beside a sample isn't the first revision", async () => {
+  const { file, out } = optionsFor(csv(row));
+  const sample = (revision: number) =>
+    encodeSnapshot(sealSnapshot(syntheticContent({ dataYear: 2023, revision, rows: 300, seed: 1 })));
+  publishSnapshot(out, 2023, [], sample);
+  const run = (...more: string[]) =>
+    command([file, "--year", "2023", "--out", out, ...more], { STATE_DIR: emptyState() });
+  const reason = "numbered 2023.2, as 2023.1 is synthetic, and a number never means other content";
+  const first = await run();
+  assert.equal(first.stdout, `${path.join(out, "2023.2.parquet")}\n`);
+  assert.ok(first.stderr.split("\n").includes(reason), first.stderr);
+  assert.doesNotMatch((await run()).stderr, /synthetic/);
+  const forced = await run("--force");
+  assert.equal(forced.stdout, `${path.join(out, "2023.3.parquet")}\n`);
+  assert.doesNotMatch(forced.stderr, /synthetic/);
 });
 
 test("a result that can't be written is one line, and exit code 1", async () => {

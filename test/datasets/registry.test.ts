@@ -46,7 +46,7 @@ test("the registry is found by STATE_DIR, and where there is none that is said i
   const none = path.join(temporaryFolder(), "none");
   assert.deepEqual(registryOf({ STATE_DIR: none }), {
     known: [],
-    notice: `no registry of data versions in STATE_DIR ${none}: numbers are taken by the snapshots in the folder alone`,
+    notice: `numbered after the snapshots in the folder: no server has used STATE_DIR ${none} yet`,
   });
   assert.equal(existsSync(none), false, "nothing is made");
 });

@@ -238,7 +238,7 @@ const statusOf = async (ops: string, path = "/readyz") => (await fetch(`${ops}${
 const faults = (server: Running) =>
   server.stderr
     .split("\n")
-    .filter((line) => line.includes('"level":50') && line.includes("saving usage failed"));
+    .filter((line) => line.includes('"level":"error"') && line.includes("saving usage failed"));
 
 for (const [what, stop] of [
   [

@@ -203,7 +203,7 @@ test("a Cluster: a primary is killed under load; no request fails, and each quot
 test("Redis comes back from an old backup under load, and clocks are wrong by minutes: the quota is exact, and newer keys stay", async (t) => {
   const [redis] = await nodes(t, 1, () => ["dbfilename backup.rdb"]);
   const fleet = await new Fleet(`redis://127.0.0.1:${redis.port}`, 2, [-7, 0, 5]).start(t);
-  const clocks = fleet.replicas.map(({ log }) => JSON.parse(log.split("\n")[0]).time);
+  const clocks = fleet.replicas.map(({ log }) => Date.parse(JSON.parse(log.split("\n")[0]).time));
   t.diagnostic(`clocks: ${clocks.join(", ")}`);
   const [file, kept] = ["backup.rdb", "kept.rdb"].map((name) => join(redis.folder, name));
   let key = "";

@@ -167,7 +167,7 @@ for (const threads of [1, 2, 4])
     const growth = memory[3] - memory[1];
     assert.ok(growth < maxGrowthMb, `memory grew by ${growth} MB in the second half`);
     assert.equal(await server.stop(), 0);
-    assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+    assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
   });
 
 test("clients that read nothing are cut off, whatever they ask for, and hold little memory", async (t) => {
@@ -208,7 +208,7 @@ test("clients that read nothing are cut off, whatever they ask for, and hold lit
   const after = await call(server, known);
   assert.deepEqual([after.status, after.body], [200, before.body]);
   assert.equal(await server.stop(), 0);
-  assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+  assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
 });
 
 test("a server ends in time right after a flood that nobody read the answers of", async (t) => {
@@ -221,6 +221,6 @@ test("a server ends in time right after a flood that nobody read the answers of"
     await client.send(requests);
   }
   assert.equal(await server.stop(), 0);
-  assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+  assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
   for (const client of clients) client.cut();
 });

@@ -229,6 +229,6 @@ test(`${requests} requests of all kinds leave the server as it was`, {
 
   assert.equal(await server.stop(), 0);
   const log = server.process.stderr;
-  assert.doesNotMatch(log, /"level":[56]0/);
+  assert.doesNotMatch(log, /"level":"(error|fatal)"/);
   for (const secret of secrets) assert.ok(!log.includes(secret), "a key is in the log");
 });

@@ -159,5 +159,5 @@ for (const [what, thread, does, reason] of [
     const { code, stderr } = await server.finished();
     assert.equal(code, 1, stderr);
     assert.match(stderr, reason);
-    assert.match(stderr, /"level":60/);
+    assert.match(stderr, /"level":"fatal"/);
   });

@@ -168,7 +168,7 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
   assert.deepEqual(result.failures, []);
   assert.ok(result.answered > swaps);
   assert.equal(await server.stop(), 0);
-  assert.doesNotMatch(server.process.stderr, /"level":[56]0/);
+  assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
 
   const store = Store.open(server.stateDir);
   const counted = [...store.usage(monthName(monthOf(Date.now()))).values()];

@@ -196,6 +196,41 @@ test("a delivery whose outcome can't be written isn't posted again, and written 
   assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
 });
 
+test("what another server delivered meanwhile stays delivered, whatever comes of this server's try", async (t) => {
+  for (const answer of [500, 410]) {
+    const { world, receiver, id } = await dueEvent(t);
+    receiver.answer = undefined;
+    const delivering = world.deliver(now);
+    await until("the post", () => receiver.held.length === 1);
+    const [before] = world.operator.deliveries(id);
+    const delivered = {
+      ...before,
+      state: "delivered",
+      tries: 1,
+      next_try_at: null,
+      last_answer: "204",
+    } as const;
+    world.operator.updateDelivery(delivered);
+    receiver.held[0].writeHead(answer).end();
+    await delivering;
+    assert.deepEqual(world.store.deliveries(id), [delivered], String(answer));
+    await world.deliver(later(1e9));
+    assert.equal(receiver.posts.length, 1, "and isn't posted again");
+  }
+});
+
+test("what this server has delivered is delivered, also where another one failed meanwhile", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  receiver.answer = undefined;
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  const [before] = world.operator.deliveries(id);
+  world.operator.updateDelivery({ ...before, tries: 1, last_answer: "500" });
+  receiver.held[0].writeHead(200).end();
+  await delivering;
+  assert.deepEqual(world.delivery(id), { state: "delivered", tries: 1, answer: "200", next: null });
+});
+
 test("a try that couldn't read the database is made again", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const read = t.mock.method(world.store, "accountOf", () => {

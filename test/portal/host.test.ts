@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { keyState } from "../../server/accounts/changes.ts";
 import { PortalHost } from "../../server/portal/host.ts";
 import { Store } from "../../server/store/store.ts";
@@ -8,13 +8,15 @@ import { temporaryFolder } from "../support/server.ts";
 
 /** The pages' keys, in the course of days. */
 
-test("the pages' key is replaced once a day, its predecessor works for 2 hours more, and both end with the server", async (t) => {
+/** A host whose clock the test sets, in hours. */
+function hostOf(t: TestContext, start = 0) {
   const store = Store.open(temporaryFolder());
   t.after(() => store.close());
   let at = 0;
   const hours = (count: number) => {
     at = count * 3_600_000;
   };
+  hours(start);
   const host = new PortalHost({
     store,
     log: silent,
@@ -28,6 +30,11 @@ test("the pages' key is replaced once a day, its predecessor works for 2 hours m
     now: () => later(at),
   });
   const states = () => store.keys().map((key) => keyState(key, later(at)));
+  return { host, hours, states };
+}
+
+test("the pages' key is replaced once a day, its predecessor works for 2 hours more, and both end with the server", async (t) => {
+  const { host, hours, states } = hostOf(t);
   await host.end();
   assert.deepEqual(states(), [], "what hasn't begun has no key");
   await host.begin("https://prices.example.com");
@@ -44,4 +51,18 @@ test("the pages' key is replaced once a day, its predecessor works for 2 hours m
   assert.deepEqual(states(), ["expired", "active", "active"]);
   await host.end();
   assert.deepEqual(states(), ["expired", "revoked", "revoked"]);
+});
+
+test("the pages' key is replaced when the clock was set back, and its successor a day later", async (t) => {
+  const { host, hours, states } = hostOf(t, 1000);
+  await host.begin("https://prices.example.com");
+  assert.equal(await host.renewKey(), false);
+  hours(100);
+  assert.equal(await host.renewKey(), true, "it would be replaced in 924 hours otherwise");
+  assert.equal(await host.renewKey(), false);
+  hours(124);
+  assert.equal(await host.renewKey(), true);
+  hours(126);
+  // The first one ends by the clock that it was made by.
+  assert.deepEqual(states(), ["active", "expired", "active"]);
 });

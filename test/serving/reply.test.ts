@@ -22,6 +22,7 @@ const versions = {
   byName: new Map([["2024.3", image]]),
   loadedAt: new Map([["2024.3", "2026-01-01T00:00:00.000Z"]]),
   files: new Map(),
+  hidden: [],
 };
 const buffers = {
   keys: new KeyTable().buffer,

@@ -56,6 +56,8 @@ class Trial {
   readonly metrics = new Metrics();
   readonly lines: v.InferOutput<typeof logLine>[] = [];
   readonly published: string[][] = [];
+  /** Of the last publication. */
+  hidden: readonly string[] = [];
   readonly snapshots: SnapshotFolder;
   /** Called before each publication. */
   onPublish = (_versions: string[]) => {};
@@ -78,8 +80,11 @@ class Trial {
       guard: options.guard ?? { fault: () => undefined, checkpoint: () => undefined },
       loads: options.loads ?? new Loads(),
       includeSample: options.includeSample ?? false,
-      publish: async (images) => {
-        const versions = images.map(({ image }) => versionName(attachImage(image).description.provenance));
+      publish: async (published) => {
+        this.hidden = published.hidden;
+        const versions = published.versions.map(({ image }) =>
+          versionName(attachImage(image).description.provenance),
+        );
         this.onPublish(versions);
         this.published.push(versions);
       },
@@ -666,6 +671,39 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   assert.deepEqual(trial.served, ["2023.2"]);
   assert.deepEqual(hiddenIn(trial).slice(1), [["2024.2"]]);
   assert.equal(trial.store.version("2024.2"), undefined);
+});
+
+test("threads are told which versions are hidden, also of one that comes or goes without a change of what is served", async () => {
+  const trial = new Trial();
+  trial.put("2023.1.parquet", sampleOf("2023.1"));
+  trial.put("2023.2.parquet", fileOf("2023.2"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.hidden, ["2023.1"]);
+  trial.put("2024.1.parquet", sampleOf("2024.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.hidden, ["2023.1", "2024.1"]);
+  const publications = trial.published.length;
+  await trial.snapshots.settle();
+  assert.equal(trial.published.length, publications, "nothing is published where nothing changes");
+  unlinkSync(trial.path("2023.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.hidden, ["2024.1"]);
+  unlinkSync(trial.path("2023.2.parquet"));
+  await trial.snapshots.settle();
+  await trial.snapshots.settle();
+  assert.deepEqual([trial.served, trial.hidden], [["2024.1"], []]);
+});
+
+test("a start knows which versions are hidden, without a further publication", async () => {
+  const trial = new Trial({ isServing: false });
+  trial.put("2024.1.parquet", sampleOf("2024.1"));
+  trial.put("2022.1.parquet", fileOf("2022.1"));
+  await trial.snapshots.settle();
+  trial.snapshots.beginServing();
+  assert.deepEqual(trial.snapshots.published().hidden, ["2024.1"]);
+  const publications = trial.published.length;
+  await trial.snapshots.settle();
+  assert.equal(trial.published.length, publications);
 });
 
 test("a start beside real versions serves no synthetic one, and retires those that were served before", async () => {

@@ -310,6 +310,7 @@ export function versionsOf(...images: Image[]): Versions {
     byName: new Map(names.map((name, i) => [name, images[i]])),
     loadedAt: new Map(names.map((name) => [name, loadedAt])),
     files: new Map(),
+    hidden: [],
   };
 }
 

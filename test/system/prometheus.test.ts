@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
+import { Connections } from "../../server/shared/connections.ts";
+import { Metrics } from "../../server/shared/metrics.ts";
+import { Traffic } from "../../server/shared/traffic.ts";
 import { freePort } from "../support/connection.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import { call, createKey, pricesPath, startServer, temporaryFolder, until } from "../support/server.ts";
@@ -11,6 +14,7 @@ import { call, createKey, pricesPath, startServer, temporaryFolder, until } from
 
 const monitoring = resolve(import.meta.dirname, "../../server/monitoring");
 const rulesFile = join(monitoring, "alerts.yaml");
+const configFile = join(monitoring, "prometheus.yaml");
 const testsFile = join(monitoring, "alerts.test.yaml");
 
 interface Panel {
@@ -37,17 +41,16 @@ after(async () => {
   await server.stop();
 });
 
-/** Prometheus with the rules, and one server to look at each second. */
+/** Prometheus by the configuration that is there, with one server to look at each second. */
 async function startPrometheus(target: string): Promise<{ prometheus: ChildProcess; base: string }> {
   const folder = temporaryFolder();
   const config = join(folder, "prometheus.yaml");
   copyFileSync(rulesFile, join(folder, "alerts.yaml"));
   writeFileSync(
     config,
-    `global: { scrape_interval: 1s, evaluation_interval: 1s }
-rule_files: [alerts.yaml]
-scrape_configs: [{ job_name: hcqs, static_configs: [{ targets: ["${target}"] }] }]
-`,
+    `global: { evaluation_interval: 1s }\n${readFileSync(configFile, "utf8")
+      .replace("scrape_interval: 15s", "scrape_interval: 1s")
+      .replace('127.0.0.1:9090"]', `${target}"]`)}`,
   );
   const port = await freePort();
   const child = spawn(
@@ -107,8 +110,7 @@ test("every panel of the dashboard shows something of a server that is asked", a
 });
 
 test("the metrics are well formed, and no rule fires on a server that is well", async () => {
-  const metrics = await metricsText(server.ops);
-  execFileSync("promtool", ["check", "metrics"], { input: ownMetrics(metrics), stdio: "pipe" });
+  checkMetrics(await metricsText(server.ops));
   const groups = await until("the rules to be evaluated", async () => {
     const found = await ask<{ groups: { rules: { name: string; health: string; state: string }[] }[] }>(
       "/api/v1/rules",
@@ -123,11 +125,35 @@ test("the metrics are well formed, and no rule fires on a server that is well", 
     assert.deepEqual([name, health, state], [name, "ok", "inactive"]);
 });
 
-/** Without those of the library, whose names aren't ours. */
-function ownMetrics(text: string): string {
-  return text
-    .split("\n")
-    .filter((line) => /^(# (HELP|TYPE) )?hcqs_/.test(line))
-    .concat("")
-    .join("\n");
+test("promtool has nothing to say of any metric, those of several servers and of every channel among them", async () => {
+  const metrics = new Metrics();
+  const synced = { syncAgeMs: () => 0 };
+  const outboxes = ["webhook", "email"].map((channel) => ({ channel, oldestPendingAge: () => 0 }));
+  metrics.watch({
+    connections: new Connections(10),
+    traffic: new Traffic(["unknown"], 1),
+    ...{ stateAge: () => 0, snapshotAge: () => 0, outboxes },
+    ...{ sharing: { members: 2, charged: () => 0, ...synced }, directory: synced, mirror: synced },
+  });
+  const text = await metrics.text();
+  for (const [, name] of readFileSync(join(monitoring, "../README.md"), "utf8").matchAll(/`(hcqs_\w+)[`{]/g))
+    assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));
+  checkMetrics(text);
+});
+
+test("the configuration is one that Prometheus takes, and its job is the one that the rules ask for", () => {
+  execFileSync("promtool", ["check", "config", configFile], { stdio: "pipe" });
+  const jobs = [...readFileSync(configFile, "utf8").matchAll(/job_name: (\S+)$/gm)].map(([, job]) => job);
+  assert.deepEqual(jobs, ["hcqs"]);
+  const asked = [rulesFile, join(monitoring, "dashboard.json")].flatMap((file) =>
+    Array.from(readFileSync(file, "utf8").matchAll(/job=\\?"([^"\\]*)/g), ([, job]) => job),
+  );
+  assert.ok(asked.length > 0);
+  assert.deepEqual(new Set(asked), new Set(jobs));
+});
+
+/** Of what it objects to, promtool says so on stderr, and ends with another code than 0. */
+function checkMetrics(text: string): void {
+  const { status, stderr } = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
+  assert.deepEqual([status, stderr], [0, ""]);
 }

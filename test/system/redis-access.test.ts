@@ -102,7 +102,9 @@ test("why Redis can't be used is said, by servers and commands, without the pass
       }).finished();
       const replica = await new Replica(seed, url).start();
       await until("the reason", () => /"Redis is away/.test(replica.log));
-      const reasons = [...replica.log.matchAll(/"level":40.*"reason":"(.*?)"/g)].map(([, reason]) => reason);
+      const reasons = [...replica.log.matchAll(/"level":"warn".*"reason":"(.*?)"/g)].map(
+        ([, reason]) => reason,
+      );
       assert.equal(reasons.length, 2, replica.log);
       for (const reason of reasons) assert.match(reason, expected);
       const { code, stdout, stderr } = await command;

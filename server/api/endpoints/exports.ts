@@ -33,10 +33,10 @@ function answerRows(
   bytes: (image: Image, scope: ExportScope) => number,
   pieces: (image: Image, scope: ExportScope) => Generator<Uint8Array, void>,
 ) {
-  return ({ image }: Context, { procedure, state }: v.InferOutput<typeof parameters>) => {
+  return ({ versions, image }: Context, { procedure, state }: v.InferOutput<typeof parameters>) => {
     const place = procedure === undefined ? null : (image.procedureOf.get(procedure) ?? -1);
     const scope = { procedure: place, state: state ?? null };
-    if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(image, procedure, state);
+    if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(versions, image, procedure, state);
     const name = fileName(image, extension, procedure, state);
     return new FileBody(name, bytes(image, scope), () => pieces(image, scope));
   };

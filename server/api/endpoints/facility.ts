@@ -36,10 +36,10 @@ export const facility = endpoint({
   parameters: v.object({}),
   response: facilityResponse,
   errors: ["not_found"],
-  answer({ image, segment }) {
+  answer({ versions, image, segment }) {
     const found = findFacility(image, segment);
     const list = found < 0 ? [] : facilityPrices(image, found);
-    if (list.length === 0) throw noFacility(image, segment, found);
+    if (list.length === 0) throw noFacility(versions, image, segment, found);
     return {
       facility: describeFacility(image, found),
       summary: { procedures: list.length },

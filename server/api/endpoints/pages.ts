@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { unknownVersion } from "../absence.ts";
 import { contentOf, decodeCursor } from "../cursor.ts";
 import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
@@ -31,6 +32,8 @@ export const pages = endpoint({
     const list = cursor && [prices, procedures, search].find(({ name }) => name === cursor.list);
     if (cursor === undefined || list === undefined) throw badCursor(context.segment);
     const image = context.versions.byName.get(cursor.version);
+    if (context.versions.hidden.includes(cursor.version))
+      throw unknownVersion(context.versions, cursor.version);
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);
     return list.answer(context.onPage(image, cursor.offset), cursor.query);

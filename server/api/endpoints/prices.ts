@@ -39,9 +39,9 @@ const general = endpoint({
   response: pricesResponse,
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
-    const { image } = context;
+    const { versions, image } = context;
     const group = findGroup(image, values.procedure, values.state ?? null);
-    if (group < 0) throw noPrices(image, values.procedure, values.state);
+    if (group < 0) throw noPrices(versions, image, values.procedure, values.state);
     return answerPrices(context, priceKey(group, values.limit));
   },
 });

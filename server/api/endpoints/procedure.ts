@@ -41,9 +41,9 @@ export const procedure = endpoint({
   }),
   response: procedureResponse,
   errors: ["not_found"],
-  answer({ image, segment: code }, values) {
+  answer({ versions, image, segment: code }, values) {
     const group = findGroup(image, code, values.state ?? null);
-    if (group < 0) throw noPrices(image, code, values.state);
+    if (group < 0) throw noPrices(versions, image, code, values.state);
     const place = image.procedureOf.get(code) ?? 0;
     const { edges, counts } = histogramOf(image, group, values.bins);
     const summary = summaryOf(image, group);

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isSynthetic } from "../../../datasets/synthetic-mark.ts";
 import {
   changeOf,
   findGroup,
@@ -59,6 +60,12 @@ function comparison({ image, group }: Year, before: Year | undefined) {
   };
 }
 
+/** Real versions where there are any, or else synthetic ones: the two are never compared. */
+function ofOneKind(images: readonly Image[]): readonly Image[] {
+  const real = images.filter(({ description }) => !isSynthetic(description.provenance));
+  return real.length > 0 ? real : images;
+}
+
 /** Each text once; those that differ in their data year alone are one, with all of these years. */
 function caveatOf(said: readonly Provenance[]): string {
   const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
@@ -74,16 +81,16 @@ export const trends = endpoint({
   summary: "The charges of one procedure group over the loaded data years, and how they changed",
   description:
     "How the charges of one procedure group went from year to year. `change` compares the medians of two years, which moves " +
-    "also when hospitals come and go; `matched` is the median of each hospital's own change over those that are in both.",
+    "also when hospitals come and go; `matched` is the median of each hospital's own change over those that are in both. " +
+    "Synthetic data versions are left out where a real one is loaded: the two are never compared.",
   returns: "A row per data year that has prices, the oldest first.",
   kind: "overall",
   parameters: v.object({ procedure, state }),
   response: trendsResponse,
   errors: ["missing_parameter", "not_found"],
   answer({ versions }, values) {
-    const newest = versions.images
-      .filter((image) => statusOf(versions.images, image) !== "superseded")
-      .toReversed();
+    const images = ofOneKind(versions.images);
+    const newest = images.filter((image) => statusOf(images, image) !== "superseded").toReversed();
     const years = newest
       .map((image): Year => ({ image, group: findGroup(image, values.procedure, values.state ?? null) }))
       .filter(({ group }) => group >= 0);
