@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { cpSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
@@ -11,9 +11,12 @@ import {
   call,
   datasetsFolder,
   pricesPath,
+  Running,
   rawRequest,
+  ready,
   requestText,
   startServer,
+  temporaryFolder,
   until,
 } from "../support/server.ts";
 
@@ -67,6 +70,32 @@ test("the page and its files are there, and nothing else is", async () => {
   assert.equal((await ask("/console/nothing")).status, 404);
   assert.equal((await ask("/nothing")).status, 404);
   assert.equal((await ask("/", {}, "POST")).status, 405);
+});
+
+test("the console is shown when its program and its libraries are moved away while the server runs", async () => {
+  const copy = temporaryFolder();
+  const root = path.resolve(import.meta.dirname, "../..");
+  for (const part of ["server", "engine", "datasets", "package.json"])
+    cpSync(path.join(root, part), path.join(copy, part), {
+      recursive: true,
+      filter: (source) => !source.includes("snapshots/2"),
+    });
+  symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"));
+  const env = { PORT: "0", OPS_PORT: "0", THREADS: "1", PORTAL: "off", DATASETS_DIR: datasetsDir };
+  const process = new Running(path.relative(root, path.join(copy, "server/main.ts")), [], {
+    ...env,
+    STATE_DIR: path.join(copy, "state"),
+  });
+  const { ops } = await ready(process);
+  const get = (target: string) => rawRequest(ops, requestText(`GET ${target}`, { Connection: "close" }));
+  // The files are read in the turn of the ready line; an answer comes after it.
+  assert.equal((await get("/livez")).status, 200);
+  rmSync(path.join(copy, "node_modules"));
+  rmSync(path.join(copy, "server/console"), { recursive: true });
+  assert.equal((await get("/")).status, 200);
+  assert.equal((await get("/metrics")).status, 200);
+  process.signal("SIGTERM");
+  assert.equal((await process.finished()).code, 0);
 });
 
 test("pages of other hosts can't look, and a name that is allowed may be used", async () => {
