@@ -1,6 +1,7 @@
 import { statusOf, versionName } from "../../engine/query.ts";
 import { gapsOf } from "../api/absence.ts";
 import { monthName, monthOf } from "../shared/months.ts";
+import { isoTime } from "../shared/time.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import type { Store } from "../store/store.ts";
 
@@ -94,14 +95,14 @@ export function stateOf(
     all_accounts: accounts.length,
     events: store
       .events()
-      .sort((a, b) => b.created_at.localeCompare(a.created_at))
+      .sort((a, b) => b.created_at - a.created_at || b.threshold - a.threshold)
       .slice(0, maxListed)
       .map(({ id, name, month, threshold, created_at, channel, state, tries, last_answer }) => ({
         id,
         account: name,
         month,
         threshold,
-        created_at,
+        created_at: isoTime(created_at),
         channel,
         state,
         tries,

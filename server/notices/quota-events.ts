@@ -51,10 +51,9 @@ export function channelsOf(account: Account): Channel[] {
 
 function eventOf(account: Account, month: string, threshold: number, used: number, now: Date): StoredEvent {
   const { id, name, plan, quota } = account;
-  const created = now.toISOString();
   const payload = {
     type: threshold < 100 ? "quota.warning" : "quota.exhausted",
-    timestamp: created,
+    timestamp: now.toISOString(),
     data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
   };
   return {
@@ -64,6 +63,6 @@ function eventOf(account: Account, month: string, threshold: number, used: numbe
     threshold,
     quota,
     payload: JSON.stringify(payload),
-    created_at: created,
+    created_at: now.getTime(),
   };
 }
