@@ -181,6 +181,11 @@ export class Store {
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.#database.pragma(`wal_checkpoint(${mode})`);
   }
 
+  /** Copies the database, as it is at one moment, to an empty file. */
+  copyTo(file: string): void {
+    this.#run("VACUUM INTO ?", file);
+  }
+
   close(): void {
     this.#database.close();
   }

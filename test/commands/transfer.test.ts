@@ -142,7 +142,7 @@ test("every row that is refused is named, and with --skip-invalid the others are
   const [head, one, two, three] = lines;
   const [ofOne, ofTwo] = [one, two].map((line) => JSON.parse(line));
   ofOne.keys[0].expires_at = "9999-12-31T23:59:59-00:01";
-  ofTwo.keys.push({ ...ofTwo.keys[0], id: 99 });
+  ofTwo.keys.push({ ...ofTwo.keys[0], id: 99, replaced_by: null });
   const [bad, twice] = [ofOne, ofTwo].map((record) => JSON.stringify(record));
   const file = join(temporaryFolder(), "accounts");
   const subject = `file ${file}, line`;
