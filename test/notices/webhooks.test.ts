@@ -87,6 +87,49 @@ test("ten tries over about three days, with growing pauses and one id; then it h
   assert.equal(receiver.posts.length, 10);
 });
 
+/** 80, 90 and 100 % that fell due at the same time, entered in the wrong order and under ids in it. */
+function dueTogether(world: World, webhook: string): void {
+  const { id: account } = world.account(10, webhook);
+  for (const [i, threshold] of [100, 90, 80].entries())
+    world.store.createEvent(
+      {
+        ...{ id: `evt_${i}`, account, month: "2027-01", threshold, quota: 10 },
+        ...{ payload: JSON.stringify({ threshold }), created_at: now.getTime() },
+      },
+      ["webhook"],
+    );
+}
+const thresholdsOf = (receiver: Receiver) => receiver.posts.map(({ body }) => JSON.parse(body).threshold);
+
+test("events that fall due together are tried and listed in the order of their thresholds", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = 500;
+  for (let i = 0; i < 3; i++) await world.deliver(now);
+  assert.deepEqual(thresholdsOf(receiver), [80, 90, 100]);
+  assert.deepEqual(
+    world.store.events().map(({ threshold }) => threshold),
+    [80, 90, 100],
+  );
+});
+
+test("an event isn't sent while the first try of an earlier one is under way", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = undefined;
+  const delivering = [world.deliver(now)];
+  for (const thresholds of [[80], [80, 90], [80, 90, 100]]) {
+    await until("the post", () => receiver.held.length === 1);
+    await world.deliver(now);
+    assert.deepEqual(thresholdsOf(receiver), thresholds);
+    for (const response of receiver.held.splice(0)) response.end();
+    await Promise.all(delivering);
+    delivering.push(world.deliver(now));
+  }
+  await Promise.all(delivering);
+  assert.ok(world.store.events().every(({ state }) => state === "delivered"));
+});
+
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
 for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
   test(`a clock that is set by ${stepMs / 1000} s and back leaves a pause as it was planned`, async (t) => {
