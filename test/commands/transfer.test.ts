@@ -165,6 +165,22 @@ test("every row that is refused is named, and with --skip-invalid the others are
   assert.equal(contentOf(to).split("\n")[1], three);
 });
 
+test("an account that was deleted isn't imported again under its id", async () => {
+  const folder = await filledState();
+  const file = join(temporaryFolder(), "accounts");
+  await succeed(folder, `accounts export ${file}`, "accounts delete a --yes");
+  const [{ code, stderr }, skipped] = await run(folder, [
+    `accounts import ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  const refusal = `file ${file}, line 2: account a: found the id 1 of an account that was deleted, expected one that no account had\n`;
+  assert.deepEqual([code, stderr], [1, refusal]);
+  assert.deepEqual(
+    [skipped.stdout, skipped.stderr],
+    ["entered 0 accounts; 2 were there already, the same; 1 refused\n", refusal],
+  );
+});
+
 test("an instant of the export's is ISO text there, and Unix milliseconds in the database", async () => {
   const folder = await filledState();
   const [, one] = contentOf(folder).split("\n");

@@ -113,6 +113,21 @@ test("events that fall due together are tried and listed in the order of their t
   );
 });
 
+test("an account that is deleted while its event is posted holds up no other's", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  receiver.answer = undefined;
+  world.due("gone", receiver.url());
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  world.operator.deleteAccount(world.operator.account("gone")?.id ?? assert.fail());
+  receiver.held[0].end();
+  await delivering;
+  receiver.answer = 200;
+  const [id] = world.due("other", receiver.url());
+  await world.deliver(later(1000));
+  assert.deepEqual([world.delivery(id).state, world.store.events().length], ["delivered", 1]);
+});
+
 test("an event isn't sent while the first try of an earlier one is under way", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());

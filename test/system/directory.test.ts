@@ -287,7 +287,7 @@ test("what Redis has lost is written again from the copies: all of it, or what c
 });
 
 test("a suspended account is suspended in every copy, and a deleted one leaves its id alone", async () => {
-  const { join } = group();
+  const { client, join } = group();
   const [a, b] = [join("a"), join("b")];
   for (const name of ["one", "two"]) await a.directory.change(make(a.store, name));
   const event = { id: `evt_${"a".repeat(32)}`, account: 2, month: "2027-01", threshold: 80, quota: 10_000 };
@@ -326,6 +326,8 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
     );
     assert.deepEqual([store.event(event.id), store.hasSignedUp("a@b.cd")], [undefined, false]);
   }
+  const contents = Object.values(await client.hgetall("hc:{directory}:rows")).join("\n");
+  assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
   // Of a copy that never had them.
   assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
   assert.equal(command.store.account("two")?.id, 3);
