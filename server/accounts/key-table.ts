@@ -16,7 +16,7 @@ const capacity = 2 ** 20;
  */
 const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
-/** Deleted: revoked, and its account's slot has other keys or none. */
+/** Those of a deleted account are revoked. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 /** Behind the entries there is a byte for so many of them: whether one of these was used on another day than before. */
 const groupEntries = 1024;

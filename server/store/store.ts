@@ -614,6 +614,12 @@ export class Store {
     );
   }
 
+  /** When the last event of an account's month, `YYYY-MM`, was made; 0 where there is none. */
+  lastEventAt(account: number, month: string): number {
+    const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
+    return this.#all<{ at: number }>(sql, account, month)[0].at;
+  }
+
   event(id: string): StoredEvent | undefined {
     return this.#all<StoredEvent>("SELECT * FROM events WHERE id = ?", id)[0];
   }

@@ -117,6 +117,18 @@ test("keys are listed, made, rotated and revoked, and what is said holds at once
   assert.equal((await portal.ask("/portal/keys", {}, { key })).status, 401, "its own key, too");
 });
 
+test("a suspended or deleted account's key is answered as an unknown one", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const reply = async (used = key) => JSON.stringify(await portal.ask("/portal/account", {}, { key: used }));
+  const unknown = await reply(generateKey());
+  portal.store.suspendAccount(1, 1);
+  assert.equal(await reply(), unknown);
+  portal.store.suspendAccount(1, null);
+  assert.notEqual(await reply(), unknown);
+  portal.store.deleteAccount(1);
+  assert.equal(await reply(), unknown);
+});
+
 test("a key is rotated once, while it is active, and the old one works for the overlap", async (t) => {
   const { portal, key, done } = await signedUp(t);
   const rotated = await done("/portal/keys/rotate", { id: 1, overlap_hours: 24 });
@@ -141,6 +153,8 @@ for (const [path, body, param] of [
   ["/portal/keys/create", { expires: "2020-01-01" }, "expires"],
   ["/portal/keys/create", { expires: "tomorrow" }, "expires"],
   ["/portal/keys/create", { expires: "2099-02-30" }, "expires"],
+  ["/portal/keys/create", { expires: "9999-12-31T23:59:59-00:01" }, "expires"],
+  ["/portal/keys/create", { expires: "1969-12-31T23:59:59Z" }, "expires"],
   ["/portal/keys/rotate", { id: 1, overlap_hours: 8761 }, "overlap_hours"],
   ["/portal/keys/rotate", { id: 1, overlap_hours: 0.5 }, "overlap_hours"],
   ["/portal/keys/rotate", { id: 1 }, "overlap_hours"],
