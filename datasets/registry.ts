@@ -13,8 +13,8 @@ export const versionsTable = `
     version TEXT PRIMARY KEY, -- <year>.<revision>
     sha256 TEXT NOT NULL, -- of content and provenance
     content_sha256 TEXT NOT NULL, -- of the rows alone
-    first_served TEXT NOT NULL,
-    retired TEXT -- null while it is served
+    first_served INTEGER NOT NULL, -- Unix milliseconds
+    retired INTEGER -- null while it is served
   ) STRICT;`;
 
 /** A data version that a server has served. */
@@ -29,7 +29,7 @@ const maxWaitMs = 5000;
  * The versions in the registry of a state folder. The database stays as it is; like any reader of one with a
  * write-ahead log, this may leave SQLite's two files beside it, which the next server takes over.
  *
- * @returns undefined where there is no registry: no state yet, or one from before there were registries
+ * @returns undefined where there is no state yet
  * @throws DataError when the database can't be read, is damaged, another program's, or not the one that a running server has
  */
 export function knownVersions(stateDir: string): KnownVersion[] | undefined {
@@ -54,11 +54,7 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
     const isThere = database.prepare<[string]>(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
     );
-    if (isThere.get("versions") === undefined) {
-      if (database.pragma("user_version", { simple: true }) === 1 && isThere.get("accounts") !== undefined)
-        return undefined;
-      throw refusal("no registry of data versions");
-    }
+    if (isThere.get("versions") === undefined) throw refusal("no registry of data versions");
     return database.prepare<[], KnownVersion>("SELECT version, sha256 FROM versions").all();
   } catch (error) {
     if (error instanceof DataError || !(error instanceof Error)) throw error;

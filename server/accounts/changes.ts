@@ -1,10 +1,22 @@
 import { randomBytes } from "node:crypto";
+import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
 import { webhookFault } from "../notices/post.ts";
+import { isoTime } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import { generateKey, hashKey } from "./keys.ts";
 
 /** Changes of keys and accounts, by rules that are the same for operators and customers. */
+
+/** In characters. */
+const maxLabelLength = 64;
+const expectedLabel = `1 to ${maxLabelLength} printable ASCII characters, none at the ends a space`;
+/** What a key's owner calls it. */
+export const keyLabel = v.pipe(
+  v.string(expectedLabel),
+  v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedLabel),
+  v.maxLength(maxLabelLength, expectedLabel),
+);
 
 /** For how long what is replaced may go on beside what replaces it. */
 export const maxOverlapHours = 8760;
@@ -12,28 +24,34 @@ const hourMs = 3_600_000;
 
 export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "expired" {
   if (key.revoked_at !== null) return "revoked";
-  return key.expires_at !== null && key.expires_at <= now.toISOString() ? "expired" : "active";
+  return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
 /** @throws DataError when a time is over */
-export function checkToCome(what: string, at: Date, now: Date): void {
-  if (at <= now) throw new DataError(what, at.toISOString(), "a time to come");
+export function checkToCome(what: string, at: number, now: Date): void {
+  if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time to come");
 }
 
 export interface NewKey {
   /** Stored nowhere: it can be shown this once. */
   key: string;
   id: number;
-  expires: Date | null;
+  expires: number | null;
 }
 
-export function makeKey(store: Store, account: number, expires: Date | null, now: Date): NewKey {
+export function makeKey(
+  store: Store,
+  account: number,
+  expires: number | null,
+  now: Date,
+  label: string | null = null,
+): NewKey {
   const key = generateKey();
-  return { key, id: store.createKey(account, hashKey(key), key.slice(-4), expires, now), expires };
+  return { key, id: store.createKey(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
 /**
- * Makes a new key for the account of an old one, with its expiry; the old one ends after the overlap, if it doesn't
+ * Makes a new key for the account of an old one, with its expiry and label; the old one ends after the overlap, if it doesn't
  * before.
  *
  * @returns the new key, and when the old one ends
@@ -44,7 +62,7 @@ export function rotateKey(
   old: StoredKey,
   overlapHours: number,
   now: Date,
-): NewKey & { oldEnds: Date } {
+): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
   // Its expiry isn't its own any more.
@@ -54,10 +72,10 @@ export function rotateKey(
       `a rotation before, which made key ${old.replaced_by}`,
       "one that wasn't rotated: rotate the newest",
     );
-  const expires = old.expires_at === null ? null : new Date(old.expires_at);
-  const made = makeKey(store, old.account, expires, now);
+  const expires = old.expires_at;
+  const made = makeKey(store, old.account, expires, now, old.label);
   store.replaceKey(old.id, made.id);
-  const end = new Date(now.getTime() + overlapHours * hourMs);
+  const end = now.getTime() + overlapHours * hourMs;
   if (overlapHours === 0) store.revokeKey(old.id, now);
   else if (expires === null || end < expires) store.expireKey(old.id, end);
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };

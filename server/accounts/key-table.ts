@@ -1,57 +1,124 @@
 import { DataError } from "../../engine/query.ts";
+import { dayMs } from "../shared/months.ts";
 import type { StoredKey } from "../store/store.ts";
 
 /*
  * The table of keys lies in shared memory, so that every thread sees a new or a revoked key at once and no thread
- * has a copy. It is a hash table with linear probing, written by one thread only; entries never move or vanish.
+ * has a copy. It is a hash table with linear probing; entries never move or vanish. The control thread alone writes it,
+ * but for the days on which keys were last used: these the serving threads note.
  */
 
 export const maxKeys = 500_000;
 const capacity = 2 ** 20;
-/** An entry: state, account slot, expiry in Unix seconds (0 for none), unused, and half of the SHA-256. */
+/**
+ * An entry has eight 32-bit words: state and day of the last use (16 bits each), account slot, expiry in Unix
+ * milliseconds (a double; infinity for none), and half of the SHA-256.
+ */
 const entryWords = 8;
-const [stateWord, slotWord, expiryWord, hashWord] = [0, 1, 2, 4];
-/** In the year 2106; a later one is as good. */
-const maxExpiry = 2 ** 32 - 1;
-const [empty, active, revoked] = [0, 1, 2];
+const [slotWord, expiryWord, hashWord] = [1, 2, 4];
+/** Those of a deleted account are revoked. */
+const [empty, active, revoked, suspended] = [0, 1, 2, 3];
+/** Behind the entries there is a byte for so many of them: whether one of these was used on another day than before. */
+const groupEntries = 1024;
+const entriesBytes = capacity * entryWords * 4;
+/** In the year 2149; a later day is noted as this one. */
+const maxDay = 2 ** 16 - 1;
+
+/** How the keys of an account slot stand as a whole. */
+export type SlotState = "active" | "suspended" | "deleted";
 
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
+  /** State and day. */
+  readonly #halves: Uint16Array;
+  readonly #expiries: Float64Array;
+  readonly #groups: Buffer;
+  /** Of the writer alone, by place: the key's id, and the day that was told last. */
+  #ids: Float64Array | undefined;
+  #toldDays = new Uint16Array(0);
   #count = 0;
 
-  constructor(buffer = new SharedArrayBuffer(capacity * entryWords * 4)) {
+  constructor(buffer = new SharedArrayBuffer(entriesBytes + capacity / groupEntries)) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer);
+    this.#words = new Int32Array(buffer, 0, entriesBytes / 4);
+    this.#halves = new Uint16Array(buffer, 0, entriesBytes / 2);
+    this.#expiries = new Float64Array(buffer, 0, entriesBytes / 8);
+    this.#groups = Buffer.from(buffer, entriesBytes);
   }
 
   /** Adds a stored key or brings its entry up to date. One thread only. */
-  put(key: Pick<StoredKey, "hash" | "expires_at" | "revoked_at">, slot: number): void {
+  put(
+    key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
+    slot: number,
+    isSuspended = false,
+  ): void {
     const at = this.#locate(key.hash);
-    if (this.#words[at + stateWord] === empty) {
+    if (this.#halves[2 * at] === empty) {
       if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
       this.#count++;
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
+    if (this.#ids === undefined) {
+      this.#ids = new Float64Array(capacity);
+      this.#toldDays = new Uint16Array(capacity);
+    }
+    this.#ids[at / entryWords] = key.id;
     this.#words[at + slotWord] = slot;
-    const expiry =
-      key.expires_at === null ? 0 : Math.min(maxExpiry, Math.floor(Date.parse(key.expires_at) / 1000));
-    Atomics.store(this.#words, at + expiryWord, expiry);
+    // One store of 64 bits, which no reader sees in parts: it is aligned.
+    this.#expiries[(at + expiryWord) / 2] = key.expires_at ?? Number.POSITIVE_INFINITY;
+    const usable = isSuspended ? suspended : active;
     // Last: a reader that sees the state sees the rest.
-    Atomics.store(this.#words, at + stateWord, key.revoked_at === null ? active : revoked);
+    Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
+  }
+
+  /** Has all keys of some slots stand as their accounts do, in one pass over the table. One thread only. */
+  setSlots(states: ReadonlyMap<number, SlotState>): void {
+    if (states.size === 0) return;
+    for (let at = 0; at < capacity * entryWords; at += entryWords) {
+      const state = this.#halves[2 * at];
+      if (state !== active && state !== suspended) continue;
+      const wanted = states.get(this.#words[at + slotWord]);
+      if (wanted === undefined) continue;
+      const next = wanted === "active" ? active : wanted === "suspended" ? suspended : revoked;
+      if (next !== state) Atomics.store(this.#halves, 2 * at, next);
+    }
   }
 
   /** The entry of a key, whether it is usable or not; −1 where there is none. */
   find(hash: Buffer): number {
     const at = this.#locate(hash);
-    return Atomics.load(this.#words, at + stateWord) === empty ? -1 : at;
+    return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
   }
 
-  /** The account slot of an entry; −1 when the key is revoked or expired. */
-  slotOf(entry: number, nowSeconds: number): number {
-    if (Atomics.load(this.#words, entry + stateWord) !== active) return -1;
-    const expiry = Atomics.load(this.#words, entry + expiryWord) >>> 0;
-    return expiry !== 0 && expiry <= nowSeconds ? -1 : this.#words[entry + slotWord];
+  /** The account slot of an entry, which is noted as used; −1 when the key is revoked, suspended or expired. */
+  slotOf(entry: number, nowMs: number): number {
+    if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
+    if (this.#expiries[(entry + expiryWord) / 2] <= nowMs) return -1;
+    const day = Math.min(maxDay, Math.floor(nowMs / dayMs));
+    if (this.#halves[2 * entry + 1] !== day) this.#noteDay(entry, day);
+    return this.#words[entry + slotWord];
+  }
+
+  #noteDay(entry: number, day: number): void {
+    Atomics.store(this.#halves, 2 * entry + 1, day);
+    // After the day: `sweepDays` takes the mark back before it reads the days.
+    Atomics.store(this.#groups, Math.floor(entry / entryWords / groupEntries), 1);
+  }
+
+  /** Tells of the keys that were used on another day than when they were told of last. The writer's thread only. */
+  sweepDays(tell: (key: number, day: number) => void): void {
+    const ids = this.#ids;
+    if (ids === undefined) return;
+    for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
+      Atomics.store(this.#groups, group, 0);
+      for (let place = group * groupEntries; place < (group + 1) * groupEntries; place++) {
+        const day = Atomics.load(this.#halves, 2 * place * entryWords + 1);
+        if (day === this.#toldDays[place]) continue;
+        this.#toldDays[place] = day;
+        tell(ids[place], day);
+      }
+    }
   }
 
   /** Where a hash is, or the free place where it would be. */
@@ -60,7 +127,7 @@ export class KeyTable {
     const first = hash.readInt32LE(0);
     for (let place = first & (capacity - 1); ; place = (place + 1) & (capacity - 1)) {
       const at = place * entryWords;
-      if (Atomics.load(words, at + stateWord) === empty) return at;
+      if (Atomics.load(this.#halves, 2 * at) === empty) return at;
       let same = true;
       for (let i = 0; i < 4 && same; i++) same = words[at + hashWord + i] === hash.readInt32LE(4 * i);
       if (same) return at;

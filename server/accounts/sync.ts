@@ -1,8 +1,8 @@
 import { reached, recordEvents } from "../notices/quota-events.ts";
-import { dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
+import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
 import type { UsageDays } from "./days.ts";
-import type { KeyTable } from "./key-table.ts";
+import type { KeyTable, SlotState } from "./key-table.ts";
 import type { Limits } from "./limits.ts";
 import type { AccountNames } from "./names.ts";
 
@@ -66,6 +66,8 @@ export class Accounts {
   #monthOfDays = 0;
   /** Counts of months that aren't served any more, and not saved yet. */
   readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
+  /** Days on which keys were last used that aren't saved yet, by the keys' ids. */
+  readonly #keyDays = new Map<number, number>();
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether the database has this server's word on what it has taken over. */
@@ -144,9 +146,36 @@ export class Accounts {
   }
 
   #read(savedUse: (account: number, month: number) => number): void {
-    for (const { changed, ...account } of this.#store.accountsSince(this.#taken.accounts)) {
-      const known = this.#entries.get(account.id);
+    const changedSlots = new Map<number, SlotState>();
+    try {
+      this.#readAccounts(savedUse, changedSlots);
+    } finally {
+      this.#keys.setSlots(changedSlots);
+    }
+    for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
+      const entry = this.#entries.get(key.account);
+      if (entry !== undefined) this.#keys.put(key, entry.slot, entry.account.suspended_at !== null);
+      this.#taken.keys = changed;
+    }
+  }
+
+  /** @param changedSlots gets those whose keys begin or cease to work */
+  #readAccounts(
+    savedUse: (account: number, month: number) => number,
+    changedSlots: Map<number, SlotState>,
+  ): void {
+    for (const { id, account, changed } of this.#store.accountsSince(this.#taken.accounts)) {
+      const known = this.#entries.get(id);
+      if (account === undefined) {
+        // It keeps its slot; what is counted there is saved nowhere any more.
+        if (known !== undefined) changedSlots.set(known.slot, "deleted");
+        this.#taken.accounts = changed;
+        continue;
+      }
       const entry = known ?? { account, slot: this.#entries.size, counts: [], countsBefore: [] };
+      const isSuspended = account.suspended_at !== null;
+      if (isSuspended !== (entry.account.suspended_at !== null))
+        changedSlots.set(entry.slot, isSuspended ? "suspended" : "active");
       entry.account = account;
       this.#limits.configure(entry.slot, account.burst, account.quota);
       this.#names.put(entry.slot, account.name, account.plan);
@@ -159,11 +188,6 @@ export class Accounts {
       }
       this.onChange(account.id);
       this.#taken.accounts = changed;
-    }
-    for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
-      const entry = this.#entries.get(key.account);
-      if (entry !== undefined) this.#keys.put(key, entry.slot);
-      this.#taken.keys = changed;
     }
   }
 
@@ -255,10 +279,13 @@ export class Accounts {
     for (const unsaved of this.#unsaved.values())
       for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
     const isBesideDue = beside?.isDue();
-    if (due.length === 0 && !isBesideDue) return [];
+    this.#keys.sweepDays((key, day) => this.#keyDays.set(key, day));
+    if (due.length === 0 && this.#keyDays.size === 0 && !isBesideDue) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
       beside?.write();
+      for (const [key, day] of this.#keyDays) this.#store.saveKeyDay(key, dayName(day * dayMs));
+      this.#store.noteSaved(now);
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
         this.#store.saveUsage(
@@ -284,6 +311,7 @@ export class Accounts {
         this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
     }
     this.#unsaved.clear();
+    this.#keyDays.clear();
     return events;
   }
 }

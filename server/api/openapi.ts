@@ -24,7 +24,9 @@ const errorRows = allErrorTypes.map((type) => {
 });
 /** `toLocaleString` would load all languages first. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-const planRows = Object.entries(plans).map(([plan, ceilings]) =>
+/** The pages' own plan is nobody's to choose. */
+const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
+const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined
     ? `| ${plan} | by agreement | by agreement |`
     : `| ${plan} | ${ceilings.burst} | ${inThousands(ceilings.quota)} |`,

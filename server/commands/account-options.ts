@@ -74,7 +74,7 @@ export function accountAsked(
   options: AccountOptions,
   known: Account | undefined,
   allowLoopback: boolean,
-): Omit<Account, "id"> {
+): Omit<Account, "id" | "suspended_at"> {
   return {
     name: options.account,
     ...ceilings(options, known),

@@ -5,6 +5,8 @@ import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
 import { monthName, monthOf } from "../shared/months.ts";
+import { isoTime } from "../shared/time.ts";
+import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import {
   type Context,
@@ -18,42 +20,106 @@ import {
 
 /** The operator's command for accounts, to list and move them; they are made and changed with the one for keys. */
 
-const columns = ["account", "plan", "burst", "quota", "month", "used", "keys", "webhook", "email"] as const;
+const columns = [
+  "account",
+  "plan",
+  "burst",
+  "quota",
+  "month",
+  "used",
+  "keys",
+  "webhook",
+  "email",
+  "state",
+] as const;
 
 function list(args: string[], { store, now }: Context): Said {
   const month = monthName(monthOf(now.getTime()));
   const accounts = store
     .accounts(month, now)
-    .map(({ name, plan, burst, quota, used, keys, webhook, email }) => {
-      return { account: name, plan, burst, quota, month, used, keys, webhook, email };
+    .map(({ name, plan, burst, quota, used, keys, webhook, email, suspended_at }) => {
+      const state = suspended_at === null ? "active" : "suspended";
+      return { account: name, plan, burst, quota, month, used, keys, webhook, email, state };
     });
   return { result: listed("accounts list", args, columns, accounts) };
 }
 
-/** Replaces a webhook's signing secret; for the overlap, what is posted is signed with the old one as well. */
-function rotateSecret([name, ...args]: string[], { store, now }: Context): Said {
+/** @throws DataError when there is no account of that name */
+function findAccount(store: Store, command: string, name: string | undefined): Account {
   if (name === undefined || name.startsWith("-"))
     throw new DataError(
-      "accounts rotate-secret",
+      `accounts ${command}`,
       name === undefined ? "nothing" : shown(name),
       "an account's name",
     );
-  const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
   const account = store.account(name);
   if (account === undefined)
     throw new DataError(`account ${shown(name)}`, "none of that name", "a name from accounts list");
+  return account;
+}
+
+/** Keeps an account's keys from working; nothing else of it changes. */
+function suspend([name, ...more]: string[], { store, now }: Context): Said {
+  const account = findAccount(store, "suspend", name);
+  checkEnd("accounts suspend", more, "the name");
+  if (account.suspended_at !== null)
+    return { result: `account ${account.name} was suspended at ${isoTime(account.suspended_at)} already\n` };
+  store.suspendAccount(account.id, now.getTime());
+  return { result: `suspended account ${account.name}: its keys don't work until accounts resume\n` };
+}
+
+function resume([name, ...more]: string[], { store }: Context): Said {
+  const account = findAccount(store, "resume", name);
+  checkEnd("accounts resume", more, "the name");
+  if (account.suspended_at === null) return { result: `account ${account.name} isn't suspended\n` };
+  store.suspendAccount(account.id, null);
+  return { result: `resumed account ${account.name}: its keys work again, as far as they did before\n` };
+}
+
+/** Deletes an account and all that is its own, for good. */
+function remove([name, ...more]: string[], { store }: Context): Said {
+  const account = findAccount(store, "delete", name);
+  if (more.length > 0 && more[0] !== "--yes")
+    throw new DataError("accounts delete", shown(more.join(" ")), "--yes or nothing more");
+  checkEnd("accounts delete", more.slice(1), "--yes");
+  const { keys, usage, events, mailboxes } = store.accountRecord(account.id);
+  const parts = [
+    ["keys", keys.length],
+    ["months of use", usage.length],
+    ["events", events.length],
+    ["signups", mailboxes.length],
+  ].map(([what, count]) => `${what}: ${count}`);
+  const addresses = [
+    account.webhook === null ? [] : ["its webhook"],
+    account.email === null ? [] : ["its e-mail address"],
+  ].flat();
+  const all = [...parts, ...addresses].join(", ");
+  if (more.length === 0)
+    throw new DataError(
+      `accounts delete ${account.name}`,
+      `no --yes; it would delete the account for good, with ${all}`,
+      "--yes to do it; accounts suspend can be undone",
+    );
+  store.deleteAccount(account.id);
+  return { result: `deleted account ${account.name}, with ${all}\n` };
+}
+
+/** Replaces a webhook's signing secret; for the overlap, what is posted is signed with the old one as well. */
+function rotateSecret([name, ...args]: string[], { store, now }: Context): Said {
+  const account = findAccount(store, "rotate-secret", name);
+  const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
   if (account.webhook === null || account.webhook_secret === null)
-    throw new DataError(`account ${name}`, "no webhook", "one whose posts are signed");
+    throw new DataError(`account ${account.name}`, "no webhook", "one whose posts are signed");
   const secret = newWebhookSecret();
-  const until = new Date(now.getTime() + overlap * 3_600_000).toISOString();
+  const until = now.getTime() + overlap * 3_600_000;
   const old =
     overlap === 0
       ? { webhook_old_secret: null, webhook_old_secret_until: null }
       : { webhook_old_secret: account.webhook_secret, webhook_old_secret_until: until };
   store.updateAccount({ ...account, webhook_secret: secret, ...old });
-  const ends = overlap === 0 ? "the old one ends now" : `the old one signs as well until ${until}`;
+  const ends = overlap === 0 ? "the old one ends now" : `the old one signs as well until ${isoTime(until)}`;
   return {
-    result: `account ${name} has a new webhook signing secret; ${ends}\n`,
+    result: `account ${account.name} has a new webhook signing secret; ${ends}\n`,
     note: secretShown(secret),
   };
 }
@@ -71,7 +137,11 @@ function exportAll([file, ...more]: string[], { store }: Context): Said {
   return { result: `${file}\n` };
 }
 
-async function readLines([file, ...more]: string[]): Promise<string> {
+const skipInvalid = "--skip-invalid";
+const isSkipping = (args: string[]) => args.includes(skipInvalid);
+
+async function readLines(args: string[]): Promise<string> {
+  const [file, ...more] = args.filter((word) => word !== skipInvalid);
   checkEnd("accounts import", more, "the file");
   try {
     return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
@@ -82,18 +152,22 @@ async function readLines([file, ...more]: string[]): Promise<string> {
 
 const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
 
-function importAll([file]: string[], { store, input }: Context): Said {
-  const { entered, known } = importAccounts(store, input, inputOf(file));
+function importAll(args: string[], { store, input }: Context): Said {
+  const [file] = args.filter((word) => word !== skipInvalid);
+  const { entered, known, refused } = importAccounts(store, input, inputOf(file));
+  if (refused.length > 0 && !isSkipping(args)) throw new Error(refused.join("\n"));
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
   const accounts = entered.length === 1 ? "account" : "accounts";
-  return { result: `entered ${entered.length} ${accounts}${same}\n`, entered };
+  const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
+  const note = refused.map((line) => `${line}\n`).join("");
+  return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
 }
 
 await runCommand("accounts", {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, active keys, webhook, e-mail address.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, active keys, webhook, e-mail address, whether it is active or suspended.",
     run: list,
   },
   export: {
@@ -103,13 +177,26 @@ await runCommand("accounts", {
     run: exportAll,
   },
   import: {
-    usage: "[FILE]",
+    usage: `[FILE] [${skipInvalid}]`,
     about:
-      "Enters accounts that export has written, from a file or stdin, under the same ids: all of them, or none where one contradicts what is there.",
+      "Enters accounts that export has written, from a file or stdin, under the same ids. Every line that is refused is named on stderr: then none is entered, or with --skip-invalid all others.",
     makesState: true,
     brings: true,
     read: readLines,
     run: importAll,
+  },
+  suspend: {
+    usage: "NAME",
+    about:
+      "Keeps all keys of an account from working, within a second: they are answered as invalid ones are (401) until resume.",
+    run: suspend,
+  },
+  resume: { usage: "NAME", about: "Lets the keys of a suspended account work again.", run: resume },
+  delete: {
+    usage: "NAME --yes",
+    about:
+      "Deletes an account for good, with its keys, addresses, use, events and signups; its id alone stays, so that no other account gets it. Without --yes it says what it would delete.",
+    run: remove,
   },
   "rotate-secret": {
     usage: "NAME --overlap HOURS",

@@ -43,11 +43,20 @@ export interface Said {
   entered?: AccountRecord[];
 }
 
-/** One of a command's words. */
-interface Subcommand {
+interface Help {
   /** Its words and options, on one line. */
   usage: string;
   about: string;
+}
+
+/** One of a command's words that works on the state's folder, and changes nothing there. */
+interface FolderSubcommand extends Help {
+  /** @returns what it says on stdout */
+  onFolder(args: string[], stateDir: string): string;
+}
+
+/** One of a command's words. */
+interface Subcommand extends Help {
   /** Whether it may make the state's folder and database; any other on a missing one has a mistyped STATE_DIR. */
   makesState?: boolean;
   /** Whether accounts come by it that have used something. */
@@ -68,7 +77,7 @@ function fail(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
-function helpOf(name: string, subcommands: [word: string, Subcommand][]): string {
+function helpOf(name: string, subcommands: [word: string, Help][]): string {
   const parts = subcommands.map(
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
@@ -86,7 +95,10 @@ works on what all servers with that Redis have in common, from any machine.
  *
  * @param name what npm calls the command
  */
-export async function runCommand(name: string, subcommands: Record<string, Subcommand>): Promise<void> {
+export async function runCommand(
+  name: string,
+  subcommands: Record<string, Subcommand | FolderSubcommand>,
+): Promise<void> {
   const words = process.argv.slice(2);
   const [word, ...args] = words;
   const subcommand = word !== undefined && Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
@@ -109,10 +121,15 @@ export async function runCommand(name: string, subcommands: Record<string, Subco
   }
 }
 
-async function run(subcommand: Subcommand, args: string[]): Promise<void> {
+async function run(subcommand: Subcommand | FolderSubcommand, args: string[]): Promise<void> {
   const settings = readSettings(process.env);
   if (Array.isArray(settings)) throw new Error(settings.join("\n"));
   const { stateDir } = settings;
+  if ("onFolder" in subcommand) {
+    checkServed(stateDir);
+    process.stdout.write(subcommand.onFolder(args, stateDir));
+    return;
+  }
   const input = (await subcommand.read?.(args)) ?? "";
   if (settings.redis !== undefined)
     return runShared(subcommand, args, { settings, now: new Date(), input }, settings.redis);
@@ -142,6 +159,7 @@ async function run(subcommand: Subcommand, args: string[]): Promise<void> {
       const before = store.latest();
       const said = subcommand.run(args, { ...context, store });
       const changes = store.latest();
+      if (!reaches(before, changes)) store.noteSaved(context.now);
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
     const { narrowed, open } = narrowAccess(stateDir);

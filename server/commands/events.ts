@@ -1,5 +1,6 @@
 import { DataError, shown } from "../../engine/query.ts";
 import { channelsOf } from "../notices/quota-events.ts";
+import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import { type Context, checkEnd, listed, runCommand, type Said } from "./command.ts";
 
 /** The operator's command for quota events and their deliveries. */
@@ -21,13 +22,13 @@ const columns = [
 function list(args: string[], { store }: Context): Said {
   const events = store.events().map((event) => ({
     id: event.id,
-    created: event.created_at,
+    created: isoTime(event.created_at),
     account: event.name,
     month: event.month,
     threshold: event.threshold,
     delivery: event.state,
     tries: event.tries,
-    next_try: event.next_try_at,
+    next_try: isoTimeOrNull(event.next_try_at),
     last_answer: event.last_answer,
     quota: event.quota,
     channel: event.channel,
@@ -60,7 +61,7 @@ function retry([id, ...more]: string[], { store, now }: Context): Said {
   const undelivered = channels.filter(({ before }) => before.state !== "delivered");
   const lines = (undelivered.length > 0 ? undelivered : channels).map(
     ({ channel, before: { state, tries, last_answer } }) => {
-      const next_try_at = now.toISOString();
+      const next_try_at = now.getTime();
       store.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });
       const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
       const before = `was ${state} after ${tries} ${tries === 1 ? "try" : "tries"}`;

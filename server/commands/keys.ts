@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
-import { checkToCome, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
+import { checkToCome, keyLabel, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { time } from "../shared/schemas.ts";
+import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import {
   type AccountOptions,
@@ -25,7 +26,11 @@ import {
 
 /** The operator's command for keys, and for making and changing the accounts that they belong to. */
 
-const keyOptions = v.object({ ...accountOptions.entries, expires: v.optional(time()) });
+const keyOptions = v.object({
+  ...accountOptions.entries,
+  expires: v.optional(time()),
+  label: v.optional(keyLabel),
+});
 const expiryOptions = v.object({
   at: v.union(
     [
@@ -35,7 +40,7 @@ const expiryOptions = v.object({
       ),
       time(),
     ],
-    "a time such as 2027-01-31T00:00:00Z, or never",
+    "a time such as 2027-01-31T00:00:00Z, up to 9999-12-31 in UTC, or never",
   ),
 });
 
@@ -56,15 +61,14 @@ function accountFor(options: AccountOptions, { store, settings, now }: Context) 
 
 const ceilingsOf = ({ plan, burst, quota }: Account) =>
   `plan ${plan}, ${burst} requests per second, ${quota} per month`;
-const ending = (expires: Date | null) =>
-  expires === null ? "" : `, which expires at ${expires.toISOString()}`;
+const ending = (expires: number | null) => (expires === null ? "" : `, which expires at ${isoTime(expires)}`);
 
 function create(args: string[], context: Context): Said {
   const { store, now } = context;
-  const { expires = null, ...options } = readOptions("keys create", keyOptions, args);
+  const { expires = null, label = null, ...options } = readOptions("keys create", keyOptions, args);
   if (expires !== null) checkToCome("--expires", expires, now);
   const { isNew, account } = accountFor(options, context);
-  const { key, id } = makeKey(store, account.id, expires, now);
+  const { key, id } = makeKey(store, account.id, expires, now, label);
   const made = `key ${id}${ending(expires)}`;
   const note = isNew
     ? `made account ${account.name} (${ceilingsOf(account)}) and ${made}\n`
@@ -98,7 +102,24 @@ function update(args: string[], { store, settings }: Context): Said {
   };
 }
 
-const columns = ["id", "account", "plan", "key", "state", "created", "expires", "revoked"] as const;
+const columns = [
+  "id",
+  "account",
+  "plan",
+  "key",
+  "state",
+  "created",
+  "expires",
+  "revoked",
+  "label",
+  "last_used",
+] as const;
+
+/** As an operator sees it: a key of a suspended account doesn't work either. */
+const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
+  const state = keyState(key, now);
+  return state === "active" && suspendedAt !== null ? "suspended" : state;
+};
 
 function list(args: string[], { store, now }: Context): Said {
   const keys = store.keys().map((key) => ({
@@ -106,10 +127,12 @@ function list(args: string[], { store, now }: Context): Said {
     account: key.name,
     plan: key.plan,
     key: `…${key.last4}`,
-    state: keyState(key, now),
-    created: key.created_at,
-    expires: key.expires_at,
-    revoked: key.revoked_at,
+    state: shownState(key, key.suspended_at, now),
+    created: isoTime(key.created_at),
+    expires: isoTimeOrNull(key.expires_at),
+    revoked: isoTimeOrNull(key.revoked_at),
+    label: key.label,
+    last_used: key.last_used,
   }));
   const inWords = ({ expires, ...key }: (typeof keys)[number]) => ({ ...key, expires: expires ?? "never" });
   return { result: listed("keys list", args, columns, keys, inWords) };
@@ -137,10 +160,12 @@ function show(args: string[], { store, now }: Context): Said {
   const fields = [
     ["id", key.id],
     ["key", `…${key.last4}`],
-    ["state", keyState(key, now)],
-    ["created", key.created_at],
-    ["expires", key.expires_at ?? "never"],
-    ["revoked", key.revoked_at ?? "never"],
+    ["state", shownState(key, account?.suspended_at ?? null, now)],
+    ["created", isoTime(key.created_at)],
+    ["expires", isoTimeOrNull(key.expires_at) ?? "never"],
+    ["revoked", isoTimeOrNull(key.revoked_at) ?? "never"],
+    ["label", key.label ?? "none"],
+    ["last used", store.lastUsed(key.id) ?? "not known"],
     ["account", key.name],
     ["plan", account?.plan],
     ["burst", `${account?.burst} requests per second`],
@@ -155,7 +180,9 @@ function show(args: string[], { store, now }: Context): Said {
 function revoke(args: string[], { store, now }: Context): Said {
   const key = findKey(store, "revoke", args);
   if (key.revoked_at !== null)
-    return { result: `key ${key.id} of account ${key.name} was revoked at ${key.revoked_at} already\n` };
+    return {
+      result: `key ${key.id} of account ${key.name} was revoked at ${isoTime(key.revoked_at)} already\n`,
+    };
   store.revokeKey(key.id, now);
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
@@ -168,7 +195,7 @@ function expire([id, ...args]: string[], { store, now }: Context): Said {
   if (key.revoked_at !== null)
     throw new DataError(`key ${key.id}`, "revoked", "one that is active or expired");
   store.expireKey(key.id, at);
-  const when = at === null ? "never expires" : `expires at ${at.toISOString()}`;
+  const when = at === null ? "never expires" : `expires at ${isoTime(at)}`;
   return { result: `key ${key.id} of account ${key.name} ${when}\n` };
 }
 
@@ -176,7 +203,7 @@ function rotate([id, ...args]: string[], { store, now }: Context): Said {
   const old = findKey(store, "rotate", id === undefined ? [] : [id]);
   const { overlap } = readOptions("keys rotate", overlapOptions, args);
   const { key, id: newId, expires, oldEnds } = rotateKey(store, old, overlap, now);
-  const ends = overlap === 0 ? "is revoked" : `works until ${oldEnds.toISOString()}`;
+  const ends = overlap === 0 ? "is revoked" : `works until ${isoTime(oldEnds)}`;
   return {
     result: `${key}\n`,
     note: `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${ends}\n`,
@@ -185,7 +212,7 @@ function rotate([id, ...args]: string[], { store, now }: Context): Said {
 
 await runCommand("keys", {
   create: {
-    usage: `--account NAME ${accountUsage} [--expires ISO]`,
+    usage: `--account NAME ${accountUsage} [--expires ISO] [--label TEXT]`,
     about:
       "Makes a key and prints it, alone, on stdout. A new account needs --plan, and enterprise both numbers; a known one stays as it is.",
     makesState: true,
@@ -197,7 +224,12 @@ await runCommand("keys", {
       "Changes an account's plan, numbers, webhook or e-mail address. A webhook at a new address gets a new signing secret.",
     run: update,
   },
-  list: { usage: "[--json]", about: "Lists the keys of all accounts.", run: list },
+  list: {
+    usage: "[--json]",
+    about:
+      "Lists the keys of all accounts, each with the UTC day on which this STATE_DIR's server last admitted it, as far as it was saved; with REDIS_URL no day is known.",
+    run: list,
+  },
   show: { usage: "ID", about: "Shows a key, its account's ceilings and their use.", run: show },
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
   expire: {

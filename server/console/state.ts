@@ -1,6 +1,7 @@
 import { reasonOf, statusOf, versionName } from "../../engine/query.ts";
 import { gapsOf } from "../api/absence.ts";
 import { monthName, monthOf } from "../shared/months.ts";
+import { isoTime } from "../shared/time.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import type { Store } from "../store/store.ts";
 
@@ -98,7 +99,7 @@ function storedState(
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   try {
     const accounts = store.accounts(monthName(monthOf(now.getTime())), now);
-    const events = store.events().sort((a, b) => b.created_at.localeCompare(a.created_at));
+    const events = store.events().sort((a, b) => b.created_at - a.created_at || b.threshold - a.threshold);
     return {
       fault: null,
       accounts: accounts
@@ -113,7 +114,7 @@ function storedState(
           account: name,
           month,
           threshold,
-          created_at,
+          created_at: isoTime(created_at),
           channel,
           state,
           tries,

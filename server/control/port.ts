@@ -36,6 +36,17 @@ export async function listenAlone<Result>(
   }
 }
 
+/** Looks whether a port can be listened on, before anything is made for it. @throws Error when it is taken */
+export async function checkPort(host: string, port: number): Promise<void> {
+  if (port === 0) return;
+  const turn = await takeTurn(port);
+  try {
+    await findFree(host, port);
+  } finally {
+    await close(turn);
+  }
+}
+
 /** A port that nobody listens on at this moment; 0 where that is asked for and it isn't so. */
 async function findFree(host: string, port: number, orNone = false): Promise<number> {
   const probe = createServer();

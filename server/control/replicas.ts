@@ -109,11 +109,12 @@ export async function recordCrossings({ client, directory }: Shared, store: Stor
   if (client === undefined || directory === undefined) return [];
   const found = await crossings(client, shards);
   if (found.length === 0) return [];
+  const now = new Date();
   const events = await directory.change(() =>
     found.flatMap(({ account: id, month, threshold, quota, used }) => {
       const account = store.accountOf(id);
       if (account === undefined) return [];
-      return recordEvent(store, { ...account, quota }, month, threshold, used, new Date()) ?? [];
+      return recordEvent(store, { ...account, quota }, month, threshold, used, now) ?? [];
     }),
   );
   await forget(client, found);

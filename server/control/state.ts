@@ -4,6 +4,7 @@ import { reasonOf } from "../../engine/query.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import { DirectoryAway } from "../replicas/directory.ts";
 import type { Settings } from "../shared/settings.ts";
+import { isoTime } from "../shared/time.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { onlyACopy, Store } from "../store/store.ts";
 import type { Shared } from "./replicas.ts";
@@ -17,6 +18,8 @@ const refreshMs = 100;
 const directoryMs = 250;
 const guardMs = 300;
 const saveMs = 1000;
+/** At a start an older state is told of. */
+const maxFreshMs = 3_600_000;
 /** Longer waits for a command that writes would keep the operator's listener waiting. */
 const maxStateWaitMs = 200;
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
@@ -61,16 +64,29 @@ export function openState({ stateDir, isDefaultStateDir, redis }: Settings): Sta
   // A mistyped STATE_DIR would look like this.
   if (isNew && !isDefaultStateDir)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
+  warnOfAge(store, Date.now());
   return { store, guard };
 }
 
+/** A state from a backup has keys that were revoked since. */
+function warnOfAge(store: Store, nowMs: number): void {
+  const savedMs = store.savedAt();
+  if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
+  const hours = Math.floor((nowMs - savedMs) / 3_600_000);
+  log.warn(
+    { saved: isoTime(savedMs), hours },
+    "the state wasn't written to for a while: if it comes from a backup, revoke again the keys that were revoked since",
+  );
+}
+
 /** Saves once more when the server ends. */
-export function saveAtEnd(health: Health, { guard }: State, save: () => void): void {
+export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
   closers.push(() => {
     try {
       health.fault ??= guard.fault();
       if (health.fault !== undefined) throw new Error(health.fault);
       save();
+      store.noteSaved(new Date());
     } catch (error) {
       process.exitCode = 1;
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");

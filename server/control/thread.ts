@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData, watchFolder } from "./data.ts";
 import { type Change, deliverEvents, logEvents, openOutboxes } from "./events.ts";
 import { listenOps, openConsole } from "./operator.ts";
+import { checkPort } from "./port.ts";
 import { checkPortalAccount, openPortal, renewKeyOf } from "./portal.ts";
 import { startDirectory, startSharing } from "./replicas.ts";
 import { end, isStopping, log, metrics, stderr, stdout, unlessStopping } from "./running.ts";
@@ -49,6 +50,13 @@ function createDemo(settings: Settings, store: Store): string | undefined {
   return key;
 }
 
+function changeAlone<Result>(store: Store, work: () => Result): Result {
+  return store.atomically(() => {
+    store.noteSaved(new Date());
+    return work();
+  });
+}
+
 function url(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -60,6 +68,8 @@ async function start(settings: Settings): Promise<void> {
   const operator = await unlessStopping(listenOps(settings, health));
   checkSnapshots(settings);
   checkPortalAccount(settings);
+  // Before a state is made: a start that can't listen leaves none.
+  await unlessStopping(checkPort(settings.host, settings.port));
   const state = openState(settings);
   const { store, guard } = state;
   let threads: ServingThreads | undefined;
@@ -81,7 +91,7 @@ async function start(settings: Settings): Promise<void> {
   const mailer = settings.mail && new (await import("../notices/mail.ts")).Mailer(settings.mail);
   const { directory } = shared;
   const change: Change = async (work) =>
-    directory === undefined ? store.atomically(work) : directory.change(work);
+    directory === undefined ? changeAlone(store, work) : directory.change(work);
   const outboxes = openOutboxes(settings, store, mailer, change);
   // Before the threads: these go on until the last answer.
   keepState(health, state, shared, accounts, save);

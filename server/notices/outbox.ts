@@ -84,7 +84,7 @@ export class Outbox {
   /** How far the wall clock is ahead of the steady one. */
   #aheadMs: number | undefined;
   #isStopped = false;
-  #oldestPending: string | undefined;
+  #oldestPending: number | undefined;
 
   /** @param write writes outcomes, each as one */
   constructor(
@@ -135,7 +135,7 @@ export class Outbox {
   /** Seconds since the oldest event was made that is still to be delivered, as of the last look; 0 where none is. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
-    return since === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(since)) / 1000;
+    return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
   }
 
   /** Gives up the tries under way, without a word of them in the store: the next start makes them again. */
@@ -192,6 +192,8 @@ export class Outbox {
     this.#log.info({ event: id, channel, state, tries, answer: last_answer }, "event delivery");
     this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
     const record = () => {
+      // Its account was deleted meanwhile.
+      if (this.#store.event(id) === undefined) return;
       const before = this.#store.deliveries(id).find((one) => one.channel === channel);
       // Another server has taken over, and delivered it meanwhile.
       if (before?.state === "delivered" && state !== "delivered") return;
@@ -232,7 +234,6 @@ export class Outbox {
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
     // The wall clock may have been set meanwhile.
     const startedAt = Math.round(startedMs + (this.#aheadMs ?? 0));
-    const next = new Date(startedAt + pausesSeconds[tries - 1] * 1000);
-    return { ...over, state: "pending", next_try_at: next.toISOString() };
+    return { ...over, state: "pending", next_try_at: startedAt + pausesSeconds[tries - 1] * 1000 };
   }
 }

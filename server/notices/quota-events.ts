@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isoTime } from "../shared/time.ts";
 import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
 /** Warnings that an account's quota comes to its end. */
@@ -40,7 +41,9 @@ export function recordEvent(
   used: number,
   now: Date,
 ): StoredEvent | undefined {
-  const event = eventOf(account, month, threshold, used, now);
+  // A clock that is set back, or that of another server, doesn't change the order.
+  const createdMs = Math.max(now.getTime(), store.lastEventAt(account.id, month));
+  const event = eventOf(account, month, threshold, used, createdMs);
   return store.createEvent(event, channelsOf(account)) ? event : undefined;
 }
 
@@ -49,12 +52,17 @@ export function channelsOf(account: Account): Channel[] {
   return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
 }
 
-function eventOf(account: Account, month: string, threshold: number, used: number, now: Date): StoredEvent {
+function eventOf(
+  account: Account,
+  month: string,
+  threshold: number,
+  used: number,
+  createdMs: number,
+): StoredEvent {
   const { id, name, plan, quota } = account;
-  const created = now.toISOString();
   const payload = {
     type: threshold < 100 ? "quota.warning" : "quota.exhausted",
-    timestamp: created,
+    timestamp: isoTime(createdMs),
     data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
   };
   return {
@@ -64,6 +72,6 @@ function eventOf(account: Account, month: string, threshold: number, used: numbe
     threshold,
     quota,
     payload: JSON.stringify(payload),
-    created_at: created,
+    created_at: createdMs,
   };
 }

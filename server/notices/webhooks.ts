@@ -21,7 +21,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
 /** What an account's posts are signed with: for a while after a rotation, by the secret before as well. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
-  const isOverlap = webhook_old_secret_until !== null && now.getTime() < Date.parse(webhook_old_secret_until);
+  const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
   return [webhook_secret, isOverlap ? webhook_old_secret : null].filter((secret) => secret !== null);
 }
 

@@ -20,6 +20,7 @@ import { DirectoryAway } from "../replicas/directory.ts";
 import type { PortalReply, PortalRequest } from "../shared/messages.ts";
 import { emailAddress, time } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
+import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import { Buckets, clientOf } from "./floods.ts";
 import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
@@ -150,7 +151,7 @@ export class PortalActions {
     const key = isWellFormed(text) ? store.keyOf(hashKey(text)) : undefined;
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
     const account = store.accountOf(key.account);
-    if (account === undefined) throw invalidKey;
+    if (account === undefined || account.suspended_at !== null) throw invalidKey;
     if (account.name === portalAccount)
       throw new Refusal("forbidden", "this key is the portal's own: sign up for one of yours");
     return { account, key };
@@ -233,9 +234,10 @@ export class PortalActions {
     const keys = this.#options.store.keysOfAccount(account.id).map((one) => ({
       id: one.id,
       last4: one.last4,
+      label: one.label,
       state: keyState(one, now),
-      created: one.created_at,
-      expires: one.expires_at,
+      created: isoTime(one.created_at),
+      expires: isoTimeOrNull(one.expires_at),
       is_this: one.id === key.id,
     }));
     return done({ keys });
@@ -270,7 +272,7 @@ export class PortalActions {
         ({ message }) => new Refusal("conflict", message, { param: "id" }),
       );
     });
-    return newKey(made, { old: { id, expires: made.oldEnds.toISOString() } });
+    return newKey(made, { old: { id, expires: isoTime(made.oldEnds) } });
   }
 
   async #revokeKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
@@ -289,7 +291,9 @@ export class PortalActions {
   }
 
   #checkMayMakeKey({ account }: Caller, now: Date): void {
-    const since = new Date(now.getTime() - dayMs).toISOString();
+    // It may have been deleted meanwhile.
+    if (this.#options.store.accountOf(account.id) === undefined) throw invalidKey;
+    const since = now.getTime() - dayMs;
     const made = this.#options.store.keysOfAccount(account.id).filter((key) => key.created_at > since);
     if (made.length >= maxKeysPerDay)
       throw tooMany(`the account got ${maxKeysPerDay} keys within a day`, dayMs / 1000);
@@ -303,7 +307,7 @@ function done(body: object): PortalReply {
 
 /** Shows a key, which nothing does a second time. */
 function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
-  const shown = { id, key, last4: key.slice(-4), expires: expires?.toISOString() ?? null };
+  const shown = { id, key, last4: key.slice(-4), expires: isoTimeOrNull(expires) };
   return { status: 201, body: { ...shown, ...more } };
 }
 

@@ -12,8 +12,6 @@ const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /** Pages that are open when their key is replaced go on meanwhile. A key that a crash leaves behind ends by it too. */
 const keyLivesMs = 26 * hourMs;
-/** In a trial, whoever looks shares ten times what the plan free has. */
-const trialCeilings = { burst: 10 * plans.free.burst, quota: 10 * plans.free.quota };
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
   /** Whether the pages' account is made if it is missing. */
@@ -78,10 +76,10 @@ export class PortalHost {
       const account =
         store.account(name) ??
         store.createAccount(
-          { name, plan: "free", ...trialCeilings, webhook: null, webhook_secret: null },
+          { name, plan: "portal", ...plans.portal, webhook: null, webhook_secret: null },
           now(),
         );
-      const expires = new Date(this.#madeAt + keyLivesMs);
+      const expires = this.#madeAt + keyLivesMs;
       return store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
     });
     this.#ids = [...this.#ids.slice(-1), id];

@@ -34,7 +34,7 @@ export class Authenticator {
       known = { authorization, entry };
       this.#remembered[place] = known;
     }
-    const slot = this.#keys.slotOf(known.entry, nowMs / 1000);
+    const slot = this.#keys.slotOf(known.entry, nowMs);
     return slot < 0 ? "inactive" : slot;
   }
 }

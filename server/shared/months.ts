@@ -1,5 +1,7 @@
 /** UTC calendar months, numbered since year 0. */
 
+export const dayMs = 86_400_000;
+
 export function monthOf(wallMs: number): number {
   const date = new Date(wallMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { maxTimeMs } from "./time.ts";
 
 /** Schemas that settings, commands and requests have in common. */
 
@@ -15,21 +16,25 @@ export function wholeNumber(min: number, max: number) {
   );
 }
 
-const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 
 /** JavaScript takes the 30th of February for the 2nd of March. */
-function isTime(text: string): boolean {
+function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(Date.parse(text)) && midnight.toISOString().startsWith(day);
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return false;
+  const ms = Date.parse(text);
+  return ms >= 0 && ms <= maxTimeMs;
 }
 
+/** A time in ISO 8601 form, as Unix milliseconds. */
 export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
   return v.pipe(
     v.string(expected),
-    v.regex(isoTime, expected),
-    v.check(isTime, "a time that exists"),
-    v.transform((text) => new Date(text)),
+    v.regex(isoForm, expected),
+    v.check(isInRange, aTimeInRange),
+    v.transform((text) => Date.parse(text)),
   );
 }
 

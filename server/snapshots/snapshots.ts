@@ -6,6 +6,7 @@ import { attachImage, DataError, type Image, reasonOf, shown, versionName } from
 import type { Published, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
+import { isoTime } from "../shared/time.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
@@ -264,7 +265,7 @@ export class SnapshotFolder {
     const known = this.#consult((registry) => registry.version(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
-        `${name}: content of a version that was served since ${known.first_served}`,
+        `${name}: content of a version that was served since ${isoTime(known.first_served)}`,
         sha256,
         `${known.sha256}: ${otherContent}`,
       );

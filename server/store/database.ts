@@ -3,11 +3,11 @@ import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
 import { databaseFile, hasLog, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
-import { migrations, schema, schemaVersion } from "./schema.ts";
+import { schema, schemaVersion } from "./schema.ts";
 import { makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 
-/** Opens the state database: makes a missing one whole, refuses a damaged one, and brings an older one to this form. */
+/** Opens the state database: makes a missing one whole, and refuses a damaged one and one of another form. */
 
 export interface OpenOptions {
   /** Whether the folder and the database are made where they are missing, for their owner only. */
@@ -63,19 +63,13 @@ export function databaseInMemory(): Database.Database {
   return database;
 }
 
-/** Has each transaction on the disk when it ends, and brings the tables to this form. */
+/** Has each transaction on the disk when it ends. */
 function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");
   database.pragma("foreign_keys = ON");
   // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
   database.pragma("wal_autocheckpoint = 0");
-  database
-    .transaction(() => {
-      const version = Number(database.pragma("user_version", { simple: true }));
-      if (version < schemaVersion) migrate(database, version);
-    })
-    .immediate();
 }
 
 /** Prepares each statement once. */
@@ -90,11 +84,6 @@ export function preparing(
     statements.set(sql, statement);
     return statement;
   };
-}
-
-function migrate(database: Database.Database, from: number): void {
-  for (const migration of migrations.slice(from - 1)) database.exec(migration);
-  database.pragma(`user_version = ${schemaVersion}`);
 }
 
 /** Gives an empty database its form. */
@@ -144,13 +133,15 @@ function checkSound(file: string): void {
     const check = database.pragma("quick_check(1)", { simple: true });
     if (check !== "ok") throw damaged(file, String(check));
     const version = Number(database.pragma("user_version", { simple: true }));
-    if (!(version >= 1 && version <= schemaVersion))
+    if (version !== schemaVersion)
       throw new DataError(
         `state database ${file}`,
         version === 0 ? "a database without a schema of this service" : `schema version ${version}`,
-        `version ${schemaVersion}, or an older one`,
+        version === 0
+          ? `schema version ${schemaVersion}: STATE_DIR may name another folder`
+          : `schema version ${schemaVersion}: export the accounts with the release that made it, and import them into an empty STATE_DIR with this one`,
       );
-    const lack = lackOf(database, version);
+    const lack = lackOf(database);
     if (lack !== undefined) throw damaged(file, `schema version ${version}, ${lack}`);
     database.close();
   } catch (error) {
@@ -161,18 +152,12 @@ function checkSound(file: string): void {
   }
 }
 
-/**
- * What a database would lack once it is brought to this form, which is tried on an empty one of its form: not every
- * database has what its version says.
- */
-function lackOf(database: Database.Database, version: number): string | undefined {
-  const made = database.prepare("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
-  const [brought, fresh] = [new Database(":memory:"), new Database(":memory:")];
+/** What a database lacks that its version says it has. */
+function lackOf(database: Database.Database): string | undefined {
+  const fresh = new Database(":memory:");
   try {
-    for (const sql of made.pluck().all()) brought.exec(String(sql));
-    migrate(brought, version);
     begin(fresh);
-    const found = columnsOf(brought);
+    const found = columnsOf(database);
     for (const [table, columns] of columnsOf(fresh)) {
       const there = found.get(table);
       if (there === undefined) return `without the table ${table}`;
@@ -180,10 +165,7 @@ function lackOf(database: Database.Database, version: number): string | undefine
       if (missing.length > 0) return `without ${missing.join(", ")} in the table ${table}`;
     }
     return undefined;
-  } catch (error) {
-    return reasonOf(error);
   } finally {
-    brought.close();
     fresh.close();
   }
 }

@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import { preparing } from "./database.ts";
+import { nextChange } from "./schema.ts";
 
 /** Rows of the tables that several servers have in common, as texts, and what a piece of work would change of them. */
 
@@ -105,10 +106,23 @@ export class Rows {
         const row = JSON.parse(content, fromHex);
         this.#write(table, table === "accounts" ? this.#named(row) : row);
       }
-      if (table !== undefined && content === null)
-        this.#prepare(`DELETE FROM ${table} WHERE ${isNamed(table)}`).run(...values);
+      if (table !== undefined && content === null) this.#delete(table, values);
       this.#prepare("INSERT OR REPLACE INTO directory_rows (name, version) VALUES (?, ?)").run(name, version);
     }
+  }
+
+  #delete(table: Table, values: string[]): void {
+    this.#prepare(`DELETE FROM ${table} WHERE ${isNamed(table)}`).run(...values);
+    // A key's id isn't given again, in a copy neither that never had it.
+    if (
+      table === "keys" &&
+      this.#prepare("SELECT 1 FROM sqlite_sequence WHERE name = 'keys'").get() === undefined
+    )
+      this.#prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('keys', 0)").run();
+    if (table === "keys")
+      this.#prepare("UPDATE sqlite_sequence SET seq = max(seq, CAST(? AS INTEGER)) WHERE name = 'keys'").run(
+        Number(values[0]),
+      );
   }
 
   /**
@@ -134,7 +148,7 @@ export class Rows {
     // Not what names it: SQLite would look for rows that refer to it, in each table from end to end.
     const names: readonly string[] = tables[table];
     const updates = set.filter((one) => !names.includes(one)).map((one) => `${one} = excluded.${one}`);
-    if (isCounted) values.push(`(SELECT coalesce(max(changed), 0) + 1 FROM ${table})`);
+    if (isCounted) values.push(`${nextChange}`);
     this.#prepare(
       `INSERT INTO ${table} (${set.join(", ")}) VALUES (${values.join(", ")})
         ON CONFLICT (${tables[table].join(", ")}) DO UPDATE SET ${updates.join(", ")}`,

@@ -4,6 +4,7 @@ import { DataError } from "../../engine/query.ts";
 import type { Plan } from "../shared/plans.ts";
 import { databaseInMemory, type OpenOptions, openDatabase, preparing } from "./database.ts";
 import { type Row, Rows, type TakenRow } from "./rows.ts";
+import { nextChange } from "./schema.ts";
 
 /** Reads and writes the tables of the state database. */
 
@@ -15,18 +16,25 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** After a rotation, signs beside the new one until the ISO time; both null otherwise. */
+  /** After a rotation, signs beside the new one until then; both null otherwise. */
   webhook_old_secret: string | null;
-  webhook_old_secret_until: string | null;
+  webhook_old_secret_until: number | null;
   email: string | null;
+  /** Null while its keys work. */
+  suspended_at: number | null;
 }
 /** Of an account: as many as two months have. */
 const maxDays = 62;
 
 const accountColumns =
-  "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, changed";
+  "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
+/** Of an account, by its id: what is counted for one that was deleted meanwhile is dropped. */
+const isThere = "EXISTS (SELECT 1 FROM accounts WHERE id = ? AND name IS NOT NULL)";
 
-export type NewAccount = Omit<Account, "id" | "webhook_old_secret" | "webhook_old_secret_until" | "email"> & {
+export type NewAccount = Omit<
+  Account,
+  "id" | "webhook_old_secret" | "webhook_old_secret_until" | "email" | "suspended_at"
+> & {
   email?: string | null;
 };
 
@@ -35,9 +43,11 @@ export interface StoredKey {
   account: number;
   hash: Buffer;
   last4: string;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
+  /** What its owner calls it. */
+  label: string | null;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
   /** The key that was made when this one was rotated. */
   replaced_by: number | null;
 }
@@ -52,9 +62,9 @@ interface StoredVersion {
   version: string;
   sha256: string;
   content_sha256: string;
-  first_served: string;
+  first_served: number;
   /** Null while it is served. */
-  retired: string | null;
+  retired: number | null;
 }
 
 /** How events are sent to an account's owner. */
@@ -68,7 +78,7 @@ export interface StoredEvent {
   threshold: number;
   quota: number;
   payload: string;
-  created_at: string;
+  created_at: number;
 }
 
 /** How sending an event by one channel stands. */
@@ -78,20 +88,20 @@ export interface Delivery {
   channel: Channel;
   state: "pending" | "delivered" | "failed";
   tries: number;
-  next_try_at: string | null;
+  next_try_at: number | null;
   last_answer: string | null;
 }
 
 /** An account with all that is theirs, as it goes from one state to another. */
 export interface AccountRecord extends Account {
-  created_at: string;
+  created_at: number;
   /** Their hashes in hexadecimal digits. */
   keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
   usage: { month: string; used: number }[];
   days: { day: string; used: number }[];
   events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
   /** Of people who made it themselves. */
-  mailboxes: { mailbox: string; created_at: string }[];
+  mailboxes: { mailbox: string; created_at: number }[];
 }
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
@@ -171,6 +181,11 @@ export class Store {
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.#database.pragma(`wal_checkpoint(${mode})`);
   }
 
+  /** Copies the database, as it is at one moment, to an empty file. */
+  copyTo(file: string): void {
+    this.#run("VACUUM INTO ?", file);
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -238,9 +253,13 @@ export class Store {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /** Accounts that changed since a count, and that count now. */
-  accountsSince(changed: number): (Account & { changed: number })[] {
-    return this.#all(`SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`, changed);
+  /** Accounts that changed since a count, and that count now; no account for one that was deleted. */
+  accountsSince(changed: number): { id: number; account: Account | undefined; changed: number }[] {
+    const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
+    const rows = this.#all<Account & { name: string | null; changed: number }>(sql, changed);
+    return rows.map(({ changed, ...account }) => {
+      return { id: account.id, account: account.name === null ? undefined : account, changed };
+    });
   }
 
   /** All accounts by name, with their use in a month and the keys that are valid at a time. */
@@ -250,12 +269,13 @@ export class Store {
         LEFT JOIN usage ON usage.account = accounts.id AND month = ?
         LEFT JOIN keys ON keys.account = accounts.id AND revoked_at IS NULL
           AND (expires_at IS NULL OR expires_at > ?)
-        GROUP BY accounts.id ORDER BY name`,
+        WHERE name IS NOT NULL GROUP BY accounts.id ORDER BY name`,
       month,
-      now.toISOString(),
+      now.getTime(),
     );
   }
 
+  /** Whether there are accounts, or were some that were deleted. */
   hasAccounts(): boolean {
     return this.#all("SELECT 1 FROM accounts LIMIT 1").length > 0;
   }
@@ -265,11 +285,18 @@ export class Store {
   }
 
   accountOf(id: number): Account | undefined {
-    return this.#all<Account>(`SELECT ${accountColumns} FROM accounts WHERE id = ?`, id)[0];
+    const sql = `SELECT ${accountColumns} FROM accounts WHERE id = ? AND name IS NOT NULL`;
+    return this.#all<Account>(sql, id)[0];
   }
 
   accountIds(): number[] {
-    return this.#all<{ id: number }>("SELECT id FROM accounts ORDER BY id").map(({ id }) => id);
+    const sql = "SELECT id FROM accounts WHERE name IS NOT NULL ORDER BY id";
+    return this.#all<{ id: number }>(sql).map(({ id }) => id);
+  }
+
+  /** Whether an id was that of an account which was deleted: no other gets it. */
+  wasDeleted(id: number): boolean {
+    return this.#all("SELECT 1 FROM accounts WHERE id = ? AND name IS NULL", id).length > 0;
   }
 
   /** An account with all that is its own; it has to be there. */
@@ -278,7 +305,7 @@ export class Store {
       `SELECT ${accountColumns}, created_at FROM accounts WHERE id = ?`,
       account,
     )[0];
-    const keys = `SELECT id, lower(hex(hash)) AS hash, last4, created_at, expires_at, revoked_at, replaced_by FROM keys
+    const keys = `SELECT id, lower(hex(hash)) AS hash, last4, label, created_at, expires_at, revoked_at, replaced_by FROM keys
       WHERE account = ? ORDER BY id`;
     const events = `SELECT id, month, threshold, quota, payload, created_at FROM events
       WHERE account = ? ORDER BY created_at, threshold`;
@@ -312,49 +339,67 @@ export class Store {
   }
 
   /** Writes an account as it is elsewhere, whether there is one of its id or not. */
-  putAccount(account: Account & { created_at: string }): void {
+  putAccount(account: Account & { created_at: number }): void {
     const { id, name, plan, burst, quota, webhook, webhook_secret, created_at } = account;
-    const { webhook_old_secret, webhook_old_secret_until, email } = account;
+    const { webhook_old_secret, webhook_old_secret_until, email, suspended_at } = account;
     const sql = `INSERT INTO accounts (id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret,
-        webhook_old_secret_until, email, created_at, changed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))
+        webhook_old_secret_until, email, suspended_at, created_at, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextChange})
       ON CONFLICT (id) DO UPDATE SET name = excluded.name, plan = excluded.plan, burst = excluded.burst,
         quota = excluded.quota, webhook = excluded.webhook, webhook_secret = excluded.webhook_secret,
         webhook_old_secret = excluded.webhook_old_secret,
         webhook_old_secret_until = excluded.webhook_old_secret_until, email = excluded.email,
-        created_at = excluded.created_at, changed = excluded.changed`;
+        suspended_at = excluded.suspended_at, created_at = excluded.created_at, changed = excluded.changed`;
     const hook = [webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until];
-    this.#change(sql, id, name, plan, burst, quota, ...hook, email, created_at);
+    this.#change(sql, id, name, plan, burst, quota, ...hook, email, suspended_at, created_at);
   }
 
   /** Writes a key as it is elsewhere, whether there is one of its id or not. */
-  putKey({ id, account, hash, last4, created_at, expires_at, revoked_at, replaced_by }: StoredKey): void {
-    const sql = `INSERT INTO keys (id, account, hash, last4, created_at, expires_at, revoked_at, replaced_by, changed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))
+  putKey(key: StoredKey): void {
+    const { id, account, hash, last4, label, created_at, expires_at, revoked_at, replaced_by } = key;
+    const sql = `INSERT INTO keys (id, account, hash, last4, label, created_at, expires_at, revoked_at, replaced_by,
+        changed)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextChange})
       ON CONFLICT (id) DO UPDATE SET account = excluded.account, hash = excluded.hash, last4 = excluded.last4,
-        created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at,
-        replaced_by = excluded.replaced_by, changed = excluded.changed`;
-    this.#change(sql, id, account, hash, last4, created_at, expires_at, revoked_at, replaced_by);
+        label = excluded.label, created_at = excluded.created_at, expires_at = excluded.expires_at,
+        revoked_at = excluded.revoked_at, replaced_by = excluded.replaced_by, changed = excluded.changed`;
+    this.#change(sql, id, account, hash, last4, label, created_at, expires_at, revoked_at, replaced_by);
   }
 
   createAccount(account: NewAccount, now: Date): Account {
     const sql = `INSERT INTO accounts (name, plan, burst, quota, webhook, webhook_secret, email, created_at, changed)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM accounts))`;
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${nextChange})`;
     const { name, plan, burst, quota, webhook, webhook_secret, email = null } = account;
-    const values = [name, plan, burst, quota, webhook, webhook_secret, email, now.toISOString()];
+    const values = [name, plan, burst, quota, webhook, webhook_secret, email, now.getTime()];
     const id = Number(this.#change(sql, ...values).lastInsertRowid);
-    return { id, ...account, email, webhook_old_secret: null, webhook_old_secret_until: null };
+    const unset = { webhook_old_secret: null, webhook_old_secret_until: null, suspended_at: null };
+    return { id, ...account, email, ...unset };
   }
 
-  /** Writes an account's plan, ceilings, webhook and e-mail address. */
-  updateAccount(account: Account): void {
+  /** Writes an account's plan, ceilings, webhook and e-mail address, unless it was deleted. */
+  updateAccount(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = ?, burst = ?, quota = ?, webhook = ?, webhook_secret = ?,
       webhook_old_secret = ?, webhook_old_secret_until = ?, email = ?,
-      changed = (SELECT max(changed) + 1 FROM accounts) WHERE id = ?`;
+      changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
     const { id, plan, burst, quota, webhook, webhook_secret } = account;
     const { webhook_old_secret, webhook_old_secret_until, email } = account;
     const hook = [webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until];
     this.#change(sql, plan, burst, quota, ...hook, email, id);
+  }
+
+  /** From when on an account's keys don't work; null lets them work. */
+  suspendAccount(id: number, at: number | null): void {
+    const sql = `UPDATE accounts SET suspended_at = ?, changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
+    this.#change(sql, at, id);
+  }
+
+  /** Deletes an account and all that is its own; its id stays, so that no other gets it. */
+  deleteAccount(id: number): void {
+    // A trigger deletes what belongs to it, here and in every copy.
+    const sql = `UPDATE accounts SET name = NULL, plan = '', burst = 0, quota = 0, webhook = NULL, webhook_secret = NULL,
+      webhook_old_secret = NULL, webhook_old_secret_until = NULL, email = NULL, suspended_at = NULL, created_at = 0,
+      changed = ${nextChange} WHERE id = ?`;
+    this.#change(sql, id);
   }
 
   /** Keys that changed since a count, and that count now. */
@@ -362,10 +407,29 @@ export class Store {
     return this.#all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  keys(): (StoredKey & { name: string; plan: Plan })[] {
+  /** All keys, with the UTC day on which this server last admitted each, as far as it was saved. */
+  keys(): (StoredKey & {
+    name: string;
+    plan: Plan;
+    suspended_at: number | null;
+    last_used: string | null;
+  })[] {
     return this.#all(
-      "SELECT keys.*, name, plan FROM keys JOIN accounts ON accounts.id = keys.account ORDER BY keys.id",
+      `SELECT keys.*, name, plan, suspended_at, day AS last_used FROM keys
+        JOIN accounts ON accounts.id = keys.account LEFT JOIN key_days ON key = keys.id ORDER BY keys.id`,
     );
+  }
+
+  /** The UTC day on which this server last admitted a key, as far as it was saved. */
+  lastUsed(key: number): string | null {
+    return this.#all<{ day: string }>("SELECT day FROM key_days WHERE key = ?", key)[0]?.day ?? null;
+  }
+
+  /** Writes on which day a key was last admitted, unless it is gone. */
+  saveKeyDay(key: number, day: string): void {
+    const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
+      ON CONFLICT DO UPDATE SET day = excluded.day`;
+    this.#run(sql, key, day, key);
   }
 
   key(id: number): StoredKey | undefined {
@@ -386,30 +450,35 @@ export class Store {
     return this.#one<{ count: number }>("SELECT coalesce(max(id), 0) AS count FROM keys").count;
   }
 
-  createKey(account: number, hash: Buffer, last4: string, expires: Date | null, now: Date): number {
-    const sql = `INSERT INTO keys (account, hash, last4, created_at, expires_at, changed)
-      VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(changed), 0) + 1 FROM keys))`;
-    const result = this.#change(sql, account, hash, last4, now.toISOString(), expires?.toISOString() ?? null);
+  /** @param expires null for never */
+  createKey(
+    account: number,
+    hash: Buffer,
+    last4: string,
+    expires: number | null,
+    now: Date,
+    label: string | null = null,
+  ): number {
+    const sql = `INSERT INTO keys (account, hash, last4, label, created_at, expires_at, changed)
+      VALUES (?, ?, ?, ?, ?, ?, ${nextChange})`;
+    const result = this.#change(sql, account, hash, last4, label, now.getTime(), expires);
     return Number(result.lastInsertRowid);
   }
 
   /** A key that was revoked before stays revoked since then. */
   revokeKey(id: number, now: Date): void {
-    const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?),
-      changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?`;
-    this.#change(sql, now.toISOString(), id);
+    const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), changed = ${nextChange} WHERE id = ?`;
+    this.#change(sql, now.getTime(), id);
   }
 
   /** Says which key took the place of one that was rotated. */
   replaceKey(id: number, by: number): void {
-    const sql = "UPDATE keys SET replaced_by = ?, changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?";
-    this.#change(sql, by, id);
+    this.#change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
   /** Sets when a key expires; null is never. */
-  expireKey(id: number, at: Date | null): void {
-    const sql = "UPDATE keys SET expires_at = ?, changed = (SELECT max(changed) + 1 FROM keys) WHERE id = ?";
-    this.#change(sql, at?.toISOString() ?? null, id);
+  expireKey(id: number, at: number | null): void {
+    this.#change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }
 
   /** How far accounts and keys have changed. */
@@ -429,6 +498,17 @@ export class Store {
     this.#run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
+  /** When counts were last saved, or a command or the portal changed something; undefined where nothing was. */
+  savedAt(): number | undefined {
+    return this.#all<{ at: number }>("SELECT at FROM saved")[0]?.at;
+  }
+
+  /** Notes when something is saved, in the same transaction. */
+  noteSaved(now: Date): void {
+    if (this.#run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
+      this.#run("INSERT INTO saved (at) VALUES (?)", now.getTime());
+  }
+
   /** Requests counted per account in a month, `YYYY-MM`. */
   usage(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
@@ -444,9 +524,9 @@ export class Store {
 
   /** Writes absolute counts, so that writing them twice does no harm. */
   saveUsage(month: string, used: readonly (readonly [account: number, used: number])[]): void {
-    const sql = `INSERT INTO usage (account, month, used) VALUES (?, ?, ?)
+    const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
-    for (const [account, count] of used) this.#run(sql, account, month, count);
+    for (const [account, count] of used) this.#run(sql, account, month, count, account);
   }
 
   /** What this server may count of each account's quota in a month, `YYYY-MM`, by what it was granted. */
@@ -457,9 +537,9 @@ export class Store {
   }
 
   saveLease(month: string, account: number, granted: number): void {
-    const sql = `INSERT INTO leases (account, month, granted) VALUES (?, ?, ?)
+    const sql = `INSERT INTO leases (account, month, granted) SELECT ?, ?, ? WHERE ${isThere}
       ON CONFLICT DO UPDATE SET granted = excluded.granted`;
-    this.#run(sql, account, month, granted);
+    this.#run(sql, account, month, granted, account);
   }
 
   /** Counts a start of this server as one of those that share a Redis. */
@@ -498,7 +578,8 @@ export class Store {
     for (const [account, count] of used) {
       const known = this.#run("UPDATE days SET used = ? WHERE account = ? AND day = ?", count, account, day);
       if (known.changes > 0) continue;
-      this.#run("INSERT INTO days (account, day, used) VALUES (?, ?, ?)", account, day, count);
+      const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${isThere}`;
+      this.#run(insert, account, day, count, account);
       const sql = `DELETE FROM days WHERE account = ? AND day <=
         (SELECT day FROM days WHERE account = ? ORDER BY day DESC LIMIT 1 OFFSET ?)`;
       this.#run(sql, account, account, maxDays);
@@ -508,13 +589,14 @@ export class Store {
   /**
    * Enters an event, to be sent by some channels.
    *
-   * @returns whether it is new: there is one event per account, month, threshold and quota
+   * @returns whether it is new: there is one event per account, month, threshold and quota, and none of a deleted account
    */
   createEvent(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
+      SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${isThere} ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
     const { id, account, month, threshold, quota, payload, created_at } = event;
-    if (this.#run(sql, id, account, month, threshold, quota, payload, created_at).changes === 0) return false;
+    const values = [id, account, month, threshold, quota, payload, created_at];
+    if (this.#run(sql, ...values, account).changes === 0) return false;
     for (const channel of channels)
       this.updateDelivery({
         ...{ id, channel, state: "pending", tries: 0 },
@@ -530,6 +612,12 @@ export class Store {
         last_answer FROM events JOIN accounts ON accounts.id = events.account
         LEFT JOIN deliveries ON event = events.id ORDER BY events.created_at, events.threshold, channel DESC`,
     );
+  }
+
+  /** When the last event of an account's month, `YYYY-MM`, was made; 0 where there is none. */
+  lastEventAt(account: number, month: string): number {
+    const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
+    return this.#all<{ at: number }>(sql, account, month)[0].at;
   }
 
   event(id: string): StoredEvent | undefined {
@@ -550,7 +638,8 @@ export class Store {
    * more than a few with those, the ones with the fewest tries first, so that none hides another's. A first try is due
    * at once. First tries come before all others, and then every account's first event before anyone's second; events
    * that are under way or have been tried in vain count, so that an account whose receiver doesn't answer comes after
-   * all whose may.
+   * all whose may. An account's first tries are made in the order of its events, by their time and then their threshold:
+   * one isn't due while that of an earlier event is, or is under way.
    */
   dueDeliveries(
     channel: Channel,
@@ -561,25 +650,29 @@ export class Store {
   ): (StoredEvent & Delivery)[] {
     const sql = `
       WITH pending AS (
-        SELECT deliveries.*, account, event IN (SELECT value FROM json_each(?)) AS is_under_way
+        SELECT deliveries.*, account, created_at * 1000 + threshold AS turn,
+          event IN (SELECT value FROM json_each(?)) AS is_under_way
         FROM deliveries JOIN events ON events.id = event WHERE channel = ? AND state = 'pending'
       ), busy AS (
         SELECT account, sum(is_under_way) AS under_way, count(*) AS tried
         FROM pending WHERE tries > 0 OR is_under_way GROUP BY account
+      ), untried AS (
+        SELECT account, min(turn) AS turn FROM pending WHERE tries = 0 GROUP BY account
       ), due AS (
-        SELECT *, row_number() OVER (PARTITION BY account ORDER BY tries, next_try_at) AS place
-        FROM pending WHERE NOT is_under_way AND (tries = 0 OR next_try_at <= ?)
+        SELECT pending.*, row_number() OVER (PARTITION BY pending.account ORDER BY tries, next_try_at, pending.turn) AS place
+        FROM pending LEFT JOIN untried ON untried.account = pending.account
+        WHERE NOT is_under_way AND (tries = 0 AND pending.turn = untried.turn OR tries > 0 AND next_try_at <= ?)
       )
       SELECT events.*, channel, state, tries, next_try_at, last_answer
       FROM due JOIN events ON events.id = due.event LEFT JOIN busy ON busy.account = due.account
       WHERE place + coalesce(under_way, 0) <= ?
-      ORDER BY tries > 0, place + coalesce(tried, 0), next_try_at LIMIT ?`;
-    return this.#all(sql, JSON.stringify(underWay), channel, now.toISOString(), perAccount, limit);
+      ORDER BY tries > 0, place + coalesce(tried, 0), next_try_at, due.turn LIMIT ?`;
+    return this.#all(sql, JSON.stringify(underWay), channel, now.getTime(), perAccount, limit);
   }
 
   /** When the oldest event was made that is still to be delivered by a channel. */
-  oldestPending(channel: Channel): string | undefined {
-    const [{ created_at }] = this.#all<{ created_at: string | null }>(
+  oldestPending(channel: Channel): number | undefined {
+    const [{ created_at }] = this.#all<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
         WHERE channel = ? AND state = 'pending'`,
       channel,
@@ -589,10 +682,9 @@ export class Store {
 
   /** Moves the times of all tries to come by a channel by so much, and to no later than a time. */
   moveTries(channel: Channel, byMs: number, latest: Date): void {
-    const sql = `UPDATE deliveries
-      SET next_try_at = min(strftime('%Y-%m-%dT%H:%M:%fZ', next_try_at, ? || ' seconds'), ?)
+    const sql = `UPDATE deliveries SET next_try_at = max(0, min(next_try_at + ?, ?))
       WHERE channel = ? AND state = 'pending'`;
-    this.#run(sql, byMs / 1000, latest.toISOString(), channel);
+    this.#run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
   /** Writes how a delivery stands. */
@@ -608,7 +700,7 @@ export class Store {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
       count(*) FILTER (WHERE mailbox = ?) AS mailbox FROM signups
       WHERE address IS NOT NULL AND created_at > ?`;
-    const [counts] = this.#all<ReturnType<Store["signupsSince"]>>(sql, address, mailbox, since.toISOString());
+    const [counts] = this.#all<ReturnType<Store["signupsSince"]>>(sql, address, mailbox, since.getTime());
     return counts;
   }
 
@@ -620,20 +712,20 @@ export class Store {
   /** Enters a signup that has made an account. */
   createSignup({ mailbox, address }: Signup, account: number, now: Date): void {
     const sql = "INSERT INTO signups (created_at, mailbox, address, account) VALUES (?, ?, ?, ?)";
-    this.#run(sql, now.toISOString(), mailbox, address, account);
+    this.#run(sql, now.getTime(), mailbox, address, account);
   }
 
   /** Enters a signup that waits for its link to be used. */
   createSignupLink({ mailbox, address }: Signup, link: SignupLink, now: Date): void {
     const sql =
       "INSERT INTO signups (created_at, mailbox, address, token, name, email) VALUES (?, ?, ?, ?, ?, ?)";
-    this.#run(sql, now.toISOString(), mailbox, address, link.token, link.name, link.email);
+    this.#run(sql, now.getTime(), mailbox, address, link.token, link.name, link.email);
   }
 
   /** The signup whose link has a token and was mailed after a time, unless it was used. */
   signupOfLink(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
-    return this.#all<SignupLink & { id: number; mailbox: string }>(sql, token, since.toISOString())[0];
+    return this.#all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
   }
 
   /** Ends a signup's link. @param account what it has made; null where its mailbox has one already */
@@ -648,8 +740,8 @@ export class Store {
   /** Forgets where signups up to a time came from, and links that weren't used. */
   forgetSignups(until: Date): void {
     const old = "address IS NOT NULL AND created_at <= ?";
-    this.#run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.toISOString());
-    this.#run(`UPDATE signups SET address = NULL WHERE ${old}`, until.toISOString());
+    this.#run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());
+    this.#run(`UPDATE signups SET address = NULL WHERE ${old}`, until.getTime());
   }
 
   /** What a version's number stands for; undefined when it was never served. */
@@ -663,7 +755,7 @@ export class Store {
     if (this.version(version)?.retired === null) return;
     const sql = `INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)
       ON CONFLICT (version) DO UPDATE SET retired = NULL`;
-    this.#run(sql, version, sha256, contentSha256, now.toISOString());
+    this.#run(sql, version, sha256, contentSha256, now.getTime());
   }
 
   /** Versions that were served when they were last heard of. */
@@ -673,7 +765,7 @@ export class Store {
   }
 
   retireVersion(version: string, now: Date): void {
-    this.#run("UPDATE versions SET retired = ? WHERE version = ?", now.toISOString(), version);
+    this.#run("UPDATE versions SET retired = ? WHERE version = ?", now.getTime(), version);
   }
 
   #all<Row>(sql: string, ...values: unknown[]): Row[] {

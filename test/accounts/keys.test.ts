@@ -148,7 +148,8 @@ function hashOf(first: number, rest: number): Buffer {
   return hash;
 }
 
-const stored = (hash: Buffer, expires_at: string | null = null, revoked_at: string | null = null) => ({
+const stored = (hash: Buffer, expires_at: number | null = null, revoked_at: number | null = null) => ({
+  id: 1,
   hash,
   expires_at,
   revoked_at,
@@ -156,7 +157,7 @@ const stored = (hash: Buffer, expires_at: string | null = null, revoked_at: stri
 const inTable = new KeyTable();
 const slotIn = (table: KeyTable, hash: Buffer, nowMs = 0) => {
   const entry = table.find(hash);
-  return entry < 0 ? undefined : table.slotOf(entry, nowMs / 1000);
+  return entry < 0 ? undefined : table.slotOf(entry, nowMs);
 };
 
 test("a key is found with its account's slot, and an unknown one isn't", () => {
@@ -189,35 +190,28 @@ test("a key is told from those that differ in one bit of half their hash", () =>
   }
 });
 
-for (const expires of ["2027-01-31T00:00:00.000Z", "2038-01-19T03:14:08.000Z", "2099-12-31T23:59:59.000Z"])
+for (const expires of ["2027-01-31T00:00:00.001Z", "2038-01-19T03:14:08.000Z", "9999-12-31T23:59:59.999Z"])
   test(`a key that expires at ${expires} is usable up to then`, () => {
     const hash = hashKey(generateKey());
-    inTable.put(stored(hash, expires), 3);
     const end = Date.parse(expires);
+    inTable.put(stored(hash, end), 3);
     assert.equal(slotIn(inTable, hash, Date.parse("2026-06-01")), 3);
     assert.equal(slotIn(inTable, hash, end - 1), 3);
     assert.equal(slotIn(inTable, hash, end), -1);
     assert.equal(slotIn(inTable, hash, end + 1000), -1);
   });
 
-test("a key that expires after the year 2106 is usable until then", () => {
-  const hash = hashKey(generateKey());
-  inTable.put(stored(hash, "2200-01-01T00:00:00.000Z"), 3);
-  const last = Date.parse("2106-02-07T06:28:15Z");
-  assert.deepEqual([slotIn(inTable, hash, last - 1), slotIn(inTable, hash, last)], [3, -1]);
-});
-
 test("half a million keys fit, one more is refused, and those that are there can still be changed", () => {
   const table = new KeyTable();
   const hash = Buffer.alloc(32);
-  const put = (i: number, revoked: string | null = null) => {
+  const put = (i: number, revoked: number | null = null) => {
     hash.writeInt32LE(Math.imul(i, 0x9e3779b1), 0);
     hash.writeInt32LE(i, 4);
     table.put(stored(hash, null, revoked), i);
   };
   for (let i = 0; i < 500_000; i++) put(i);
   assert.throws(() => put(500_000), new DataError("keys", "more than 500000", "at most 500000"));
-  put(7, "2026-01-01T00:00:00.000Z");
+  put(7, 1);
   assert.equal(slotIn(table, hash), -1);
 });
 
@@ -226,7 +220,7 @@ test("what one thread puts into the table, another finds", () => {
   const hash = hashKey(generateKey());
   inTable.put(stored(hash), 9);
   assert.equal(slotIn(other, hash), 9);
-  inTable.put(stored(hash, null, "2026-01-01T00:00:00.000Z"), 9);
+  inTable.put(stored(hash, null, 1), 9);
   assert.equal(slotIn(other, hash), -1, "a revoked key stays known, and unusable");
 });
 
@@ -263,7 +257,7 @@ test("what a server's own process writes of accounts and keys is taken over like
   own.updateAccount({ ...account, quota: 20 });
   accounts.refresh();
   assert.equal(limits.ceilings(0).quota, 20);
-  own.expireKey(id, new Date(1000));
+  own.expireKey(id, 1000);
   accounts.refresh();
   assert.equal(slotIn(table, hash, 2000), -1, "expired");
   own.expireKey(id, null);
@@ -339,7 +333,7 @@ test("a running server obeys in all threads: a new key works, a revoked one does
 test("a running server obeys in all threads: a key ends when it expires", async () => {
   const key = storeKey(made.life);
   await untilEverywhere("the key to work", key, works);
-  store.expireKey(Number(idOf(key)), new Date(Date.now() + 1500));
+  store.expireKey(Number(idOf(key)), Date.now() + 1500);
   await untilEverywhere("the key to expire", key, isRefused);
 });
 
@@ -386,7 +380,7 @@ test("nothing that the server writes has more of a key than its last four charac
   const [valid, revoked, expired] = [0, 1, 2].map(() => storeKey(made.watched));
   await untilEverywhere("the keys to work", revoked, ({ status }) => status === 200 || status === 429);
   store.revokeKey(Number(idOf(revoked)), new Date());
-  store.expireKey(Number(idOf(expired)), new Date(Date.now() - 1));
+  store.expireKey(Number(idOf(expired)), Date.now() - 1);
   await untilEverywhere("the revoked key to fail", revoked, isRefused);
   const unknown = generateKey();
   const wrong = `${valid.slice(0, 20)}${valid[20] === "x" ? "y" : "x"}${valid.slice(21)}`;

@@ -32,7 +32,7 @@ const past = {
 } as const;
 const { id } = store.createAccount(past, now);
 store.revokeKey(store.createKey(id, hashKey(revokedKey), revokedKey.slice(-4), null, now), now);
-store.createKey(id, hashKey(expiredKey), expiredKey.slice(-4), new Date(now.getTime() - 60_000), now);
+store.createKey(id, hashKey(expiredKey), expiredKey.slice(-4), now.getTime() - 60_000, now);
 store.close();
 
 const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { monthName, monthOf } from "../../server/shared/months.ts";
+import { isoTime } from "../../server/shared/time.ts";
 import { Store } from "../../server/store/store.ts";
 import { fieldsOf, run, shownKey, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -137,7 +138,7 @@ test("a webhook's secret is replaced with an overlap, in which the old one signs
   const { said, account } = await stored(`${rotate} 2`);
   assert.equal(account.webhook_secret, secretIn(said[0].stderr));
   assert.equal(account.webhook_old_secret, secrets[3]);
-  assert.ok(said[0].stdout.includes(` until ${account.webhook_old_secret_until}\n`));
+  assert.ok(said[0].stdout.includes(` until ${isoTime(account.webhook_old_secret_until ?? 0)}\n`));
   const { account: kept } = await stored("keys update --account the~one --plan startup");
   assert.equal(kept.webhook_old_secret, secrets[3], "another plan doesn't end the overlap");
   const { account: moved } = await stored("keys update --account the~one --webhook https://example.org/");
@@ -187,7 +188,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys, we
   );
   const month = monthOf(Date.now());
   const store = Store.open(folder);
-  store.expireKey(3, new Date(Date.now() - 1));
+  store.expireKey(3, Date.now() - 1);
   store.saveUsage(monthName(month - 1), [[1, 99]]);
   store.saveUsage(monthName(month), [[2, 345]]);
   store.close();
@@ -204,6 +205,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys, we
       keys: 1,
       webhook,
       email: "ann@example.com",
+      state: "active",
     },
     {
       account: "b",
@@ -215,6 +217,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys, we
       keys: 1,
       webhook: null,
       email: null,
+      state: "active",
     },
     {
       account: "c",
@@ -226,6 +229,7 @@ test("accounts are listed with plan, ceilings, use in the month, active keys, we
       keys: 0,
       webhook: null,
       email: null,
+      state: "active",
     },
   ];
   assert.deepEqual(JSON.parse(json), accounts);

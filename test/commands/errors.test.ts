@@ -24,8 +24,10 @@ const expectedBurst = "a whole number from 1 to 1000000";
 const expectedQuota = "a whole number from 1 to 2000000000";
 const expectedId = "one key id from keys list";
 const expectedNone = "expected none for the plan free, which has its own";
-const plans = "free, developer, startup, business, enterprise";
+const plans = "free, developer, startup, business, enterprise, portal";
 const expectedBoth = "both for the plan enterprise";
+const expectedInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
+const expectedLabel = "1 to 64 printable ASCII characters, none at the ends a space";
 const expectedTime = "a time such as 2027-01-31T00:00:00Z";
 const words = "one of create, update, list, show, revoke, expire, rotate; --help explains them";
 const custom = "create --account new --plan enterprise";
@@ -66,9 +68,20 @@ const refused: [command: string, message: string | RegExp][] = [
   [`${another} 2020-01-01`, "--expires: found 2020-01-01T00:00:00.000Z, expected a time to come"],
   [`${another} tomorrow`, `--expires: found "tomorrow", expected ${expectedTime}`],
   [`${another} 2099-01-01T10:00`, `--expires: found "2099-01-01T10:00", expected ${expectedTime}`],
-  [`${another} 2099-13-01`, '--expires: found "2099-13-01", expected a time that exists'],
-  [`${another} 2099-02-30`, '--expires: found "2099-02-30", expected a time that exists'],
-  [`${another} 2099-02-29T00:00Z`, '--expires: found "2099-02-29T00:00Z", expected a time that exists'],
+  ...[
+    "2099-13-01",
+    "2099-02-30",
+    "2099-02-29T00:00Z",
+    "9999-12-31T23:59:59-00:01",
+    "1970-01-01T00:00:00+00:01",
+  ].map((text): [string, string] => [
+    `${another} ${text}`,
+    `--expires: found "${text}", expected ${expectedInRange}`,
+  ]),
+  ...["~build", "build~", "bü", "x".repeat(65)].map((text): [string, string] => [
+    `create --account large --label ${text}`,
+    `--label: found "${text.length > 64 ? `${"x".repeat(63)}…` : text.replace("~", " ")}", expected ${expectedLabel}`,
+  ]),
   ["create --account large --colour red", /^keys create: found Unknown option '--colour'/],
   ["create --account large more", /^keys create: found Unexpected argument 'more'/],
   ["create --account large --plan", "--plan: found nothing, expected a value, as --plan=VALUE"],
@@ -94,7 +107,7 @@ const refused: [command: string, message: string | RegExp][] = [
   ["rotate 999 --overlap 1", "key 999: found none of that id, expected an id from keys list"],
   ["expire", `keys expire: found nothing, expected ${expectedId}`],
   ["expire 3", "--at: found nothing, expected a value"],
-  ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, or never`],
+  ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, up to 9999-12-31 in UTC, or never`],
   ["expire 3 --at 2020-01-01", "--at: found 2020-01-01T00:00:00.000Z, expected a time to come"],
   ["expire 999 --at never", "key 999: found none of that id, expected an id from keys list"],
   ["update", "--account: found nothing, expected a value"],
@@ -154,7 +167,19 @@ const expectedEvent = "one event id from events list";
 for (const [given, message] of [
   [
     "accounts",
-    "accounts: found no command, expected one of list, export, import, rotate-secret; --help explains them",
+    "accounts: found no command, expected one of list, export, import, suspend, resume, delete, rotate-secret; --help explains them",
+  ],
+  ["accounts suspend", "accounts suspend: found nothing, expected an account's name"],
+  ["accounts resume large more", 'accounts resume: found "more" after the name, expected nothing more'],
+  [
+    "accounts delete none --yes",
+    'account "none": found none of that name, expected a name from accounts list',
+  ],
+  ["accounts delete large --no", 'accounts delete: found "--no", expected --yes or nothing more'],
+  ["accounts delete large --yes more", 'accounts delete: found "more" after --yes, expected nothing more'],
+  [
+    "accounts delete large",
+    "accounts delete large: found no --yes; it would delete the account for good, with keys: 1, months of use: 0, events: 0, signups: 0, its webhook, expected --yes to do it; accounts suspend can be undone",
   ],
   ["accounts list all", 'accounts list: found "all", expected --json or nothing more'],
   ["accounts rotate-secret", "accounts rotate-secret: found nothing, expected an account's name"],

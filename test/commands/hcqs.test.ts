@@ -29,7 +29,7 @@ test("hcqs --help lists the commands, and each of them explains itself; npm has 
     assert.equal(description.scripts[name], `exec server/hcqs ${name}`);
   }
   assert.deepEqual(hcqs(["-h"]), hcqs(["--help"]));
-  assert.match(hcqs(["--help"]).stdout, /^ {2}accounts +lists, exports and imports /m);
+  assert.match(hcqs(["--help"]).stdout, /^ {2}accounts +lists, suspends, deletes, exports and imports /m);
 });
 
 test("hcqs has the package's version, through a link too", () => {

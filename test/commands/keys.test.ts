@@ -28,7 +28,8 @@ store.close();
 async function listed(folder: string): Promise<string[][]> {
   const [text] = await succeed(folder, "keys list");
   const [header, ...lines] = fieldsOf(text);
-  assert.deepEqual(header, ["id", "account", "plan", "key", "state", "created", "expires", "revoked"]);
+  const columns = ["id", "account", "plan", "key", "state", "created", "expires", "revoked", "label"];
+  assert.deepEqual(header, [...columns, "last used"]);
   return lines;
 }
 
@@ -80,8 +81,34 @@ test("the list as JSON has the same, key by key", async () => {
       created,
       expires: expires === "never" ? null : expires,
       revoked: null,
+      label: null,
+      last_used: null,
     })),
   );
+});
+
+test("a key has a label and the day on which it was last admitted, and its successor has the label", async () => {
+  const folder = temporaryFolder();
+  await succeed(
+    folder,
+    "keys create --account a --plan free --label build~server",
+    "keys rotate 1 --overlap 1",
+    "keys create --account a",
+  );
+  const store = Store.open(folder);
+  for (const day of ["2026-12-31", "2027-01-01"]) store.saveKeyDay(1, day);
+  store.saveKeyDay(99, "2027-01-01");
+  store.close();
+  assert.deepEqual(
+    (await listed(folder)).map((line) => line.slice(8)),
+    [
+      ["build server", "2027-01-01"],
+      ["build server", "-"],
+      ["-", "-"],
+    ],
+  );
+  const shown = await shownKey(folder, 1);
+  assert.deepEqual([shown.get("label"), shown.get("last used")], ["build server", "2027-01-01"]);
 });
 
 test("show tells a key's account, ceilings and use", async () => {
@@ -93,6 +120,8 @@ test("show tells a key's account, ceilings and use", async () => {
     state: "active",
     expires: "never",
     revoked: "never",
+    label: "none",
+    "last used": "not known",
     account: "large",
     plan: "enterprise",
     burst: "1000 requests per second",
@@ -177,7 +206,7 @@ test("a key that isn't active can't be rotated", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "keys create --account a", "keys revoke 1");
   const store = Store.open(folder);
-  store.expireKey(2, new Date(Date.now() - 1));
+  store.expireKey(2, Date.now() - 1);
   store.close();
   assert.deepEqual(await keyStates(folder), ["revoked", "expired"]);
   const errors = await run(folder, ["keys rotate 1 --overlap 1", "keys rotate 2 --overlap 1"]);
@@ -196,7 +225,7 @@ test("a key's expiry can be changed, and taken away, and one that has expired li
   ]);
   assert.equal(await expiry(), "2098-02-03T04:05:00.000Z");
   const store = Store.open(folder);
-  store.expireKey(1, new Date(Date.now() - 1));
+  store.expireKey(1, Date.now() - 1);
   store.close();
   assert.deepEqual(await keyStates(folder), ["expired"]);
   assert.deepEqual(await succeed(folder, "keys expire 1 --at never"), ["key 1 of account a never expires\n"]);

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
+import { isoTime } from "../../server/shared/time.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
@@ -32,7 +33,7 @@ async function filledState(): Promise<string> {
   store.saveDay("2027-01-30", [[1, 500]]);
   store.saveDay("2027-01-31", [[1, 599]]);
   const event = { account: 1, month: "2027-01", quota: 600, payload: '{"type":"quota.warning"}' };
-  const created_at = "2027-01-30T00:00:00.000Z";
+  const created_at = Date.parse("2027-01-30T00:00:00.000Z");
   for (const [threshold, digit] of [
     [80, "a"],
     [90, "b"],
@@ -133,6 +134,65 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
     assert.ok(stderr.startsWith(`file ${file}`), stderr);
     assert.equal(contentOf(to), before);
   }
+});
+
+test("every row that is refused is named, and with --skip-invalid the others are entered", async () => {
+  const [from, to] = [await filledState(), temporaryFolder()];
+  const lines = contentOf(from).trimEnd().split("\n");
+  const [head, one, two, three] = lines;
+  const [ofOne, ofTwo] = [one, two].map((line) => JSON.parse(line));
+  ofOne.keys[0].expires_at = "9999-12-31T23:59:59-00:01";
+  ofTwo.keys.push({ ...ofTwo.keys[0], id: 99, replaced_by: null });
+  const [bad, twice] = [ofOne, ofTwo].map((record) => JSON.stringify(record));
+  const file = join(temporaryFolder(), "accounts");
+  const subject = `file ${file}, line`;
+  writeFileSync(file, `${[head, bad, twice, three].join("\n")}\n`);
+  const [refused, skipped, again] = await run(to, [
+    `accounts import ${file}`,
+    `accounts import --skip-invalid ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  const named = refused.stderr.trimEnd().split("\n");
+  assert.equal(named.length, 2);
+  const time = '"9999-12-31T23:59:59-00:01"';
+  const range = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
+  assert.equal(named[0], `${subject} 2: keys.0.expires_at: found ${time}, expected ${range}`);
+  assert.ok(named[1].startsWith(`${subject} 3: account b c: found UNIQUE constraint failed: `), named[1]);
+  assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 1 account; 2 refused\n"]);
+  assert.ok(skipped.stderr.includes(refused.stderr), skipped.stderr);
+  assert.equal(again.stdout, "entered 0 accounts; 1 were there already, the same; 2 refused\n");
+  assert.equal(contentOf(to).split("\n")[1], three);
+});
+
+test("an account that was deleted isn't imported again under its id", async () => {
+  const folder = await filledState();
+  const file = join(temporaryFolder(), "accounts");
+  await succeed(folder, `accounts export ${file}`, "accounts delete a --yes");
+  const [{ code, stderr }, skipped] = await run(folder, [
+    `accounts import ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  const refusal = `file ${file}, line 2: account a: found the id 1 of an account that was deleted, expected one that no account had\n`;
+  assert.deepEqual([code, stderr], [1, refusal]);
+  assert.deepEqual(
+    [skipped.stdout, skipped.stderr],
+    ["entered 0 accounts; 2 were there already, the same; 1 refused\n", refusal],
+  );
+});
+
+test("an instant of the export's is ISO text there, and Unix milliseconds in the database", async () => {
+  const folder = await filledState();
+  const [, one] = contentOf(folder).split("\n");
+  const { created_at, keys } = JSON.parse(one);
+  const store = Store.open(folder);
+  const record = store.accountRecord(1);
+  store.close();
+  assert.deepEqual(
+    [created_at, keys[0].expires_at],
+    [isoTime(record.created_at), isoTime(record.keys[0].expires_at ?? 0)],
+  );
+  assert.ok(Number.isInteger(record.created_at));
 });
 
 test("a file that is there isn't written over, and one that isn't can't be read", async () => {

@@ -319,8 +319,9 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "show", "revoke", "expire", "rotate"],
-  accounts: ["list", "export", "import", "rotate-secret"],
+  accounts: ["list", "export", "import", "suspend", "resume", "delete", "rotate-secret"],
   events: ["list", "retry"],
+  state: ["backup"],
 };
 for (const [name, subcommands] of Object.entries(words))
   test(`${name} --help explains every word on stdout, and makes nothing`, async () => {

@@ -7,6 +7,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish-folder.ts";
 import { knownVersions } from "../../datasets/registry.ts";
+import { isoTime } from "../../server/shared/time.ts";
+import { Store } from "../../server/store/store.ts";
 import {
   Connection,
   call,
@@ -116,7 +118,7 @@ for (const name of ["PORT", "OPS_PORT"])
     const stateDir = temporaryFolder();
     const lines = await refusal({ DATASETS_DIR: datasetsDir, [name]: port }, stateDir);
     other.close();
-    assert.deepEqual(knownVersions(stateDir) ?? [], [], "what was never served isn't registered");
+    assert.deepEqual(readdirSync(stateDir), [], "no state is made");
     const last = lines.trim().split("\n").at(-1);
     assert.match(last ?? "", new RegExp(`^can't listen on 127\\.0\\.0\\.1 port ${port}.*EADDRINUSE`));
   });
@@ -181,6 +183,28 @@ test("usage goes on after a restart, for all keys of an account", async () => {
     assert.equal(await server.stop(), 0);
   }
   assert.deepEqual(remaining, [99, 98, 97, 96, 95, 94]);
+});
+
+test("a start says how old the state is where nothing was saved there for an hour", async () => {
+  const stateDir = temporaryFolder();
+  const started = async (savedMs: number) => {
+    const store = Store.open(stateDir);
+    store.noteSaved(new Date(savedMs));
+    store.close();
+    const server = spawnServer({ datasetsDir, stateDir });
+    await ready(server);
+    server.signal("SIGTERM");
+    return (await server.finished()).stderr;
+  };
+  const savedMs = Date.now() - 3 * 3_600_000 - 60_000;
+  const line = (await started(savedMs)).split("\n").find((text) => text.includes('"hours"')) ?? "";
+  const { level, saved, hours, msg } = JSON.parse(line);
+  assert.deepEqual([level, saved, hours], [40, isoTime(savedMs), 3]);
+  assert.match(msg, /if it comes from a backup, revoke again the keys that were revoked since$/);
+  const store = Store.open(stateDir);
+  assert.ok((store.savedAt() ?? 0) > savedMs, "its end counts as well");
+  store.close();
+  assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
 });
 
 test("no account is made and no key is shown where STATE_DIR is set", async () => {

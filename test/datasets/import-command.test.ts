@@ -180,7 +180,7 @@ test("the sample command takes no number that was served", async () => {
   const out = temporaryFolder();
   const served = emptyState();
   new Database(path.join(served, "state.sqlite"))
-    .exec("INSERT INTO versions VALUES ('2024.3', 'a', 'b', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z')")
+    .exec("INSERT INTO versions VALUES ('2024.3', 'a', 'b', 1767225600000, 1767312000000)")
     .close();
   const args = ["--out", out, "--year", "2024", "--rows", "100"];
   const written = path.join(out, "2024.4.parquet");

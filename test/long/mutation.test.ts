@@ -28,8 +28,6 @@ const unchangedDeadlineMs = 300_000;
 
 /** Survivors that do no harm, or that another long trial finds, and why. */
 const equivalent: Readonly<Record<string, string>> = {
-  "server/accounts/key-table.ts: const [stateWord, slotWord, expiryWord, hashWord] = [0, 1, ⟦2 → 3⟧, 4];":
-    "the word behind it is unused",
   "server/accounts/limits.ts: quota: Atomics.load(this.#words, base ⟦+ → -⟧ quotaWord),":
     "the word is the first: 0 more or less",
   "server/snapshots/loads.ts: const maxSmallRows = ⟦250_000 → 250001⟧;":
@@ -61,7 +59,7 @@ const equivalent: Readonly<Record<string, string>> = {
     "nothing is behind the end, which counts as nothing",
   "server/api/price-key.ts: if (procedure < ⟦0 → 1⟧) return -1;":
     "slower for one procedure, and the same bytes",
-  "server/commands/accounts.ts: const until = new Date(now.getTime() + overlap * ⟦3_600_000 → 3600001⟧).toISOString();":
+  "server/commands/accounts.ts: const until = now.getTime() + overlap * ⟦3_600_000 → 3600001⟧;":
     "a millisecond of an hour",
   "server/control/log.ts: const maxFlushMs = ⟦500 → 501⟧;": "a rule of thumb",
   'server/serving/negotiation.ts: const coded = coding === "gzip" ? gzipSync(body, { level: ⟦6 → 7⟧ }) : brotliCompressSync(body, { params });':

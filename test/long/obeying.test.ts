@@ -189,7 +189,11 @@ test("a server gives its word on its own changes as on others', and none before 
   for (const store of [own, other]) {
     const { id } = store.createAccount({ ...plain, name: store === own ? "own" : "other" }, now);
     const key = store.createKey(id, Buffer.alloc(32, id), "0000", null, now);
-    for (const change of [() => {}, () => store.expireKey(key, now), () => store.revokeKey(key, now)]) {
+    for (const change of [
+      () => {},
+      () => store.expireKey(key, now.getTime()),
+      () => store.revokeKey(key, now),
+    ]) {
       change();
       assert.notDeepEqual(other.obeyed(), other.latest());
       accounts.refresh();

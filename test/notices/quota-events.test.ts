@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Limits } from "../../server/accounts/limits.ts";
+import { recordEvent } from "../../server/notices/quota-events.ts";
 import { monthName } from "../../server/shared/months.ts";
-import { month, now, World } from "../support/quota-events.ts";
+import { later, month, now, World } from "../support/quota-events.ts";
 
 /** Warnings that a quota comes to its end: when there is one. */
 
@@ -34,6 +35,17 @@ test("a count that jumps over thresholds brings the events of all, in their orde
       data: { account: "acme", plan: "enterprise", month: monthName(month), threshold, quota },
     });
   }
+});
+
+test("events keep the order of their thresholds when the clock is set back between them", (t) => {
+  const world = new World(t);
+  const account = world.account(10);
+  for (const [minute, threshold] of [80, 90, 100].entries())
+    recordEvent(world.store, account, monthName(month), threshold, 10, later(-60_000 * minute));
+  assert.deepEqual(
+    world.store.events().map(({ threshold, created_at }) => [threshold, created_at]),
+    [80, 90, 100].map((threshold) => [threshold, now.getTime()]),
+  );
 });
 
 test("there is one event for account, threshold and month: after restarts too, and again in a new month", (t) => {

@@ -267,7 +267,7 @@ test("a try is cut off for a waiting first try, not before half a second, and ha
     [
       "slow",
       "pending",
-      later(10_000).toISOString(),
+      later(10_000).getTime(),
       "cut off after 500 ms without an answer: others were waiting",
       0,
     ],

@@ -27,11 +27,11 @@ test("after a rotation of the secret a post has both signatures, until the overl
   const { world, receiver, id } = await dueEvent(t);
   const old = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
   const account = world.store.account("acme") ?? assert.fail();
-  const until = later(3_600_000).toISOString();
+  const until = later(3_600_000).getTime();
   world.store.updateAccount({ ...account, webhook_old_secret: old, webhook_old_secret_until: until });
   const post = async (at: Date) => {
     const [delivery] = world.store.deliveries(id);
-    world.store.updateDelivery({ ...delivery, state: "pending", next_try_at: now.toISOString() });
+    world.store.updateDelivery({ ...delivery, state: "pending", next_try_at: now.getTime() });
     await world.deliver(at);
     return receiver.posts.at(-1) ?? assert.fail();
   };
@@ -53,7 +53,7 @@ test("after a rotation of the secret a post has both signatures, until the overl
 test("410 ends an overlap of secrets as well", async (t) => {
   const { world } = await dueEvent(t, 410);
   const account = world.store.account("acme") ?? assert.fail();
-  const webhook_old_secret_until = later(3_600_000).toISOString();
+  const webhook_old_secret_until = later(3_600_000).getTime();
   world.store.updateAccount({ ...account, webhook_old_secret: secret, webhook_old_secret_until });
   await world.deliver(now);
   const { webhook_old_secret, webhook_old_secret_until: until } =
@@ -72,7 +72,7 @@ test("ten tries over about three days, with growing pauses and one id; then it h
     const { next, ...rest } = world.delivery(id);
     assert.deepEqual(rest, { state: next === null ? "failed" : "pending", tries, answer: "500" });
     if (next === null) break;
-    pauses.push(Date.parse(next) - at.getTime());
+    pauses.push(next - at.getTime());
     at = new Date(next);
   }
   assert.deepEqual([receiver.posts.length, maxTries, pauses.length], [10, 10, 9]);
@@ -87,6 +87,64 @@ test("ten tries over about three days, with growing pauses and one id; then it h
   assert.equal(receiver.posts.length, 10);
 });
 
+/** 80, 90 and 100 % that fell due at the same time, entered in the wrong order and under ids in it. */
+function dueTogether(world: World, webhook: string): void {
+  const { id: account } = world.account(10, webhook);
+  for (const [i, threshold] of [100, 90, 80].entries())
+    world.store.createEvent(
+      {
+        ...{ id: `evt_${i}`, account, month: "2027-01", threshold, quota: 10 },
+        ...{ payload: JSON.stringify({ threshold }), created_at: now.getTime() },
+      },
+      ["webhook"],
+    );
+}
+const thresholdsOf = (receiver: Receiver) => receiver.posts.map(({ body }) => JSON.parse(body).threshold);
+
+test("events that fall due together are tried and listed in the order of their thresholds", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = 500;
+  for (let i = 0; i < 3; i++) await world.deliver(now);
+  assert.deepEqual(thresholdsOf(receiver), [80, 90, 100]);
+  assert.deepEqual(
+    world.store.events().map(({ threshold }) => threshold),
+    [80, 90, 100],
+  );
+});
+
+test("an account that is deleted while its event is posted holds up no other's", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  receiver.answer = undefined;
+  world.due("gone", receiver.url());
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  world.operator.deleteAccount(world.operator.account("gone")?.id ?? assert.fail());
+  receiver.held[0].end();
+  await delivering;
+  receiver.answer = 200;
+  const [id] = world.due("other", receiver.url());
+  await world.deliver(later(1000));
+  assert.deepEqual([world.delivery(id).state, world.store.events().length], ["delivered", 1]);
+});
+
+test("an event isn't sent while the first try of an earlier one is under way", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = undefined;
+  const delivering = [world.deliver(now)];
+  for (const thresholds of [[80], [80, 90], [80, 90, 100]]) {
+    await until("the post", () => receiver.held.length === 1);
+    await world.deliver(now);
+    assert.deepEqual(thresholdsOf(receiver), thresholds);
+    for (const response of receiver.held.splice(0)) response.end();
+    await Promise.all(delivering);
+    delivering.push(world.deliver(now));
+  }
+  await Promise.all(delivering);
+  assert.ok(world.store.events().every(({ state }) => state === "delivered"));
+});
+
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
 for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
   test(`a clock that is set by ${stepMs / 1000} s and back leaves a pause as it was planned`, async (t) => {
@@ -99,7 +157,7 @@ for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) =>
     await isAt(1000, stepMs, 1);
     await isAt(9999, stepMs, 1);
     await isAt(10_000, stepMs, 2);
-    assert.equal(world.delivery(id).next, later(70_000 + stepMs).toISOString());
+    assert.equal(world.delivery(id).next, later(70_000 + stepMs).getTime());
     await isAt(69_999, 0, 2);
     // Set while the try is under way.
     receiver.answer = undefined;
@@ -119,7 +177,7 @@ test("after a restart no try waits longer than the longest pause, wherever the c
   await world.deliver(later(monthMs));
   world.restart();
   await world.deliver(now);
-  assert.deepEqual([receiver.posts.length, world.delivery(id).next], [1, later(27 * hourMs).toISOString()]);
+  assert.deepEqual([receiver.posts.length, world.delivery(id).next], [1, later(27 * hourMs).getTime()]);
   await world.deliver(later(27 * hourMs));
   assert.equal(receiver.posts.length, 2);
 });

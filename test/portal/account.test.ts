@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { isoTime } from "../../server/shared/time.ts";
 import { errorOf, form, Portal } from "../support/portal.ts";
 import { later, now } from "../support/quota-events.ts";
 
@@ -101,7 +102,8 @@ test("keys are listed, made, rotated and revoked, and what is said holds at once
     id: one.id,
     last4: one.last4,
     state: one.id === 2 ? "revoked" : "active",
-    created: one.created_at,
+    label: null,
+    created: isoTime(one.created_at),
     expires: one.id === 1 ? null : expires,
     is_this: one.id === 1,
   }));
@@ -115,12 +117,24 @@ test("keys are listed, made, rotated and revoked, and what is said holds at once
   assert.equal((await portal.ask("/portal/keys", {}, { key })).status, 401, "its own key, too");
 });
 
+test("a suspended or deleted account's key is answered as an unknown one", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const reply = async (used = key) => JSON.stringify(await portal.ask("/portal/account", {}, { key: used }));
+  const unknown = await reply(generateKey());
+  portal.store.suspendAccount(1, 1);
+  assert.equal(await reply(), unknown);
+  portal.store.suspendAccount(1, null);
+  assert.notEqual(await reply(), unknown);
+  portal.store.deleteAccount(1);
+  assert.equal(await reply(), unknown);
+});
+
 test("a key is rotated once, while it is active, and the old one works for the overlap", async (t) => {
   const { portal, key, done } = await signedUp(t);
   const rotated = await done("/portal/keys/rotate", { id: 1, overlap_hours: 24 });
   assert.ok(portal.isTaken(key));
   const { id, expires } = Object(rotated.old);
-  assert.deepEqual([id, portal.store.key(1)?.expires_at], [1, expires]);
+  assert.deepEqual([id, portal.store.key(1)?.expires_at], [1, Date.parse(expires)]);
   const again = await portal.ask("/portal/keys/rotate", { id: 1, overlap_hours: 1 }, { key });
   assert.deepEqual(
     [again.status, errorOf(again).message],
@@ -139,6 +153,8 @@ for (const [path, body, param] of [
   ["/portal/keys/create", { expires: "2020-01-01" }, "expires"],
   ["/portal/keys/create", { expires: "tomorrow" }, "expires"],
   ["/portal/keys/create", { expires: "2099-02-30" }, "expires"],
+  ["/portal/keys/create", { expires: "9999-12-31T23:59:59-00:01" }, "expires"],
+  ["/portal/keys/create", { expires: "1969-12-31T23:59:59Z" }, "expires"],
   ["/portal/keys/rotate", { id: 1, overlap_hours: 8761 }, "overlap_hours"],
   ["/portal/keys/rotate", { id: 1, overlap_hours: 0.5 }, "overlap_hours"],
   ["/portal/keys/rotate", { id: 1 }, "overlap_hours"],
@@ -186,7 +202,7 @@ test("only a key that works does anything, a failure costs no write, and the por
   const [portals, expired, revoked] = [generateKey(), generateKey(), generateKey()];
   portal.store.createKey(id, hashKey(portals), portals.slice(-4), null, now);
   const free = portal.store.createAccount({ ...own, name: "a" }, now);
-  portal.store.createKey(free.id, hashKey(expired), "0000", now, now);
+  portal.store.createKey(free.id, hashKey(expired), "0000", now.getTime(), now);
   portal.store.revokeKey(portal.store.createKey(free.id, hashKey(revoked), "0000", null, now), now);
   const before = portal.written();
   for (const [path, body] of actions) {

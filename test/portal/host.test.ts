@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { keyState } from "../../server/accounts/changes.ts";
 import { PortalHost } from "../../server/portal/host.ts";
+import { plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
 import { later, silent } from "../support/quota-events.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -40,6 +41,8 @@ test("the pages' key is replaced once a day, its predecessor works for 2 hours m
   await host.begin("https://prices.example.com");
   hours(23.9);
   assert.equal(await host.renewKey(), false);
+  const { plan, burst, quota } = store.account("explore") ?? assert.fail();
+  assert.deepEqual([plan, burst, quota], ["portal", 10 * plans.free.burst, 10 * plans.free.quota]);
   hours(24);
   assert.equal(await host.renewKey(), true);
   assert.deepEqual(states(), ["active", "active"]);

@@ -80,7 +80,7 @@ function account(burst: number, quota: number): string {
   limits.configure(slot, burst, quota);
   serve(limits, slot, new Thread().wallMs);
   new AccountNames(buffers.names).put(slot, `account ${slot}`, "enterprise");
-  writer.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, slot);
+  writer.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, slot);
   return key;
 }
 

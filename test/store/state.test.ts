@@ -248,7 +248,7 @@ test("a database that is empty or of another program is refused and left as it i
     const before = readFileSync(file);
     assert.throws(
       () => Store.open(folder),
-      /found a database without a schema of this service, expected ver/,
+      /found a database without a schema of this service, expected schema version 1: STATE_DIR may/,
     );
     assert.deepEqual(readFileSync(file), before);
   }
@@ -418,7 +418,23 @@ test("a database without one of its tables is refused", () => {
   const database = new Database(path.join(folder, "state.sqlite"));
   database.exec("DROP TABLE usage");
   database.close();
-  assert.throws(() => Store.open(folder), /found damage \(schema version 7, without the table usage\)/);
+  assert.throws(() => Store.open(folder), /found damage \(schema version 1, without the table usage\)/);
+});
+
+test("a database of another version is refused and left as it is, with what to do", () => {
+  for (const version of [2, 7, -1]) {
+    const folder = temporaryFolder();
+    Store.open(folder).close();
+    const file = path.join(folder, "state.sqlite");
+    const database = new Database(file);
+    database.pragma(`user_version = ${version}`);
+    database.close();
+    const before = readFileSync(file);
+    assert.throws(() => Store.open(folder), {
+      message: `state database ${file}: found schema version ${version}, expected schema version 1: export the accounts with the release that made it, and import them into an empty STATE_DIR with this one`,
+    });
+    assert.deepEqual(readFileSync(file), before);
+  }
 });
 
 test("a log beside a damaged database isn't replayed onto a backup that is copied over that", () => {

@@ -80,7 +80,7 @@ export class Portal {
   /** Whether serving threads take a key. */
   isTaken(key: string): boolean {
     const entry = this.keys.find(hashKey(key));
-    return entry >= 0 && this.keys.slotOf(entry, now.getTime() / 1000) >= 0;
+    return entry >= 0 && this.keys.slotOf(entry, now.getTime()) >= 0;
   }
 
   /** What was written so far: frames in the log, which nothing takes away here. */

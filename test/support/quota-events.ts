@@ -161,7 +161,7 @@ export class World {
           threshold: 80,
           quota: i + 1,
           payload: "{}",
-          created_at: now.toISOString(),
+          created_at: now.getTime(),
         };
         this.operator.createEvent(event, ["webhook"]);
         for (const delivery of this.operator.deliveries(event.id))

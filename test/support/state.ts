@@ -33,7 +33,7 @@ export function stateThatServed(...versions: string[]): string {
   Store.open(folder).close();
   const database = new Database(path.join(folder, "state.sqlite"));
   const insert = database.prepare(
-    "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, '2026-01-01T00:00:00Z')",
+    "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, 1767225600000)",
   );
   for (const version of versions) insert.run(version, servedSha256, servedSha256);
   database.close();

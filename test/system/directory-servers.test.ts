@@ -69,6 +69,20 @@ test("a key that is made or revoked on any machine is so on all when the command
   );
 });
 
+test("an account is suspended, resumed and deleted on all servers when the command returns", async () => {
+  const [key] = await succeed("keys create --account gone --plan business --label build");
+  assert.deepEqual(await statuses(key), [200, 200]);
+  await succeed("accounts suspend gone");
+  assert.deepEqual(await statuses(key), [401, 401]);
+  await succeed("accounts resume gone");
+  assert.deepEqual(await statuses(key), [200, 200]);
+  const [deleted, list] = await succeed("accounts delete gone --yes", "accounts list --json");
+  assert.match(deleted, /^deleted account gone, with keys: 1,/);
+  assert.doesNotMatch(list, /gone/);
+  assert.deepEqual(await statuses(key), [401, 401]);
+  for (const { log } of replicas) assert.doesNotMatch(log, / failed"/);
+});
+
 test("a command that begins a new set of accounts says so; a server with others is told what to do", async () => {
   const env = { REDIS_URL: `${url}/1` };
   const [made, again] = await run(
@@ -160,7 +174,11 @@ test("a server's copy is read without REDIS_URL and not changed, and no server r
   }
   const [list] = await run(stateDir, ["keys list --json"]);
   assert.equal(list.code, 0);
-  assert.deepEqual(JSON.parse(list.stdout), JSON.parse((await succeed("keys list --json"))[0]));
+  // When keys were last used each server knows for itself.
+  const rows = (text: string) => JSON.parse(text).map((row: object) => ({ ...row, last_used: null }));
+  const [shared] = await succeed("keys list --json");
+  assert.deepEqual(JSON.parse(shared), rows(list.stdout));
+  assert.match(list.stdout, /"last_used": "\d{4}-\d\d-\d\d"/);
   assert.match(list.stderr, /^this is what one server knows/);
   assert.deepEqual(await statuses(key), [200, 200]);
   const folder = temporaryFolder();
@@ -294,7 +312,10 @@ test("each event comes once, whoever counted; what a server that is killed leave
   };
   await useUp(one, replicas);
   await until("all three events", () => came.length >= 3);
-  assert.deepEqual(came.map(({ threshold }) => threshold).sort(), [100, 80, 90]);
+  assert.deepEqual(
+    came.map(({ threshold }) => threshold),
+    [80, 90, 100],
+  );
   const events = async () => {
     const [list] = await succeed("events list --json");
     const all = JSON.parse(list) as { id: string; account: string; delivery: string; threshold: number }[];
@@ -317,6 +338,10 @@ test("each event comes once, whoever counted; what a server that is killed leave
   for (const { id } of waiting) await run(temporaryFolder(), [`events retry ${id}`], env);
   await until("the deliveries by the other server", async () =>
     (await events()).every(({ delivery }) => delivery === "delivered"),
+  );
+  assert.deepEqual(
+    came.slice(3, 6).map(({ threshold }) => threshold),
+    [80, 90, 100],
   );
   const tries = came.slice(6).map(({ id }) => id);
   assert.deepEqual(tries.sort(), waiting.map(({ id }) => id).sort());

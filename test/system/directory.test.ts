@@ -73,7 +73,7 @@ test("what one changes, all have, under the same ids", async () => {
   await b.directory.change(() => b.store.revokeKey(1, now));
   const event = { id: `evt_${"a".repeat(32)}`, account: 1, month: "2027-01", threshold: 80, quota: 10_000 };
   await a.directory.change(() =>
-    a.store.createEvent({ ...event, payload: "{}", created_at: now.toISOString() }, ["webhook"]),
+    a.store.createEvent({ ...event, payload: "{}", created_at: now.getTime() }, ["webhook"]),
   );
   await a.directory.change(() => a.store.createSignup({ mailbox: "a@b.cd", address: "::" }, 1, now));
   await a.directory.change(() => a.store.forgetSignups(now));
@@ -284,6 +284,66 @@ test("what Redis has lost is written again from the copies: all of it, or what c
   assert.deepEqual(await settle(), ["four", "one", "three", "two"]);
   assert.equal(await c.directory.change(make(c.store, "five")), 5);
   await settle();
+});
+
+test("a suspended account is suspended in every copy, and a deleted one leaves its id alone", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  for (const name of ["one", "two"]) await a.directory.change(make(a.store, name));
+  const event = { id: `evt_${"a".repeat(32)}`, account: 2, month: "2027-01", threshold: 80, quota: 10_000 };
+  await a.directory.change(() => {
+    a.store.createEvent({ ...event, payload: "{}", created_at: now.getTime() }, ["webhook"]);
+    a.store.createSignup({ mailbox: "a@b.cd", address: "::" }, 2, now);
+    a.store.suspendAccount(1, now.getTime());
+  });
+  await read(a, b);
+  assert.equal(b.store.accountOf(1)?.suspended_at, now.getTime());
+  // What each server has counted for itself.
+  for (const { store } of [a, b]) {
+    store.saveUsage("2027-01", [[2, 5]]);
+    store.saveDay("2027-01-31", [[2, 5]]);
+    store.saveLease("2027-01", 2, 9);
+    store.saveKeyDay(2, "2027-01-31");
+  }
+  await a.directory.change(() => {
+    a.store.suspendAccount(1, null);
+    a.store.deleteAccount(2);
+  });
+  await read(a, b);
+  const command = join();
+  await command.directory.read();
+  for (const { store } of [a, b, command]) {
+    assert.equal(store.accountOf(1)?.suspended_at, null);
+    assert.deepEqual([store.accountIds(), store.wasDeleted(2), store.key(2)], [[1], true, undefined]);
+    assert.deepEqual(
+      [
+        store.used(2, "2027-01"),
+        store.daysOf("2027-01").size,
+        store.leases("2027-01").size,
+        store.lastUsed(2),
+      ],
+      [0, 0, 0, null],
+    );
+    assert.deepEqual([store.event(event.id), store.hasSignedUp("a@b.cd")], [undefined, false]);
+  }
+  const contents = Object.values(await client.hgetall("hc:{directory}:rows")).join("\n");
+  assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
+  // Of a copy that never had them.
+  assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
+  assert.equal(command.store.account("two")?.id, 3);
+});
+
+test("a deleted account stays deleted when Redis has lost it, and a copy that hadn't heard of it says it again", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  await a.directory.change(make(a.store, "one"));
+  await a.directory.change(make(a.store, "two"));
+  await read(a, b);
+  await a.directory.change(() => a.store.deleteAccount(1));
+  await client.flushdb();
+  await read(b, a);
+  for (const { store } of [a, b])
+    assert.deepEqual([store.accountIds(), store.keys().map(({ id }) => id)], [[2], [2]]);
 });
 
 test("after a start from an old backup a command waits for servers that say what was lost", async () => {

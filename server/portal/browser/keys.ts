@@ -10,6 +10,7 @@ import { NewKey } from "./key.ts";
 export interface KeyRow {
   id: number;
   last4: string;
+  label: string | null;
   state: "active" | "expired" | "revoked";
   created: string;
   expires: string | null;
@@ -112,7 +113,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
   const [doing, setDoing] = useState<"rotate" | "revoke" | null>(null);
   const [hours, setHours] = useState(String(defaultOverlapHours));
   const { failure, isBusy, run } = useAction();
-  const { id, last4, is_this: isThis } = row;
+  const { id, last4, label, is_this: isThis } = row;
   const rotate = (event: Event) => {
     event.preventDefault();
     run(async () => {
@@ -147,7 +148,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
       onClick=${() => setDoing(doing === name ? null : name)}
     >${name}</button>`;
   return html`<li class=${row.state}>
-    <code>…${last4}</code>
+    <code>…${last4}</code>${label !== null && html` <span>${label}</span>`}
     <span class="works">${stateWords(row)}${isThis && html` <span class="badge">this browser's</span>`}</span>
     <span class="made quiet">made ${timeOf(row.created)}</span>
     <span class="actions">${row.state === "active" && html`${toggle("rotate")} ${toggle("revoke")}`}</span>

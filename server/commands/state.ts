@@ -1,0 +1,19 @@
+import { DataError } from "../../engine/query.ts";
+import { backUp } from "../store/backup.ts";
+import { checkEnd, runCommand } from "./command.ts";
+
+/** The operator's command for the state as a whole. */
+
+await runCommand("state", {
+  backup: {
+    usage: "FILE",
+    about:
+      "Copies the state database to a new file, whole and as it is at one moment, while a server runs on it or not. Only its owner can read the file: webhooks' signing secrets are in it.",
+    onFolder([file, ...more], stateDir) {
+      if (file === undefined) throw new DataError("state backup", "nothing", "a file to make");
+      checkEnd("state backup", more, "the file");
+      backUp(stateDir, file);
+      return `${file}\n`;
+    },
+  },
+});

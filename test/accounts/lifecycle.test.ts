@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { databaseFile } from "../../datasets/state.ts";
+import { UsageDays } from "../../server/accounts/days.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { generateKey, hashKey } from "../../server/accounts/keys.ts";
+import { Limits } from "../../server/accounts/limits.ts";
+import { AccountNames } from "../../server/accounts/names.ts";
+import { Accounts } from "../../server/accounts/sync.ts";
+import { exportAccounts } from "../../server/accounts/transfer.ts";
+import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
+import { Store } from "../../server/store/store.ts";
+import { run, succeed } from "../support/commands.ts";
+import { call, startServer, temporaryFolder, until } from "../support/server.ts";
+import { account as plain } from "../support/state.ts";
+
+/** Accounts that are suspended, resumed and deleted, and the days on which their keys are used. */
+
+const dayMs = 86_400_000;
+const now = new Date("2027-01-31T12:00:00Z");
+const month = monthName(monthOf(now.getTime()));
+
+/** A state as the control thread has it, with an account `a` that has two keys, one of them revoked, and `b` with one. */
+function world() {
+  const folder = temporaryFolder();
+  const [store, operator] = [Store.open(folder), Store.open(folder)];
+  after(() => {
+    store.close();
+    operator.close();
+  });
+  const hashes = [0, 1, 2].map(() => hashKey(generateKey()));
+  const [a, b] = ["a", "b"].map((name) => operator.createAccount({ ...plain, name, quota: 100 }, now));
+  for (const [i, hash] of hashes.entries()) operator.createKey(i < 2 ? a.id : b.id, hash, "0000", null, now);
+  operator.revokeKey(2, now);
+  const [table, limits] = [new KeyTable(), new Limits()];
+  const start = () => new Accounts(store, table, limits, new AccountNames(), new UsageDays(), now.getTime());
+  const accounts = start();
+  const slots = (of = table, at = now.getTime()) =>
+    hashes.map((hash) => {
+      const entry = of.find(hash);
+      return entry < 0 ? undefined : of.slotOf(entry, at);
+    });
+  return { folder, store, operator, table, limits, accounts, slots, hashes, ids: [a.id, b.id] };
+}
+
+test("keys of a suspended account don't work until it is resumed, and a revoked one doesn't then", () => {
+  const { store, operator, accounts, slots, ids } = world();
+  assert.deepEqual(slots(), [0, -1, 1]);
+  operator.suspendAccount(ids[0], now.getTime());
+  accounts.refresh();
+  assert.deepEqual(slots(), [-1, -1, 1]);
+  operator.expireKey(1, null);
+  const late = hashKey(generateKey());
+  operator.createKey(ids[0], late, "0000", null, now);
+  accounts.refresh();
+  assert.deepEqual(slots(), [-1, -1, 1], "a change of a key doesn't revive it");
+  const table = new KeyTable();
+  new Accounts(store, table, new Limits(), new AccountNames(), new UsageDays(), now.getTime());
+  assert.deepEqual(slots(table), [-1, -1, 0], "nor does a start");
+  operator.suspendAccount(ids[0], null);
+  accounts.refresh();
+  assert.deepEqual(slots(), [0, -1, 1]);
+});
+
+test("a deleted account leaves its id alone, and what is counted for it afterwards is dropped", () => {
+  const { folder, store, operator, limits, accounts, slots, ids } = world();
+  operator.updateAccount({
+    ...(operator.accountOf(ids[0]) ?? assert.fail()),
+    webhook: "https://example.com/",
+    quota: 2,
+  });
+  operator.createSignup({ mailbox: "ann@example.com", address: "192.0.2.1" }, ids[0], now);
+  accounts.refresh();
+  for (let i = 0; i < 2; i++) limits.admit(0, monthOf(now.getTime()), 2000 * (i + 1));
+  assert.equal(accounts.save(now.getTime()).length, 3);
+  operator.saveKeyDay(1, "2027-01-31");
+  operator.saveLease(month, ids[0], 2);
+  operator.updateAccount({ ...(operator.accountOf(ids[0]) ?? assert.fail()), quota: 100 });
+  accounts.refresh();
+  limits.admit(0, monthOf(now.getTime()), 9000);
+  operator.deleteAccount(ids[0]);
+  const before = operator.latest();
+  assert.deepEqual(accounts.save(now.getTime()), [], "before the server knows of it");
+  accounts.refresh();
+  limits.admit(0, monthOf(now.getTime()), 12_000);
+  accounts.save(now.getTime());
+  assert.deepEqual(slots(), [-1, -1, 1]);
+  const database = new Database(databaseFile(folder), { readonly: true });
+  const count = (sql: string) => Number(database.prepare(sql).pluck().get());
+  for (const table of ["keys", "usage", "days", "events", "leases"])
+    assert.equal(count(`SELECT count(*) FROM ${table} WHERE account = ${ids[0]}`), 0, table);
+  for (const table of ["deliveries", "signups", "key_days"])
+    assert.equal(count(`SELECT count(*) FROM ${table}`), 0, table);
+  const row = database.prepare("SELECT * FROM accounts WHERE id = ?").get(ids[0]);
+  database.close();
+  const { id, changed: _, ...rest } = Object(row);
+  assert.equal(id, ids[0]);
+  assert.deepEqual(new Set(Object.values(rest)), new Set([null, "", 0]));
+  assert.doesNotMatch(exportAccounts(store), /"name":"a"/);
+
+  const again = operator.createAccount({ ...plain, name: "a" }, now);
+  const key = hashKey(generateKey());
+  assert.deepEqual([again.id, operator.createKey(again.id, key, "0000", null, now)], [3, 4]);
+  assert.ok(operator.latest().keys > before.keys && operator.latest().accounts > before.accounts);
+  accounts.refresh();
+  assert.deepEqual(slots(), [-1, -1, 1]);
+});
+
+test("the last key that was made is deleted, and neither its id nor its count of changes comes again", () => {
+  const { operator, accounts, table, ids } = world();
+  operator.deleteAccount(ids[1]);
+  accounts.refresh();
+  const hash = hashKey(generateKey());
+  assert.equal(operator.createKey(ids[0], hash, "0000", null, now), 4);
+  accounts.refresh();
+  assert.notEqual(table.find(hash), -1, "a running server sees it");
+});
+
+test("the day on which a key was last used is saved once, and of keys that work only", () => {
+  const { store, accounts, slots } = world();
+  const days = () => store.keys().map(({ last_used }) => last_used);
+  const at = (day: number) => now.getTime() + day * dayMs;
+  slots();
+  assert.deepEqual(days(), [null, null, null]);
+  accounts.save(at(0));
+  assert.deepEqual(days(), ["2027-01-31", null, "2027-01-31"]);
+  const written = store.changes();
+  slots();
+  accounts.save(at(0));
+  assert.equal(store.changes(), written, "nothing is written while the day is the same");
+  slots(undefined, at(1));
+  accounts.save(at(1));
+  assert.deepEqual(days(), ["2027-02-01", null, "2027-02-01"]);
+  slots(undefined, at(0));
+  accounts.save(at(0));
+  assert.deepEqual(
+    days(),
+    ["2027-01-31", null, "2027-01-31"],
+    "by the server's clock, whichever way it is set",
+  );
+});
+
+test("days that can't be saved are saved later", (t) => {
+  const { store, accounts, slots } = world();
+  slots();
+  const failing = t.mock.method(store, "saveKeyDay", () => {
+    throw new Error("disk full");
+  });
+  assert.throws(() => accounts.save(now.getTime()), /disk full/);
+  failing.mock.restore();
+  accounts.save(now.getTime());
+  assert.equal(store.lastUsed(1), "2027-01-31");
+});
+
+test("what other threads note is seen by the thread that saves", () => {
+  const { table, hashes, accounts, store } = world();
+  const serving = new KeyTable(table.buffer);
+  assert.equal(serving.slotOf(serving.find(hashes[2]), now.getTime()), 1);
+  accounts.save(now.getTime());
+  assert.equal(store.lastUsed(3), dayName(now.getTime()));
+});
+
+test("a running server obeys in all threads: an account is suspended, resumed and deleted", async () => {
+  const server = await startServer({ env: { THREADS: "2" } });
+  const [key, other] = (
+    await succeed(
+      server.stateDir,
+      "keys create --account gone --plan business",
+      "keys create --account other --plan business",
+    )
+  ).map((text) => text.trim());
+  const answers = (of: string) =>
+    Promise.all(Array.from({ length: 8 }, () => call({ api: server.api, key: of }, "GET /api/v1/usage")));
+  const statuses = async (of: string) => [...new Set((await answers(of)).map(({ status }) => status))];
+  assert.deepEqual(await statuses(key), [200]);
+  const [unknown] = await answers(generateKey());
+  for (const word of ["suspend", "suspend"]) await succeed(server.stateDir, `accounts ${word} gone`);
+  const suspended = await answers(key);
+  for (const { status, body } of suspended)
+    assert.deepEqual([status, String(body)], [401, String(unknown.body)], "as an unknown one");
+  const list = async () =>
+    JSON.parse((await succeed(server.stateDir, "keys list --json"))[0])
+      .filter(({ account }: { account: string }) => account === "gone")
+      .map(({ state }: { state: string }) => state);
+  assert.deepEqual(await list(), ["suspended"]);
+  for (const word of ["resume", "resume"]) await succeed(server.stateDir, `accounts ${word} gone`);
+  assert.deepEqual(await statuses(key), [200]);
+  const [refused, deleted] = await run(server.stateDir, [
+    "accounts delete gone",
+    "accounts delete gone --yes",
+  ]);
+  assert.equal(refused.code, 1);
+  assert.deepEqual([deleted.code, deleted.stderr], [0, ""], "the server has taken it over");
+  assert.match(
+    deleted.stdout,
+    /^deleted account gone, with keys: 1, months of use: [01], events: 0, signups: 0\n$/,
+  );
+  assert.deepEqual(await statuses(key), [401]);
+  assert.deepEqual(await statuses(other), [200]);
+  await until("the day to be saved", async () => {
+    const [text] = await succeed(server.stateDir, "keys list --json");
+    return JSON.parse(text).find(({ account }: { account: string }) => account === "other").last_used;
+  });
+  assert.equal(await server.stop(), 0);
+  assert.doesNotMatch(server.process.stderr, /failed|can't be saved/);
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { exportAccounts } from "../../server/accounts/transfer.ts";
+import { Store } from "../../server/store/store.ts";
+import { run, succeed } from "../support/commands.ts";
+import { temporaryFolder } from "../support/folders.ts";
+import { account, modeOf } from "../support/state.ts";
+
+/** Copies of the state as a whole. */
+
+/** A state with an account, a key and a data version. */
+function filledState(): string {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  const { id } = store.createAccount({ ...account, name: "a" }, new Date());
+  store.createKey(id, Buffer.alloc(32, 1), "0000", null, new Date());
+  store.serveVersion("2024.1", "a", "b", new Date(0));
+  store.close();
+  return folder;
+}
+
+test("a backup is the state as it is at one moment, for its owner alone, while a server has it open", async () => {
+  const folder = filledState();
+  const file = path.join(temporaryFolder(), "backup");
+  const server = Store.open(folder);
+  server.saveUsage("2027-01", [[1, 8]]);
+  const expected = exportAccounts(server);
+  assert.deepEqual(await succeed(folder, `state backup ${file}`), [`${file}\n`]);
+  server.close();
+  assert.equal(modeOf(file), "600");
+  assert.deepEqual(readdirSync(path.dirname(file)), ["backup"]);
+  const restored = temporaryFolder();
+  writeFileSync(path.join(restored, "state.sqlite"), readFileSync(file));
+  const store = Store.open(restored);
+  assert.equal(store.used(1, "2027-01"), 8);
+  assert.equal(exportAccounts(store), expected);
+  assert.equal(store.version("2024.1")?.first_served, 0);
+  store.close();
+});
+
+test("a backup writes over nothing, and leaves nothing where it fails", async () => {
+  const folder = filledState();
+  const files = temporaryFolder();
+  const there = path.join(files, "there");
+  writeFileSync(there, "mine");
+  symlinkSync("nowhere", path.join(files, "link"));
+  mkdirSync(path.join(files, "folder"));
+  for (const [name, found] of [
+    ["there", "a file of that name"],
+    ["folder", "a file of that name"],
+    ["link", "EEXIST"],
+    ["none/file", "ENOENT"],
+  ]) {
+    const [{ code, stdout, stderr }] = await run(folder, [`state backup ${files}/${name}`]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.ok(stderr.startsWith(`file ${files}/${name}: found ${found}`), stderr);
+    assert.ok(stderr.endsWith(", expected a name that is free, where a file can be made\n"), stderr);
+  }
+  assert.deepEqual(readdirSync(files).sort(), ["folder", "link", "there"]);
+  assert.equal(readFileSync(there, "utf8"), "mine");
+});
+
+test("a backup needs a state and one name", async () => {
+  const folder = temporaryFolder();
+  const [missing, ...wrong] = await run(folder, [
+    `state backup ${folder}/file`,
+    "state backup",
+    "state backup a b",
+    "state",
+  ]);
+  assert.deepEqual(
+    [missing.code, missing.stderr],
+    [1, `STATE_DIR ${folder}: found no state.sqlite, expected a folder with the state of a server\n`],
+  );
+  assert.deepEqual(
+    wrong.map(({ code, stderr }) => [code, stderr]),
+    [
+      [1, "state backup: found nothing, expected a file to make\n"],
+      [1, 'state backup: found "b" after the file, expected nothing more\n'],
+      [1, "state: found no command, expected one of backup; --help explains them\n"],
+    ],
+  );
+  assert.deepEqual(readdirSync(folder), [], "no state is made");
+});
