@@ -4,9 +4,8 @@ import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { isWebAddress, shownAddress } from "../../datasets/address.ts";
 import { calledAs } from "../../datasets/arguments.ts";
-import { DataError, shown } from "../../engine/query.ts";
+import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
 import { type RedisAddress, redisAddress } from "./redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
