@@ -47,7 +47,7 @@ const bodyOf = (query: string, path = pricesPath) => {
 
 // As many keys as a server may have.
 for (let slot = 1; slot < maxKeys; slot++)
-  keys.put({ hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
+  keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
 // Many more than the service counts: one asked again would be kept.
 const draws = smoke ? 1_000 : 50_000;

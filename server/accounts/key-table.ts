@@ -8,9 +8,9 @@ import type { StoredKey } from "../store/store.ts";
 
 export const maxKeys = 500_000;
 const capacity = 2 ** 20;
-/** An entry: state, account slot, expiry in Unix seconds (0 for none), unused, and half of the SHA-256. */
+/** An entry: state, account slot, expiry in Unix seconds (0 for none), the key's id, and half of the SHA-256. */
 const entryWords = 8;
-const [stateWord, slotWord, expiryWord, hashWord] = [0, 1, 2, 4];
+const [stateWord, slotWord, expiryWord, idWord, hashWord] = [0, 1, 2, 3, 4];
 /** In the year 2106; a later one is as good. */
 const maxExpiry = 2 ** 32 - 1;
 const [empty, active, revoked] = [0, 1, 2];
@@ -26,7 +26,7 @@ export class KeyTable {
   }
 
   /** Adds a stored key or brings its entry up to date. One thread only. */
-  put(key: Pick<StoredKey, "hash" | "expires_at" | "revoked_at">, slot: number): void {
+  put(key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">, slot: number): void {
     const at = this.#locate(key.hash);
     if (this.#words[at + stateWord] === empty) {
       if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
@@ -34,6 +34,7 @@ export class KeyTable {
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
     this.#words[at + slotWord] = slot;
+    this.#words[at + idWord] = key.id;
     const expiry =
       key.expires_at === null ? 0 : Math.min(maxExpiry, Math.floor(Date.parse(key.expires_at) / 1000));
     Atomics.store(this.#words, at + expiryWord, expiry);
@@ -52,6 +53,11 @@ export class KeyTable {
     if (Atomics.load(this.#words, entry + stateWord) !== active) return -1;
     const expiry = Atomics.load(this.#words, entry + expiryWord) >>> 0;
     return expiry !== 0 && expiry <= nowSeconds ? -1 : this.#words[entry + slotWord];
+  }
+
+  /** The account slot and the id of an entry's key, also when the key is revoked or expired. */
+  holderOf(entry: number): { slot: number; id: number } {
+    return { slot: this.#words[entry + slotWord], id: this.#words[entry + idWord] };
   }
 
   /** Where a hash is, or the free place where it would be. */

@@ -24,7 +24,7 @@ interface Reports {
   /** A thread ended that should not; once for each. */
   fail(reason: string): void;
   /** A request failed by our fault. */
-  error(stack: string): void;
+  error(stack: string, requestId: string): void;
   /** A request that the log may show. */
   access(access: Access): void;
 }
@@ -54,7 +54,7 @@ class ServingThread {
     this.#worker.on("error", (error) => fail(error.message));
     this.#worker.on("message", (message: FromServe) => {
       if (message.type === "failed") fail(message.reason);
-      else if (message.type === "error") reports.error(message.stack);
+      else if (message.type === "error") reports.error(message.stack, message.requestId);
       else if (message.type === "access") reports.access(message.access);
       else if (message.type === "post") void this.#post(message.id, portal?.act(message.request));
       else this.#waiting.get(message.type)?.();

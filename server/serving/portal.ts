@@ -2,6 +2,7 @@ import { MIMEType } from "node:util";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import { http } from "../shared/runtime.ts";
+import { clientAddress } from "./client-address.ts";
 import { formOf } from "./negotiation.ts";
 import type { Post } from "./posts.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
@@ -58,7 +59,8 @@ export class PortalPosts {
     this.#ask = ask;
   }
 
-  async reply(post: Post): Promise<Reply> {
+  /** @param requestId for the log, where the control thread fails */
+  async reply(post: Post, requestId: string): Promise<Reply> {
     const { path, authorization, contentType, body } = post;
     if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
     // A page of another origin can't send this one unasked.
@@ -75,7 +77,7 @@ export class PortalPosts {
     this.#underWay++;
     try {
       const address = clientAddress(post, this.#trustedProxies);
-      return jsonReply(await this.#ask({ path, body: text, authorization, address }));
+      return jsonReply(await this.#ask({ path, body: text, authorization, address, requestId }));
     } catch {
       return failure(500, "internal_error", "the server has failed; try again");
     } finally {
@@ -99,15 +101,6 @@ function textIn(body: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it is; without
- * that header the socket's.
- */
-function clientAddress({ forwardedFor, address }: Post, trustedProxies: number): string {
-  if (trustedProxies === 0 || forwardedFor === "") return address;
-  return forwardedFor.split(",").at(-trustedProxies)?.trim() ?? "";
 }
 
 function jsonReply({ status, body, headers = {} }: PortalReply): Reply {

@@ -1,4 +1,5 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
+import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
@@ -10,15 +11,11 @@ const maxBodyBytes = 16 * 2 ** 10;
 const maxBodyMs = 10_000;
 
 /** What is posted. */
-export interface Post {
+export interface Post extends AddressParts {
   path: string;
   /** The first header of that name, or the empty string. */
   authorization: string;
   contentType: string;
-  /** All headers of that name, joined by commas. */
-  forwardedFor: string;
-  /** The client's IP address, as the socket has it. */
-  address: string;
   /** The body; undefined where it was too long. */
   body: Uint8Array | undefined;
 }
@@ -68,15 +65,10 @@ export function takePost(
 }
 
 function headOf(res: HttpResponse, req: HttpRequest): Omit<Post, "body"> {
-  const forwarded: string[] = [];
-  req.forEach((name, value) => {
-    if (name === "x-forwarded-for") forwarded.push(value);
-  });
   return {
     path: req.getUrl(),
     authorization: req.getHeader("authorization"),
     contentType: req.getHeader("content-type"),
-    forwardedFor: forwarded.join(","),
-    address: Buffer.from(res.getRemoteAddressAsText()).toString("latin1"),
+    ...addressPartsOf(res, req),
   };
 }

@@ -5,11 +5,9 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
-import { withoutKeys } from "../api/errors.ts";
 import { isApiPath, keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import {
-  type Access,
   type FromServe,
   gate,
   type PortalReply,
@@ -18,13 +16,15 @@ import {
   type ServeData,
   type ToServe,
 } from "../shared/messages.ts";
-import { PerSecond } from "../shared/per-second.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
+import { AccessLog, type Caller, requestShown } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import { Portal, PortalPosts } from "./portal.ts";
-import { takePost } from "./posts.ts";
+import { type Post, takePost } from "./posts.ts";
+import type { Reply } from "./reply.ts";
+import { RequestIds, withRequestId } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 
@@ -84,18 +84,6 @@ function askControl(request: PortalRequest): Promise<PortalReply> {
   return new Promise((resolve) => posted.set(id, resolve));
 }
 
-/** Tells of requests as they are answered, of so many in a second. */
-function teller(perSecond: number): ((access: Access) => void) | undefined {
-  if (perSecond === 0) return undefined;
-  const lines = new PerSecond(perSecond);
-  return ({ request, ms, ...answer }) => {
-    if (lines.pass(performance.now())) {
-      const rounded = Math.round(1000 * ms) / 1000;
-      send({ type: "access", access: { request: withoutKeys(request), ...answer, ms: rounded } });
-    }
-  };
-}
-
 interface Started {
   service: Service;
   server: HttpServer;
@@ -106,17 +94,23 @@ interface Started {
 /** Answers from these images on, and listens. */
 function start(images: Published): Started {
   const traffic = new ThreadTraffic(data.traffic);
+  const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
+  const ids = new RequestIds();
   const service = new Service({
-    keys: new KeyTable(data.keys),
+    keys,
     limits: new Limits(data.limits, data.areLimitsShared),
-    names: new AccountNames(data.names),
+    names,
     days: new UsageDays(data.days),
     versions: versionsOf(images),
     now: Date.now,
     steadyNow: steadyClock(),
     traffic,
     report: (error) =>
-      send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) }),
+      send({
+        type: "error",
+        stack: error instanceof Error ? String(error.stack) : String(error),
+        requestId: ids.announce(),
+      }),
   });
   const { trustedProxies, corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
@@ -127,7 +121,23 @@ function start(images: Published): Started {
       : portal.reply(request, path, method, hasBody);
   const posts = new PortalPosts(trustedProxies, askControl);
   const connections = new Connections(data.maxConnections, data.connections);
-  const responder = new Responder(traffic, isEnding, answerAll, teller(data.accessLog));
+  const log =
+    data.accessLog === 0
+      ? undefined
+      : new AccessLog({
+          ...{ perSecond: data.accessLog, accounts: data.accessLogAccounts, keys, names, trustedProxies },
+          tell: (access) => send({ type: "access", access }),
+        });
+  const responder = new Responder(traffic, isEnding, answerAll, ids, log);
+  /** The reply to what is posted, with the request's id where it is an error. */
+  const replyToPost = async (post: Post, caller: Caller | undefined): Promise<Reply> => {
+    const requestId = ids.next();
+    const reply = await posts.reply(post, requestId);
+    const { status, body } = reply;
+    if (caller !== undefined)
+      log?.tell(caller, requestId, requestShown("POST", post.path, undefined), status, body?.length ?? 0);
+    return status < 400 ? reply : withRequestId(reply, requestId);
+  };
   const server = serveHttp(
     data.host,
     data.port,
@@ -136,7 +146,10 @@ function start(images: Published): Started {
     responder,
     portal && {
       below: "/portal/",
-      take: (res, req, route) => takePost(res, req, route, (post) => posts.reply(post), responder, traffic),
+      take: (res, req, route) => {
+        const caller = log?.callerOf(res, req, true);
+        takePost(res, req, route, (post) => replyToPost(post, caller), responder, traffic);
+      },
     },
   );
   return { service, server, responder, connections };

@@ -149,6 +149,7 @@ function hashOf(first: number, rest: number): Buffer {
 }
 
 const stored = (hash: Buffer, expires_at: string | null = null, revoked_at: string | null = null) => ({
+  id: 1,
   hash,
   expires_at,
   revoked_at,
@@ -165,6 +166,14 @@ test("a key is found with its account's slot, and an unknown one isn't", () => {
   inTable.put(stored(hash), 7);
   assert.equal(slotIn(inTable, hash), 7);
   assert.equal(slotIn(inTable, hashKey(generateKey())), undefined);
+});
+
+test("a key's account and id are told, of a revoked key too", () => {
+  const hash = hashKey(generateKey());
+  for (const revoked of [null, "2026-01-01T00:00:00.000Z"]) {
+    inTable.put({ ...stored(hash, null, revoked), id: 123_456 }, 8);
+    assert.deepEqual(inTable.holderOf(inTable.find(hash)), { slot: 8, id: 123_456 });
+  }
 });
 
 test("keys whose hashes begin alike are told apart, also around the table's end", () => {

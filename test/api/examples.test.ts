@@ -43,7 +43,7 @@ const key = generateKey(Buffer.alloc(32, 7));
 const { burst, quota } = plans.developer;
 const nowMs = Date.UTC(2026, 10, 3, 12);
 const [keys, names, days] = [new KeyTable(), new AccountNames(), new UsageDays()];
-keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
 names.put(0, "demo", "developer");
 days.enter(0, monthOf(nowMs), [
   [1, 2],

@@ -30,7 +30,7 @@ const january = Date.UTC(2026, 0, 31, 23, 59, 59);
 /** A service with one account, and its clocks. */
 function start(quota: number) {
   const [keys, limits] = [new KeyTable(), new Limits()];
-  keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   limits.configure(0, maxBurst, quota);
   for (const month of [monthOf(january), monthOf(january) + 1]) limits.enter(0, month, 0);
   const clock = { wallMs: january, steadyMs: 1000 };
@@ -198,7 +198,7 @@ test("keys that share the letters by which they are remembered are told apart", 
   }
   const expires_at = null;
   for (const [slot, of] of pair.entries()) {
-    keys.put({ hash: hashKey(of), expires_at, revoked_at: null }, slot);
+    keys.put({ id: 1, hash: hashKey(of), expires_at, revoked_at: null }, slot);
     limits.configure(slot, maxBurst, 1000 * (slot + 1));
     limits.enter(slot, monthOf(january), 0);
   }
@@ -217,7 +217,7 @@ test("keys that share the letters by which they are remembered are told apart", 
       [998, 1998],
     ],
   );
-  keys.put({ hash: hashKey(pair[1]), expires_at, revoked_at: "2026-01-01T00:00:00Z" }, 1);
+  keys.put({ id: 1, hash: hashKey(pair[1]), expires_at, revoked_at: "2026-01-01T00:00:00Z" }, 1);
   assert.deepEqual(
     [left(), left()],
     [

@@ -24,7 +24,7 @@ function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async ()
     asked.push(request);
     return answer();
   });
-  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }) };
+  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }, "test-1") };
 }
 
 for (const [proxies, forwardedFor, client] of [

@@ -29,7 +29,7 @@ export function serviceOf(
 export function openService(versions: Options["versions"]) {
   const [keys, limits] = [new KeyTable(), new Limits()];
   const key = generateKey(Buffer.alloc(32, 7));
-  keys.put({ hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   limits.configure(0, maxBurst, maxQuota);
   const wallMs = Date.UTC(2026, 0, 1);
   const month = monthOf(wallMs);
