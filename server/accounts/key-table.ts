@@ -8,9 +8,10 @@ import type { StoredKey } from "../store/store.ts";
 
 export const maxKeys = 500_000;
 const capacity = 2 ** 20;
-/** An entry: state, account slot, expiry in Unix seconds (0 for none), the key's id, and half of the SHA-256. */
+/** An entry: state, account slot, expiry in Unix seconds (0 for none), unused, and half of the SHA-256. */
 const entryWords = 8;
-const [stateWord, slotWord, expiryWord, idWord, hashWord] = [0, 1, 2, 3, 4];
+const [stateWord, slotWord, expiryWord, hashWord] = [0, 1, 2, 4];
+const entriesBytes = capacity * entryWords * 4;
 /** In the year 2106; a later one is as good. */
 const maxExpiry = 2 ** 32 - 1;
 const [empty, active, revoked] = [0, 1, 2];
@@ -18,11 +19,14 @@ const [empty, active, revoked] = [0, 1, 2];
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
+  /** The keys' ids, behind the entries and in their order. */
+  readonly #ids: Float64Array;
   #count = 0;
 
-  constructor(buffer = new SharedArrayBuffer(capacity * entryWords * 4)) {
+  constructor(buffer = new SharedArrayBuffer(entriesBytes + capacity * Float64Array.BYTES_PER_ELEMENT)) {
     this.buffer = buffer;
-    this.#words = new Int32Array(buffer);
+    this.#words = new Int32Array(buffer, 0, entriesBytes / 4);
+    this.#ids = new Float64Array(buffer, entriesBytes);
   }
 
   /** Adds a stored key or brings its entry up to date. One thread only. */
@@ -34,7 +38,7 @@ export class KeyTable {
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
     this.#words[at + slotWord] = slot;
-    this.#words[at + idWord] = key.id;
+    this.#ids[at / entryWords] = key.id;
     const expiry =
       key.expires_at === null ? 0 : Math.min(maxExpiry, Math.floor(Date.parse(key.expires_at) / 1000));
     Atomics.store(this.#words, at + expiryWord, expiry);
@@ -57,7 +61,7 @@ export class KeyTable {
 
   /** The account slot and the id of an entry's key, also when the key is revoked or expired. */
   holderOf(entry: number): { slot: number; id: number } {
-    return { slot: this.#words[entry + slotWord], id: this.#words[entry + idWord] };
+    return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
   }
 
   /** Where a hash is, or the free place where it would be. */

@@ -171,8 +171,8 @@ test("a key is found with its account's slot, and an unknown one isn't", () => {
 test("a key's account and id are told, of a revoked key too", () => {
   const hash = hashKey(generateKey());
   for (const revoked of [null, "2026-01-01T00:00:00.000Z"]) {
-    inTable.put({ ...stored(hash, null, revoked), id: 123_456 }, 8);
-    assert.deepEqual(inTable.holderOf(inTable.find(hash)), { slot: 8, id: 123_456 });
+    inTable.put({ ...stored(hash, null, revoked), id: 2 ** 40 + 1 }, 8);
+    assert.deepEqual(inTable.holderOf(inTable.find(hash)), { slot: 8, id: 2 ** 40 + 1 });
   }
 });
 
