@@ -17,7 +17,13 @@ const maxTargetLength = 2000;
 const masked = "…";
 
 /** Who sent a request that is to be logged; read before it is answered, as its connection can't be asked afterwards. */
-export type Caller = Pick<Access, "account" | "keyId" | "address" | "userAgent"> & { beganMs: number };
+export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
+
+/** Whose key a request has. */
+interface Holder {
+  account: string;
+  keyId: number;
+}
 
 interface AccessLogOptions {
   /** Requests to log in a second, at most. */
@@ -68,14 +74,16 @@ export class AccessLog {
    * @returns undefined for a request that isn't logged
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
-    if (this.#accounts === undefined && !isTimed) return undefined;
-    const holder = this.#holderOf(req.getHeader("authorization"));
-    if (this.#accounts !== undefined && (holder === undefined || !this.#accounts.has(holder.account)))
-      return undefined;
+    const holderOf = () => this.#holderOf(req.getHeader("authorization"));
+    let holder: Holder | undefined;
+    if (this.#accounts !== undefined) {
+      holder = holderOf();
+      if (holder === undefined || !this.#accounts.has(holder.account)) return undefined;
+    } else if (!isTimed) return undefined;
     const beganMs = this.#nowMs();
     if (!this.#lines.pass(beganMs)) return undefined;
     return {
-      ...holder,
+      ...(holder ?? holderOf()),
       address: printable(clientAddress(addressPartsOf(res, req), this.#trustedProxies), maxAddressLength),
       userAgent: printable(req.getHeader("user-agent"), maxUserAgentLength),
       beganMs,
@@ -95,7 +103,7 @@ export class AccessLog {
   }
 
   /** Whose key it is, also where it is revoked or expired. */
-  #holderOf(authorization: string): { account: string; keyId: number } | undefined {
+  #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;
     const entry = this.#keys.find(hashKey(key));

@@ -29,12 +29,13 @@ export function takePost(
   res: HttpResponse,
   req: HttpRequest,
   route: number,
-  replyTo: (post: Post) => Promise<Reply>,
+  replyTo: (post: Post, requestId: string) => Promise<Reply>,
   responder: Responder,
   traffic: ThreadTraffic,
 ): void {
   if (!responder.accept(res)) return;
   const post = headOf(res, req);
+  const { requestId, finish } = responder.answersLater(res, req, post.path);
   const wait = responder.waitFor(res, () => clearTimeout(deadline));
   const deadline = setTimeout(() => wait.isOver || res.close(), maxBodyMs);
   const chunks: Uint8Array[] = [];
@@ -52,8 +53,9 @@ export function takePost(
   });
   const answer = (body: Uint8Array | undefined) => {
     const begun = traffic.beginLater();
-    void replyTo({ ...post, body }).then(({ status, head, body }) => {
+    void replyTo({ ...post, body }, requestId).then((reply) => {
       if (wait.isOver) return;
+      const { status, head, body } = finish(reply);
       traffic.answeredLater(route, status, body?.length ?? 0, begun);
       res.cork(() => {
         res.writeStatus(head);

@@ -22,6 +22,13 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 /** What waits there for one connection, on average, until it is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
+/** A request that is answered later. */
+interface Later {
+  requestId: string;
+  /** The reply as it is to be sent, with the request's id where it is an error; the access log is told of it. */
+  finish(reply: Reply): Reply;
+}
+
 export class Responder {
   readonly #traffic: ThreadTraffic;
   readonly #isEnding: () => boolean;
@@ -117,6 +124,26 @@ export class Responder {
     this.#traffic.answered(route, status, pieces === undefined ? bytes : 0, begun);
     if (caller !== undefined)
       this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
+  }
+
+  /** To be called as a request comes that is answered later: what is asked for can't be read any more then. */
+  answersLater(res: HttpResponse, req: HttpRequest, path: string): Later {
+    const requestId = this.#ids.next();
+    const caller = this.#accessLog?.callerOf(res, req, true);
+    const method = req.getCaseSensitiveMethod();
+    const finish = (reply: Reply): Reply => {
+      const { status, body } = reply;
+      if (caller !== undefined)
+        this.#accessLog?.tell(
+          caller,
+          requestId,
+          requestShown(method, path, undefined),
+          status,
+          body?.length ?? 0,
+        );
+      return status < 400 ? reply : withRequestId(reply, requestId);
+    };
+    return { requestId, finish };
   }
 
   /**

@@ -18,13 +18,12 @@ import {
 } from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
-import { AccessLog, type Caller, requestShown } from "./access-log.ts";
+import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import { Portal, PortalPosts } from "./portal.ts";
-import { type Post, takePost } from "./posts.ts";
-import type { Reply } from "./reply.ts";
-import { RequestIds, withRequestId } from "./request-ids.ts";
+import { takePost } from "./posts.ts";
+import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 
@@ -129,15 +128,6 @@ function start(images: Published): Started {
           tell: (access) => send({ type: "access", access }),
         });
   const responder = new Responder(traffic, isEnding, answerAll, ids, log);
-  /** The reply to what is posted, with the request's id where it is an error. */
-  const replyToPost = async (post: Post, caller: Caller | undefined): Promise<Reply> => {
-    const requestId = ids.next();
-    const reply = await posts.reply(post, requestId);
-    const { status, body } = reply;
-    if (caller !== undefined)
-      log?.tell(caller, requestId, requestShown("POST", post.path, undefined), status, body?.length ?? 0);
-    return status < 400 ? reply : withRequestId(reply, requestId);
-  };
   const server = serveHttp(
     data.host,
     data.port,
@@ -146,10 +136,8 @@ function start(images: Published): Started {
     responder,
     portal && {
       below: "/portal/",
-      take: (res, req, route) => {
-        const caller = log?.callerOf(res, req, true);
-        takePost(res, req, route, (post) => replyToPost(post, caller), responder, traffic);
-      },
+      take: (res, req, route) =>
+        takePost(res, req, route, (post, requestId) => posts.reply(post, requestId), responder, traffic),
     },
   );
   return { service, server, responder, connections };

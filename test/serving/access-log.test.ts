@@ -285,7 +285,7 @@ test("with names of accounts every request of theirs is logged, and no other", a
   const [acme, big] = ["acme", "big one"].map((name) =>
     createKey(stateDir, name, { burst: 1000, quota: 300 }),
   );
-  const env = { ACCESS_LOG: "1000", ACCESS_LOG_ACCOUNTS: "big one,acme", PORTAL: "on" };
+  const env = { ACCESS_LOG: "1000", ACCESS_LOG_ACCOUNTS: "big one,acme,acne", PORTAL: "on" };
   const server = await startServer({ stateDir, env });
   for (const [request, headers] of [
     ["GET /", {}],
@@ -319,6 +319,11 @@ test("with names of accounts every request of theirs is logged, and no other", a
   assert.deepEqual(
     lines.slice(2).map(({ account, status }) => [account, status]),
     statuses.map((status) => ["acme", status]),
+  );
+  const unknown = linesOf(server, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
+  assert.deepEqual(
+    unknown.map(({ account }) => account),
+    ["acne"],
   );
   assert.ok(statuses.includes(200) && statuses.includes(429), "refused ones too");
   assert.equal(await server.stop(), 0);
