@@ -82,7 +82,7 @@ export const errors = tableOf({
   rate_limit_exceeded: {
     status: "429 Too Many Requests",
     when: "A ceiling of the account is reached; `ceiling` says which.",
-    retry: "after `Retry-After` seconds; by `ceiling`, see below",
+    retry: "by its `ceiling`: see Keys and limits",
     headers: [retryAfter],
   },
   internal_error: {

@@ -35,7 +35,7 @@ export function takePost(
 ): void {
   if (!responder.accept(res)) return;
   const post = headOf(res, req);
-  const { requestId, finish } = responder.answersLater(res, req, post.path);
+  const { requestId, finish } = responder.answersLater(res, req, "POST", post.path);
   const wait = responder.waitFor(res, () => clearTimeout(deadline));
   const deadline = setTimeout(() => wait.isOver || res.close(), maxBodyMs);
   const chunks: Uint8Array[] = [];

@@ -127,10 +127,9 @@ export class Responder {
   }
 
   /** To be called as a request comes that is answered later: what is asked for can't be read any more then. */
-  answersLater(res: HttpResponse, req: HttpRequest, path: string): Later {
+  answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
     const requestId = this.#ids.next();
     const caller = this.#accessLog?.callerOf(res, req, true);
-    const method = req.getCaseSensitiveMethod();
     const finish = (reply: Reply): Reply => {
       const { status, body } = reply;
       if (caller !== undefined)
