@@ -1,5 +1,11 @@
-import { DataError, jsonIn, maxDataYear, minDataYear, releasedPattern } from "../engine/index.ts";
-import { isWebAddress } from "./address.ts";
+import {
+  DataError,
+  isWebAddress,
+  jsonIn,
+  maxDataYear,
+  minDataYear,
+  releasedPattern,
+} from "../engine/index.ts";
 import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts";
 
 /** What the publisher offers: the release of each data year and its address. */

@@ -1,8 +1,15 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { DataError, minDataYear, reasonOf, shown, systemCode } from "../engine/index.ts";
-import { isWebAddress, shownAddress } from "./address.ts";
+import {
+  DataError,
+  isWebAddress,
+  minDataYear,
+  reasonOf,
+  shown,
+  shownAddress,
+  systemCode,
+} from "../engine/index.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
 import { runCommand, say } from "./command.ts";

@@ -1,7 +1,6 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import https from "node:https";
-import { DataError, shown } from "../engine/query.ts";
-import { isWebAddress, shownAddress } from "./address.ts";
+import { DataError, isWebAddress, shown, shownAddress } from "../engine/query.ts";
 
 /**
  * Requests to a publisher's server, which may be slow, overloaded or gone for a while. Node's `fetch` isn't used for

@@ -6,14 +6,16 @@ import {
   DataError,
   decodeSnapshot,
   encodeSnapshot,
+  isSourceUrl,
   maxDataYear,
   minDataYear,
   releasedPattern,
   type Snapshot,
   sealSnapshot,
   shown,
+  shownAddress,
+  sourceUrlExpected,
 } from "../engine/index.ts";
-import { isWebAddress, shownAddress } from "./address.ts";
 import { calledAs, parsedArguments } from "./arguments.ts";
 import { runCommand, say } from "./command.ts";
 import type { StrayByte } from "./encoding.ts";
@@ -41,7 +43,6 @@ then.
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-const maxSourceUrlCharacters = 2000;
 const progressIntervalMs = 250;
 
 export interface ImportOptions extends ReleaseOptions {
@@ -148,7 +149,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
     if (released > month) throw new DataError("--released", shown(released), `none after now, ${month}`);
   }
   if (sourceUrl !== null && !isSourceUrl(sourceUrl))
-    throw new DataError("--source-url", shownAddress(sourceUrl), "an http or https URL");
+    throw new DataError("--source-url", shownAddress(sourceUrl), sourceUrlExpected);
   checkDataYear("a file", file, year);
   checkDataYear("a source URL", sourceUrl ?? "", year);
   if (out === "") throw new DataError("--out", "nothing", "a folder");
@@ -163,11 +164,6 @@ function checkDataYear(what: string, named: string, year: string): void {
     .matchAll(/(?<![0-9a-z])DY(20)?([0-9]{2})(?![0-9a-z])/gi))
     if (digits !== year.slice(2))
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
-}
-
-/** Whether an address can stand in a snapshot, for all to see. */
-function isSourceUrl(text: string): boolean {
-  return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }
 
 /** Rows, share and rate on one line that is written over; for a person who waits. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { shownAddress } from "./address.ts";
 import { DataError, reasonOf, shown } from "./errors.ts";
 import { footerRange, type ParquetFooter, parseFooter, readableCodecs, tailBytes } from "./footer.ts";
 import {
@@ -98,10 +99,12 @@ function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
   const [issue] = parsed.issues;
   const key = v.getDotPath(issue) ?? "metadata";
   const found = metadata.get(key);
+  // A source's address may hold a password.
+  const inWords = key === "source_url" ? shownAddress : shown;
   const expected = issue.expected ?? issue.message;
   throw new DataError(
     `${subject}: metadata ${key}`,
-    found === undefined ? "nothing" : shown(found),
+    found === undefined ? "nothing" : inWords(found),
     expected,
   );
 }

@@ -1,5 +1,6 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
 
+export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
 export { arrowBytes, arrowPieces } from "./arrow-stream.ts";
 export { type Coverage, coverageOf, statusOf } from "./catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";

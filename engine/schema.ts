@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isSourceUrl, sourceUrlExpected } from "./address.ts";
 
 /** The versions of the Parquet layout: its columns and the checksum over them. Files of each are read for ever. */
 export const schemaVersions = [1, 2] as const;
@@ -188,7 +189,15 @@ export interface Counts {
 const decimal = v.pipe(v.string(), v.regex(/^(0|[1-9][0-9]{0,9})$/), v.transform(Number));
 const dataYear = v.pipe(decimal, v.integer(), v.minValue(minDataYear), v.maxValue(maxDataYear));
 const revision = v.pipe(decimal, v.minValue(1), v.maxValue(9999));
-const text = v.pipe(v.string(), v.maxLength(4000));
+const text = v.pipe(
+  v.string(),
+  v.maxLength(4000),
+  v.check((value) => !/\p{Cc}/u.test(value), "no control character"),
+);
+const sourceUrl = v.pipe(
+  v.string(),
+  v.check((value) => value === "" || isSourceUrl(value), sourceUrlExpected),
+);
 export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
@@ -200,7 +209,7 @@ export const metadataSchema = v.object({
   revision,
   title: text,
   publisher: text,
-  source_url: text,
+  source_url: sourceUrl,
   released: v.union([v.literal(""), v.pipe(v.string(), v.regex(releasedPattern))]),
   caveat: text,
   rows: v.pipe(decimal, v.minValue(1)),

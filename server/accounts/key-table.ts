@@ -18,9 +18,11 @@ const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
 /** Those of a deleted account are revoked. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
-/** Behind the entries there is a byte for so many of them: whether one of these was used on another day than before. */
-const groupEntries = 1024;
 const entriesBytes = capacity * entryWords * 4;
+/** Behind the entries come the keys' ids, as 64-bit floats. */
+const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
+/** Last comes a byte for each group of so many entries: whether one of them was used on another day than before. */
+const groupEntries = 1024;
 /** In the year 2149; a later day is noted as this one. */
 const maxDay = 2 ** 16 - 1;
 
@@ -34,17 +36,19 @@ export class KeyTable {
   readonly #halves: Uint16Array;
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
-  /** Of the writer alone, by place: the key's id, and the day that was told last. */
-  #ids: Float64Array | undefined;
-  #toldDays = new Uint16Array(0);
+  /** The keys' ids, in the order of the entries. */
+  readonly #ids: Float64Array;
+  /** Of the writer alone: the day of each entry that was told last. */
+  #toldDays: Uint16Array | undefined;
   #count = 0;
 
-  constructor(buffer = new SharedArrayBuffer(entriesBytes + capacity / groupEntries)) {
+  constructor(buffer = new SharedArrayBuffer(entriesBytes + idsBytes + capacity / groupEntries)) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, entriesBytes / 4);
     this.#halves = new Uint16Array(buffer, 0, entriesBytes / 2);
     this.#expiries = new Float64Array(buffer, 0, entriesBytes / 8);
-    this.#groups = Buffer.from(buffer, entriesBytes);
+    this.#ids = new Float64Array(buffer, entriesBytes, capacity);
+    this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
   /** Adds a stored key or brings its entry up to date. One thread only. */
@@ -58,10 +62,6 @@ export class KeyTable {
       if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
       this.#count++;
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
-    }
-    if (this.#ids === undefined) {
-      this.#ids = new Float64Array(capacity);
-      this.#toldDays = new Uint16Array(capacity);
     }
     this.#ids[at / entryWords] = key.id;
     this.#words[at + slotWord] = slot;
@@ -108,17 +108,22 @@ export class KeyTable {
 
   /** Tells of the keys that were used on another day than when they were told of last. The writer's thread only. */
   sweepDays(tell: (key: number, day: number) => void): void {
-    const ids = this.#ids;
-    if (ids === undefined) return;
+    this.#toldDays ??= new Uint16Array(capacity);
+    const toldDays = this.#toldDays;
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
       Atomics.store(this.#groups, group, 0);
       for (let place = group * groupEntries; place < (group + 1) * groupEntries; place++) {
         const day = Atomics.load(this.#halves, 2 * place * entryWords + 1);
-        if (day === this.#toldDays[place]) continue;
-        this.#toldDays[place] = day;
-        tell(ids[place], day);
+        if (day === toldDays[place]) continue;
+        toldDays[place] = day;
+        tell(this.#ids[place], day);
       }
     }
+  }
+
+  /** The account slot and the id of an entry's key, also when the key is revoked or expired. */
+  holderOf(entry: number): { slot: number; id: number } {
+    return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
   }
 
   /** Where a hash is, or the free place where it would be. */

@@ -25,7 +25,11 @@ const contentRange = {
   value: null,
   pattern: "^bytes \\*/[0-9]+$",
 };
-const retryAfter = { name: "Retry-After", description: "Seconds to wait.", value: null };
+const retryAfter = {
+  name: "Retry-After",
+  description: "Seconds to wait; up to a month's where the quota is used up.",
+  value: null,
+};
 
 const tableOf = <Type extends string>(kinds: Readonly<Record<Type, ErrorKind>>) => kinds;
 
@@ -77,8 +81,8 @@ export const errors = tableOf({
   },
   rate_limit_exceeded: {
     status: "429 Too Many Requests",
-    when: "The account's requests per second or per month are used up; the message says which.",
-    retry: "after `Retry-After` seconds",
+    when: "A ceiling of the account is reached; `ceiling` says which.",
+    retry: "by its `ceiling`: see Keys and limits",
     headers: [retryAfter],
   },
   internal_error: {
@@ -90,17 +94,52 @@ export const errors = tableOf({
 
 export type ErrorType = keyof typeof errors;
 
+interface CeilingKind {
+  when: string;
+  /** What X-RateLimit-Reset says. */
+  reset: string;
+  /** What a client does then. */
+  action: string;
+}
+
+const kindsOf = <Name extends string>(kinds: Readonly<Record<Name, CeilingKind>>) => kinds;
+
+/** The ceilings that a 429 may be about, by the value of `ceiling`. */
+export const reachedCeilings = kindsOf({
+  burst: {
+    when: "The account's requests per second are used up.",
+    reset: "the second from which a request is accepted",
+    action: "Wait `Retry-After` seconds, and back off if it goes on.",
+  },
+  quota: {
+    when: "The account's requests per month are used up.",
+    reset: "the start of the next UTC month",
+    action:
+      "Stop until then, or ask for a larger plan. Don't retry in a loop: `Retry-After` may be many days.",
+  },
+  lease: {
+    when: "The quota isn't used up, but this server can't give out any of it at the moment: other servers hold the rest, or the server's clock was set and it is reading the month's count.",
+    reset: "the second from which it is worth asking again",
+    action: "Wait `Retry-After` seconds, and back off if it goes on.",
+  },
+});
+
+export type ReachedCeiling = keyof typeof reachedCeilings;
+
 /** A request that is answered with an error. The message is for people, and safe to show to the client. */
 export class ApiError extends Error {
   readonly type: ErrorType;
   /** The parameter at fault, where there is one. */
   readonly param: string | undefined;
+  /** The ceiling that is reached, on a 429. */
+  readonly ceiling: ReachedCeiling | undefined;
 
-  constructor(type: ErrorType, message: string, param?: string) {
+  constructor(type: ErrorType, message: string, param?: string, ceiling?: ReachedCeiling) {
     super(message);
     this.name = "ApiError";
     this.type = type;
     this.param = param;
+    this.ceiling = ceiling;
   }
 }
 
@@ -115,8 +154,9 @@ const messages = {
 export const constantError = (type: keyof typeof messages) => new ApiError(type, messages[type]);
 
 /** The JSON body of an error. */
-export function errorBody({ type, message, param }: Pick<ApiError, "type" | "message" | "param">): string {
-  return JSON.stringify({ error: { type, message, ...(param === undefined ? {} : { param }) } });
+export function errorBody({ type, message, param, ceiling }: ApiError): string {
+  // What is undefined is left out.
+  return JSON.stringify({ error: { type, message, param, ceiling } });
 }
 
 const maxEchoLength = 64;
@@ -141,7 +181,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Whatever is as long as a key's secret may be one, escaped or not. */
+/** A text without keys and tokens, escaped or not: what is as long as a secret in base62 or base64url may be one. */
 export function withoutKeys(text: string): string {
-  return text.replace(/hcq_\w*|[0-9A-Za-z%]{40,}/gi, "…");
+  return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -4,7 +4,7 @@ import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
 import { type Outline, overviewOf } from "./endpoints/overview.ts";
-import { type ErrorType, errors } from "./errors.ts";
+import { type ErrorType, errors, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
@@ -22,6 +22,9 @@ const errorRows = allErrorTypes.map((type) => {
   const { when, retry } = errors[type];
   return `| ${statusOf(type)} | \`${type}\` | ${when} | ${retry} |`;
 });
+const ceilingRows = Object.entries(reachedCeilings).map(
+  ([name, { when, reset, action }]) => `| \`${name}\` | ${when} | ${reset} | ${action} |`,
+);
 /** `toLocaleString` would load all languages first. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 /** The pages' own plan is nobody's to choose. */
@@ -48,10 +51,20 @@ Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceiling
 |---|---|---|
 ${planRows.join("\n")}
 
-Every answer has \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`. Every request counts against the month, but those that are answered with 401, 429 or 500.
+Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, but those that are answered with 401, 429 or 500. On a 401 no account is known: \`X-RateLimit-Remaining\` is 0 and says nothing about any account.
+
+On a 429 \`X-RateLimit-Remaining\` is 0 as well, whatever is left in the month: no request is accepted now. What to do depends on the error's \`ceiling\`:
+
+| Ceiling | When | \`X-RateLimit-Reset\` | What to do |
+|---|---|---|---|
+${ceilingRows.join("\n")}
+
+To back off: wait \`Retry-After\` seconds before the first retry, double the wait up to 30 s, and stop after 5 tries. A \`Retry-After\` of eight days means that the month's requests are used up: it is no wait for a program that holds a request open.
 
 ## Errors
 An error has a \`type\`, which is stable, and a \`message\` for people, which may change at any time.
+
+An error's \`X-Request-Id\` is what to name to the operator, who finds the request by it in the log.
 
 | Status | Type | When | Retry |
 |---|---|---|---|
@@ -89,22 +102,26 @@ const conversion: ConversionConfig = {
 const reference = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 const schemaName = (name: string) => `${name[0].toUpperCase()}${name.slice(1)}`;
 
-const errorSchema: JsonSchema = {
+const errorMessage = { type: "string", description: "For people; may change at any time." } as const;
+const errorOf = (required: string[], properties: NonNullable<JsonSchema["properties"]>): JsonSchema => ({
   type: "object",
   required: ["error"],
-  properties: {
-    error: {
-      type: "object",
-      description: "What is wrong.",
-      required: ["type", "message"],
-      properties: {
-        type: { type: "string", enum: allErrorTypes, description: "Stable: what to decide by." },
-        message: { type: "string", description: "For people; may change at any time." },
-        param: { type: "string", description: "The parameter at fault, where there is one." },
-      },
-    },
+  properties: { error: { type: "object", description: "What is wrong.", required, properties } },
+});
+const errorSchema = errorOf(["type", "message"], {
+  type: { type: "string", enum: allErrorTypes, description: "Stable: what to decide by." },
+  message: errorMessage,
+  param: { type: "string", description: "The parameter at fault, where there is one." },
+});
+const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
+  type: { type: "string", const: "rate_limit_exceeded", description: "Stable: what to decide by." },
+  message: errorMessage,
+  ceiling: {
+    type: "string",
+    enum: Object.keys(reachedCeilings),
+    description: "The ceiling that is reached: what to decide by whether to retry.",
   },
-};
+});
 
 /** The schemas of the answers, and of every part of them that has a title, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
@@ -115,7 +132,7 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
     definitions,
     overrideRef: ({ referenceId }) => reference("schemas", referenceId).$ref,
   });
-  const schemas: Record<string, unknown> = { Error: errorSchema };
+  const schemas: Record<string, unknown> = { Error: errorSchema, CeilingError: ceilingErrorSchema };
   for (const [name, schema] of Object.entries($defs)) schemas[name] = withoutTitled(schema, schemas);
   return schemas;
 }
@@ -167,15 +184,19 @@ const header = (description: string, schema: object, example?: unknown) => ({
 const text = { type: "string" };
 const headers = {
   Remaining: header(
-    "Whole requests left in the month; 0 on 401 and 429.",
+    "Whole requests left in the month. 0 on 401, where no account is known, and on 429, where no request is accepted now.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Remaining"]),
   ),
   Reset: header(
-    "Unix seconds: the start of the next UTC month; when the burst is used up, the next second that accepts a request.",
+    "Unix seconds: the start of the next UTC month, on 401 too; on a 429 for the burst the second from which a request is accepted, and on one for a lease the second from which it is worth asking again.",
     { type: "integer", minimum: 0 },
     Number(headerExamples["X-RateLimit-Reset"]),
   ),
+  RequestId: header("Names the request in the operator's log.", {
+    type: "string",
+    pattern: "^[0-9a-f]{16}-[0-9a-z]+$",
+  }),
   ETag: header(
     "Names these bytes; for If-None-Match.",
     { type: "string", pattern: '^"[!#-~]+"$' },
@@ -247,10 +268,14 @@ function errorResponse(types: readonly ErrorType[], operation = "") {
   });
   return {
     description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
-    headers: { ...limitHeaders, ...Object.fromEntries(ownHeaders) },
+    headers: {
+      ...limitHeaders,
+      "X-Request-Id": reference("headers", "RequestId"),
+      ...Object.fromEntries(ownHeaders),
+    },
     content: {
       "application/json": {
-        schema: reference("schemas", "Error"),
+        schema: reference("schemas", types.includes("rate_limit_exceeded") ? "CeilingError" : "Error"),
         examples: examplesOf(...types.flatMap((type) => [type, `${operation}.${type}`])),
       },
     },

@@ -27,18 +27,17 @@ export function parseQuery(query: string): Map<string, string> {
     if (part === "") continue;
     const equals = part.indexOf("=");
     const coded = equals < 0 ? part : part.slice(0, equals);
-    const name = isPlain ? coded : decodeInQuery(coded, part);
+    const name = isPlain ? coded : decodeInQuery(coded, coded, "the parameter name");
     if (values.has(name))
       throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, echoBare(name));
     const value = equals < 0 ? "" : part.slice(equals + 1);
-    values.set(name, isPlain ? value : decodeInQuery(value, part));
+    values.set(name, isPlain ? value : decodeInQuery(value, name));
   }
   return values;
 }
 
-function decodeInQuery(text: string, part: string): string {
-  const [name] = part.split("=", 1);
-  return decode(text.replaceAll("+", " "), /^[\w.-]+$/.test(name) ? name : undefined);
+function decodeInQuery(text: string, param: string, what?: string): string {
+  return decode(text.replaceAll("+", " "), param, what);
 }
 
 /**
@@ -51,28 +50,25 @@ export function decodeSegment(segment: string, name: string): string {
   return /^[\w.-]*$/.test(segment) ? segment : decode(segment, name);
 }
 
-/** @param name of the parameter whose value it is; undefined where that can't be told */
-function decode(text: string, name: string | undefined): string {
+/**
+ * @param param the parameter that the text belongs to
+ * @param what the text is of it
+ */
+function decode(text: string, param: string, what = "the value of"): string {
   let decoded: string;
   try {
     // The server hands over bytes that are no UTF-8 as U+FFFD; a client that means U+FFFD has to escape it.
     if (text.includes("\uFFFD")) throw new URIError("invalid UTF-8");
     decoded = decodeURIComponent(text);
   } catch {
-    throw malformed(name, "isn't percent-encoded UTF-8");
+    throw malformed(what, param, "isn't percent-encoded UTF-8");
   }
-  if (/\p{Cc}/u.test(decoded)) throw malformed(name, "has a control character");
+  if (/\p{Cc}/u.test(decoded)) throw malformed(what, param, "has a control character");
   return decoded;
 }
 
-function malformed(name: string | undefined, fault: string): ApiError {
-  const subject = name === undefined ? "a parameter's name or value" : `the value of ${echo(name)}`;
-  return new ApiError(
-    "invalid_parameter",
-    `${subject} ${fault}`,
-    name === undefined ? undefined : echoBare(name),
-  );
-}
+const malformed = (what: string, param: string, fault: string) =>
+  new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, echoBare(param));
 
 const abortEarly = { abortEarly: true };
 

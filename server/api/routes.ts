@@ -53,6 +53,17 @@ export function decodeTarget({ endpoint, version, segment }: Target): Target {
   };
 }
 
+const noParameters: ReadonlySet<string> = new Set();
+const parametersOf: ReadonlyMap<Endpoint, ReadonlySet<string>> = new Map(
+  allEndpoints.map((endpoint) => [endpoint, new Set(Object.keys(endpoint.parameters.entries))]),
+);
+
+/** The names of the parameters that may stand in the query of a path; none where there is no endpoint. */
+export function parametersAt(path: string): ReadonlySet<string> {
+  const target = targetOf(path);
+  return (target && parametersOf.get(target.endpoint)) ?? noParameters;
+}
+
 /** Whether a path is the API's, whether or not there is something. */
 export function isApiPath(path: string): boolean {
   return path.startsWith("/api/") || path === "/api";

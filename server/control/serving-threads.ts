@@ -25,7 +25,7 @@ interface Reports {
   /** A thread ended that should not; once for each. */
   fail(reason: string): void;
   /** A request failed by our fault. */
-  error(stack: string): void;
+  error(stack: string, requestId?: string): void;
   /** A request that the log may show. */
   access(access: Access): void;
 }
@@ -55,7 +55,7 @@ class ServingThread {
     this.#worker.on("error", (error) => fail(error.message));
     const take = async (message: FromServe) => {
       if (message.type === "failed") fail(message.reason);
-      else if (message.type === "error") reports.error(message.stack);
+      else if (message.type === "error") reports.error(message.stack, message.requestId);
       else if (message.type === "access") reports.access(message.access);
       else if (message.type === "post")
         this.send({ type: "posted", id: message.id, reply: (await portal?.act(message.request)) ?? null });

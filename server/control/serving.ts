@@ -27,7 +27,7 @@ export async function startServing(
       log.fatal({ reason }, "a serving thread failed");
       void end(1);
     },
-    error: (stack: string) => log.error({ stack }, "request failed"),
+    error: (stack: string, requestId?: string) => log.error({ stack, requestId }, "request failed"),
     access(access: object) {
       // Each thread alone tells of as many.
       if (accessLines.pass(performance.now())) log.info(access, "request");
@@ -45,6 +45,7 @@ export async function startServing(
       trustedProxies: settings.trustedProxies,
       corsOrigins: settings.corsOrigins,
       accessLog: settings.accessLog,
+      accessLogAccounts: settings.accessLogAccounts,
     };
     // Asked for here: what the functions above can see stays in memory as long as they do.
     const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), portal, reports);

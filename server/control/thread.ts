@@ -77,6 +77,9 @@ async function start(settings: Settings): Promise<void> {
   const { snapshots, mirror } = await loadData(settings, state, publish);
 
   const shared = await startDirectory(settings, store);
+  for (const account of settings.accessLogAccounts ?? [])
+    if (store.account(account) === undefined)
+      log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
   const [keys, limits] = [new KeyTable(), new Limits(undefined, settings.redis !== undefined)];
   const [names, days] = [new AccountNames(), new UsageDays()];
   const accounts = new Accounts(store, keys, limits, names, days, Date.now());

@@ -118,7 +118,7 @@ export class PortalActions {
     } catch (error) {
       if (error instanceof Refusal) return error.reply;
       this.#options.log.error(
-        { path: request.path, reason: reasonOf(error) },
+        { path: request.path, reason: reasonOf(error), requestId: request.requestId },
         "a request to the portal failed",
       );
       return error instanceof Database.SqliteError || error instanceof DirectoryAway

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { echo } from "../api/errors.ts";
+import { echo, echoBare } from "../api/errors.ts";
 import type { PortalReply } from "../shared/messages.ts";
 
 /** Requests that aren't done, in the API's form of an error, and how fields are read. */
@@ -74,6 +74,7 @@ export function readFields<Entries extends v.ObjectEntries>(
     throw new Refusal(
       "invalid_parameter",
       `the field ${echo(unknown)} isn't known, expected ${names.length === 0 ? "none" : `no other than ${names.join(", ")}`}`,
+      { param: echoBare(unknown) },
     );
   const parsed = v.safeParse(schema, given, { abortEarly: true });
   if (parsed.success) return parsed.output;

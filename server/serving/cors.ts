@@ -6,7 +6,7 @@ import type { Respond } from "./responder.ts";
 const originHeader = Buffer.from("origin");
 const preflightHeader = Buffer.from("access-control-request-method");
 
-const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset";
+const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /**
  * Answers preflights, which aren't counted, and adds the headers to all else that comes from a page.

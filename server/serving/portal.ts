@@ -3,6 +3,7 @@ import { clientOf } from "../portal/floods.ts";
 import { facilityPage, missingPage } from "../portal/pages.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
 import { http } from "../shared/runtime.ts";
+import { clientAddress } from "./client-address.ts";
 import { formOf } from "./negotiation.ts";
 import type { Post, PostHandler, PostHead } from "./posts.ts";
 import { headerNames, type Reply, type RequestHead } from "./reply.ts";
@@ -57,13 +58,13 @@ const tryAgain = { "Retry-After": "1" };
 export class PortalPosts implements PostHandler {
   readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
   readonly #trustedProxies: number;
-  readonly #report: (error: unknown) => void;
+  readonly #report: (error: unknown, requestId: string) => void;
   #underWay = 0;
 
   constructor(
     trustedProxies: number,
     ask: (request: PortalRequest) => Promise<PortalReply>,
-    report: (error: unknown) => void,
+    report: (error: unknown, requestId: string) => void,
   ) {
     this.#trustedProxies = trustedProxies;
     this.#ask = ask;
@@ -85,12 +86,13 @@ export class PortalPosts implements PostHandler {
       : failure(503, "unavailable", "too many posts at once; try again", tryAgain);
   }
 
-  failed(error: unknown): Reply {
-    this.#report(error);
+  failed(error: unknown, requestId: string): Reply {
+    this.#report(error, requestId);
     return failure(500, "internal_error", "the server has failed; try again");
   }
 
-  async reply(post: Post): Promise<Reply> {
+  /** @param requestId for the log, where the control thread fails */
+  async reply(post: Post, requestId: string): Promise<Reply> {
     const { path, authorization, contentType, body } = post;
     if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
     // A page of another origin can't send this one unasked.
@@ -107,7 +109,7 @@ export class PortalPosts implements PostHandler {
     this.#underWay++;
     try {
       const address = clientAddress(post, this.#trustedProxies);
-      return jsonReply(await this.#ask({ path, body: text, authorization, address }));
+      return jsonReply(await this.#ask({ path, body: text, authorization, address, requestId }));
     } finally {
       this.#underWay--;
     }
@@ -129,15 +131,6 @@ function textIn(body: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it is; without
- * that header the socket's.
- */
-function clientAddress({ forwardedFor, address }: PostHead, trustedProxies: number): string {
-  if (trustedProxies === 0 || forwardedFor === "") return address;
-  return forwardedFor.split(",").at(-trustedProxies)?.trim() ?? "";
 }
 
 function jsonReply({ status, body, headers = {} }: PortalReply): Reply {

@@ -1,4 +1,5 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
+import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 import { orClose, type Wait } from "./pieces.ts";
 import type { Reply } from "./reply.ts";
@@ -20,15 +21,11 @@ const bytesPerPart = 256;
 const maxPostsPerClient = 32;
 const maxPosts = 512;
 
-export interface PostHead {
+export interface PostHead extends AddressParts {
   path: string;
   /** The first header of that name, or the empty string. */
   authorization: string;
   contentType: string;
-  /** All headers of that name, joined by commas. */
-  forwardedFor: string;
-  /** The client's IP address, from the socket. */
-  address: string;
 }
 
 export interface Post extends PostHead {
@@ -40,11 +37,12 @@ export interface Post extends PostHead {
 export interface PostHandler {
   /** Names the client, for the bound on its posts. */
   clientOf(head: PostHead): string;
-  reply(post: Post): Promise<Reply>;
+  /** @param requestId for the log */
+  reply(post: Post, requestId: string): Promise<Reply>;
   /** The reply where a post isn't taken because this client, or all clients, have too many under way. */
   busy(who: "client" | "all"): Reply;
   /** The reply where `reply` has rejected. */
-  failed(error: unknown): Reply;
+  failed(error: unknown, requestId: string): Reply;
 }
 
 /** Calls back after a time. @returns a function that cancels it */
@@ -75,12 +73,13 @@ export class Posts {
     const handler = this.#handler;
     if (!this.#responder.accept(res)) return;
     const head = headOf(res, req);
+    const { requestId, finish } = this.#responder.answersLater(res, req, "POST", head.path);
     const client = handler.clientOf(head);
     const busy = this.#busyFor(client);
     if (busy !== undefined) {
       const wait = this.#responder.waitFor(res);
       // Not before the library has looked behind the body: it would answer a second request there as well.
-      setImmediate(orClose(res, wait, () => this.#send(res, route, handler.busy(busy), wait)));
+      setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       return;
     }
     this.#count(client, 1);
@@ -93,9 +92,11 @@ export class Posts {
     const body = new Body();
     const answer = () => {
       const begun = this.#traffic.beginLater();
-      const send = (reply: Reply) => this.#send(res, route, reply, wait, begun);
-      const fail = (error: unknown) => send(handler.failed(error));
-      handler.reply({ ...head, body: body.content }).then(orClose(res, wait, send), orClose(res, wait, fail));
+      const send = (reply: Reply) => this.#send(res, route, finish(reply), wait, begun);
+      const fail = (error: unknown) => send(handler.failed(error, requestId));
+      handler
+        .reply({ ...head, body: body.content }, requestId)
+        .then(orClose(res, wait, send), orClose(res, wait, fail));
     };
     const take = (chunk: ArrayBuffer, isLast: boolean) => {
       if (!body.add(new Uint8Array(chunk))) {
@@ -165,15 +166,10 @@ class Body {
 }
 
 function headOf(res: HttpResponse, req: HttpRequest): PostHead {
-  const forwarded: string[] = [];
-  req.forEach((name, value) => {
-    if (name === "x-forwarded-for") forwarded.push(value);
-  });
   return {
     path: req.getUrl(),
     authorization: req.getHeader("authorization"),
     contentType: req.getHeader("content-type"),
-    forwardedFor: forwarded.join(","),
-    address: Buffer.from(res.getRemoteAddressAsText()).toString("latin1"),
+    ...addressPartsOf(res, req),
   };
 }

@@ -1,9 +1,10 @@
-import type { Access } from "../shared/messages.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
+import { type AccessLog, requestShown } from "./access-log.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 import { orClose, sendPieces, Turns, type Wait } from "./pieces.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
 import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
+import { type RequestIds, withRequestId } from "./request-ids.ts";
 
 /** Answers requests: sends each reply as far as its connection takes it, and closes what has to be closed. */
 
@@ -21,11 +22,19 @@ const maxBufferedAnswer = 8 * 2 ** 10;
 /** What waits there for one connection, on average, until it is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
+/** A request that is answered later. */
+interface Later {
+  requestId: string;
+  /** The reply as it is to be sent, with the request's id where it is an error; the access log is told of it. */
+  finish(reply: Reply): Reply;
+}
+
 export class Responder {
   readonly #traffic: ThreadTraffic;
   readonly #isEnding: () => boolean;
   readonly #replyTo: Respond;
-  readonly #onTimed: ((access: Access) => void) | undefined;
+  readonly #ids: RequestIds;
+  readonly #accessLog: AccessLog | undefined;
   readonly #recent = new RecentReplies();
   readonly #turns = new Turns(() => this.#handled);
   #isDraining = false;
@@ -42,18 +51,20 @@ export class Responder {
   /**
    * @param traffic counts the answers
    * @param isEnding asked for every request: whether to close its connection instead of answering
-   * @param onTimed told of each request whose time is taken
+   * @param accessLog undefined where no request is logged
    */
   constructor(
     traffic: ThreadTraffic,
     isEnding: () => boolean,
     replyTo: Respond,
-    onTimed?: (access: Access) => void,
+    ids: RequestIds,
+    accessLog?: AccessLog,
   ) {
     this.#traffic = traffic;
     this.#isEnding = isEnding;
     this.#replyTo = replyTo;
-    this.#onTimed = onTimed;
+    this.#ids = ids;
+    this.#accessLog = accessLog;
   }
 
   /** Requests so far. */
@@ -86,11 +97,15 @@ export class Responder {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
     if (!this.accept(res)) return;
+    const caller = this.#accessLog?.callerOf(res, req, begun >= 0);
     const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
     this.#response = res;
     this.#isHead = method === "HEAD";
-    const reply = this.#replyTo(req, path, method, hasBody);
+    let reply = this.#replyTo(req, path, method, hasBody);
+    const isError = reply.status >= 400;
+    const requestId = isError || caller !== undefined ? this.#ids.next() : "";
+    if (isError) reply = withRequestId(reply, requestId);
     this.#reply = reply;
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
@@ -106,11 +121,28 @@ export class Responder {
     }
     const { status } = reply;
     const bytes = this.#isHead ? 0 : (reply.body?.length ?? pieces?.length ?? 0);
-    const ms = this.#traffic.answered(route, status, pieces === undefined ? bytes : 0, begun);
-    if (ms < 0 || this.#onTimed === undefined) return;
-    const query = req.getQuery();
-    const request = `${method} ${path}${query === undefined ? "" : `?${query}`}`;
-    this.#onTimed({ request, status, bytes, ms });
+    this.#traffic.answered(route, status, pieces === undefined ? bytes : 0, begun);
+    if (caller !== undefined)
+      this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
+  }
+
+  /** To be called as a request comes that is answered later: what is asked for can't be read any more then. */
+  answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
+    const requestId = this.#ids.next();
+    const caller = this.#accessLog?.callerOf(res, req, true);
+    const finish = (reply: Reply): Reply => {
+      const { status, body } = reply;
+      if (caller !== undefined)
+        this.#accessLog?.tell(
+          caller,
+          requestId,
+          requestShown(method, path, undefined),
+          status,
+          body?.length ?? 0,
+        );
+      return status < 400 ? reply : withRequestId(reply, requestId);
+    };
+    return { requestId, finish };
   }
 
   /**

@@ -5,7 +5,7 @@ import type { KeyTable } from "../accounts/key-table.ts";
 import { burstExceeded, type Limits, leaseExceeded, quotaExceeded } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import type { Usage, Versions } from "../api/endpoint.ts";
-import { ApiError, constantError } from "../api/errors.ts";
+import { ApiError, constantError, type ReachedCeiling, withoutKeys } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
 import { dayName, monthOf, startOfMonth } from "../shared/months.ts";
@@ -182,18 +182,21 @@ export class Service {
     const { traffic } = this.#options;
     if (why === burstExceeded) {
       traffic.refused("burst");
-      return refusal(secondUsedUp, nowMs, nowMs + this.#limits.burstWaitMs(slot, steadyMs));
+      const waitMs = this.#limits.burstWaitMs(slot, steadyMs);
+      // Without a wait it isn't the bucket: the part of the burst that this server has is used up.
+      return refusal("burst", secondUsedUp, nowMs, nowMs + (waitMs > 0 ? waitMs : 1000));
     }
     if (why === quotaExceeded) {
       traffic.refused("quota");
-      return refusal(this.#month.usedUp, nowMs, this.#month.endMs);
+      return refusal("quota", this.#month.usedUp, nowMs, this.#month.endMs);
     }
     if (why === leaseExceeded) {
       traffic.refused("early");
-      return refusal(restIsElsewhere, nowMs, nowMs + 1000);
+      return refusal("lease", restIsElsewhere, nowMs, nowMs + 1000);
     }
     traffic.refused("clock");
-    return refusal(clockWasSet, nowMs, nowMs + 1000);
+    // As with a lease: there may be some of the quota left, which this server can't give out yet.
+    return refusal("lease", clockWasSet, nowMs, nowMs + 1000);
   }
 
   /** The reply to a request that was admitted. @throws ApiError when it is an error */
@@ -287,7 +290,7 @@ function unreadable(path: string, method: string): ApiError {
     ? new ApiError("invalid_parameter", "a request has no body: send no Content-Length or Transfer-Encoding")
     : new ApiError(
         "method_not_allowed",
-        `the method ${method.slice(0, 16)} isn't allowed, only GET and HEAD`,
+        `the method ${withoutKeys(method.slice(0, 16))} isn't allowed, only GET and HEAD`,
       );
 }
 
@@ -299,9 +302,10 @@ const restIsElsewhere =
 const clockWasSet =
   "this server's clock was set, and the account's requests of the month are being looked up";
 
-function refusal(reason: string, nowMs: number, nextMs: number): Reply {
+function refusal(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
-  const error = new ApiError("rate_limit_exceeded", `${reason}; retry in ${seconds} s`);
+  const message = `${reason}; retry in ${seconds} s`;
+  const error = new ApiError("rate_limit_exceeded", message, undefined, ceiling);
   return errorReply(error, resetLines(nextMs), 0, seconds);
 }
 

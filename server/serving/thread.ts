@@ -5,11 +5,9 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
-import { withoutKeys } from "../api/errors.ts";
 import { isApiPath, keyedPaths } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import {
-  type Access,
   type FromServe,
   gate,
   type PortalReply,
@@ -18,14 +16,15 @@ import {
   type ServeData,
   type ToServe,
 } from "../shared/messages.ts";
-import { PerSecond } from "../shared/per-second.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { safely } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
+import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import { Portal, PortalPosts } from "./portal.ts";
 import { Posts } from "./posts.ts";
+import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 
@@ -90,21 +89,9 @@ async function askControl(request: PortalRequest): Promise<PortalReply> {
   return reply;
 }
 
-/** Has an error logged that failed a request. */
-function report(error: unknown): void {
-  send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error) });
-}
-
-/** Tells of requests as they are answered, of so many in a second. */
-function teller(perSecond: number): ((access: Access) => void) | undefined {
-  if (perSecond === 0) return undefined;
-  const lines = new PerSecond(perSecond);
-  return ({ request, ms, ...answer }) => {
-    if (lines.pass(performance.now())) {
-      const rounded = Math.round(1000 * ms) / 1000;
-      send({ type: "access", access: { request: withoutKeys(request), ...answer, ms: rounded } });
-    }
-  };
+/** Logs an error, and which request it failed, if it was one. */
+function report(error: unknown, requestId?: string): void {
+  send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error), requestId });
 }
 
 interface Started {
@@ -117,16 +104,18 @@ interface Started {
 /** Answers from these images on, and listens. */
 function start(published: Published): Started {
   const traffic = new ThreadTraffic(data.traffic);
+  const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
+  const ids = new RequestIds();
   const service = new Service({
-    keys: new KeyTable(data.keys),
+    keys,
     limits: new Limits(data.limits, data.areLimitsShared),
-    names: new AccountNames(data.names),
+    names,
     days: new UsageDays(data.days),
     versions: versionsOf(published),
     now: Date.now,
     steadyNow: steadyClock(),
     traffic,
-    report,
+    report: (error) => report(error, ids.announce()),
   });
   const { trustedProxies, corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
@@ -136,7 +125,14 @@ function start(published: Published): Started {
       ? answerApi(request, path, method, hasBody)
       : portal.reply(request, path, method, hasBody);
   const connections = new Connections(data.maxConnections, data.connections);
-  const responder = new Responder(traffic, isEnding, answerAll, teller(data.accessLog));
+  const log =
+    data.accessLog === 0
+      ? undefined
+      : new AccessLog({
+          ...{ perSecond: data.accessLog, accounts: data.accessLogAccounts, keys, names, trustedProxies },
+          tell: (access) => send({ type: "access", access }),
+        });
+  const responder = new Responder(traffic, isEnding, answerAll, ids, log);
   const posts = new Posts(new PortalPosts(trustedProxies, askControl, report), responder, traffic);
   const server = serveHttp(
     data.host,
@@ -183,7 +179,10 @@ const take = (message: ToServe) => {
     control.close();
   }
 };
-control.on("message", safely(take, report));
+control.on(
+  "message",
+  safely(take, (error) => report(error)),
+);
 
 // A thread that ended with its app open would abort the process, and nobody would learn why.
 process.on("exit", () => started?.server.close());

@@ -39,11 +39,21 @@ export interface ServeData {
   traffic: SharedArrayBuffer;
   /** Requests to tell of in a second, at most. */
   accessLog: number;
+  /** Names of the accounts whose requests these are; undefined for all, and for those without a key. */
+  accessLogAccounts: readonly string[] | undefined;
 }
 
 /** An answered request, as the access log shows it. */
 export interface Access {
-  /** Method, path and query. */
+  /** The same as in the answer's X-Request-Id, where it has one. */
+  requestId: string;
+  /** Whose key it has, revoked or not; absent where there is no such key. */
+  account?: string;
+  keyId?: number;
+  /** The client's, as a proxy has written it where proxies are trusted. */
+  address: string;
+  userAgent: string;
+  /** Method, path and query, without what may be a secret. */
   request: string;
   status: number;
   /** Of the answer's body. */
@@ -60,6 +70,8 @@ export interface PortalRequest {
   authorization: string;
   /** The client's IP address, as a proxy has written it. */
   address: string;
+  /** For the log. */
+  requestId: string;
 }
 
 export interface PortalReply {
@@ -98,7 +110,7 @@ export type FromServe =
   /** To be answered by `posted` with the same number. */
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }
-  | { type: "error"; stack: string };
+  | { type: "error"; stack: string; requestId: string | undefined };
 
 /** A load, or null: no more will come. */
 export type ToLoad = LoadData | null;

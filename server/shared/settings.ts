@@ -4,9 +4,8 @@ import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { isWebAddress, shownAddress } from "../../datasets/address.ts";
 import { calledAs } from "../../datasets/arguments.ts";
-import { DataError, shown } from "../../engine/query.ts";
+import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
 import { type RedisAddress, redisAddress } from "./redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
@@ -65,6 +64,8 @@ export interface Settings {
   logLevel: (typeof logLevels)[number];
   /** Requests that the log shows in a second at most. */
   accessLog: number;
+  /** The accounts whose requests these are; undefined for all, and for those without a key. */
+  accessLogAccounts: readonly string[] | undefined;
   /** Whether people may make accounts, and whether a link is mailed to them first. */
   signup: (typeof signupModes)[number];
   /** Accounts that they may make in a day, all together. */
@@ -93,6 +94,11 @@ const hostNames = v.pipe(
     (names) => names.every((name) => /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)),
     "host names without ports, with commas between them",
   ),
+);
+const accountNames = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(",").map((name) => name.trim())),
+  v.check((names) => names.every((name) => name !== ""), "accounts' names, with commas between them"),
 );
 const originsExpected = "origins such as https://example.org, with commas between them, or * alone";
 const origins = v.pipe(
@@ -209,6 +215,10 @@ const entries = {
     v.optional(wholeNumber(0, maxAccessLines), "0"),
     v.description("requests to log, as info, in any second at most; of more, a sample"),
   ),
+  ACCESS_LOG_ACCOUNTS: v.pipe(
+    v.optional(accountNames),
+    v.description("the accounts whose requests are logged, with commas; every one of them up to ACCESS_LOG"),
+  ),
   SIGNUP: v.pipe(
     v.optional(v.picklist(signupModes, "open, email or off")),
     v.description(
@@ -260,6 +270,14 @@ const schema = v.pipe(
       "another port than PORT",
     ),
     ["OPS_PORT"],
+  ),
+  v.forward(
+    v.partialCheck(
+      [["ACCESS_LOG"], ["ACCESS_LOG_ACCOUNTS"]],
+      ({ ACCESS_LOG, ACCESS_LOG_ACCOUNTS }) => ACCESS_LOG > 0 || ACCESS_LOG_ACCOUNTS === undefined,
+      "at least 1, as ACCESS_LOG_ACCOUNTS is set",
+    ),
+    ["ACCESS_LOG"],
   ),
   v.forward(
     v.partialCheck(
@@ -408,6 +426,7 @@ function settingsOf(values: v.InferOutput<typeof schema>, given: Given): Readonl
     opsAllowedHosts: values.OPS_ALLOWED_HOSTS ?? [],
     logLevel: values.LOG_LEVEL,
     accessLog: values.ACCESS_LOG,
+    accessLogAccounts: values.ACCESS_LOG_ACCOUNTS,
     signup: values.SIGNUP ?? (given.STATE_DIR === undefined ? "open" : "off"),
     signupDaily: values.SIGNUP_DAILY,
     mail:

@@ -93,7 +93,7 @@ export class ThreadTraffic {
     this.#random = random;
   }
 
-  /** To be asked as a request comes, and given to `answered`. */
+  /** To be asked as a request comes, and given to `answered`. @returns negative where its time isn't taken */
   begin(): number {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
@@ -104,11 +104,10 @@ export class ThreadTraffic {
    * @param route its place among the routes
    * @param bytes of its body, as far as that was handed over
    * @param begun what `begin` returned
-   * @returns the milliseconds it took; negative where they weren't taken
    */
-  answered(route: number, status: number, bytes: number, begun: number): number {
+  answered(route: number, status: number, bytes: number, begun: number): void {
     const cell = this.#count(route, status, bytes);
-    return begun === untimed ? untimed : this.#time(cell, begun);
+    if (begun !== untimed) this.#time(cell, begun);
   }
 
   /** To be asked as a request is whole that is answered later, and given to `answeredLater`. */
@@ -147,7 +146,7 @@ export class ThreadTraffic {
   }
 
   /** Each time stands for as many requests as one was chosen from, so that quiet and busy times weigh alike. */
-  #time(cell: number, begun: number): number {
+  #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
     this.#addTime(cell, tookMs, this.#stride);
@@ -155,7 +154,6 @@ export class ThreadTraffic {
     this.#stride = isBusy ? busyStride : 1;
     // At random, as requests may come in turn.
     this.#untilTimed = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
-    return tookMs;
   }
 }
 

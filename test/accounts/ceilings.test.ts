@@ -45,9 +45,10 @@ async function atOnce(...used: string[]): Promise<Answer[]> {
 
 const statuses = (answers: Answer[]) => answers.map((answer) => answer.status);
 
-function checkRefused(answer: Answer): void {
+function checkRefused(answer: Answer, ceiling = "quota"): void {
   assert.equal(answer.status, 429);
-  assert.equal(answer.error().type, "rate_limit_exceeded");
+  const { type, ceiling: reached } = answer.error();
+  assert.deepEqual([type, reached], ["rate_limit_exceeded", ceiling]);
   assert.equal(answer.header("Content-Type"), "application/json");
   assert.equal(answer.header("X-RateLimit-Remaining"), "0");
   assert.match(answer.header("Retry-After") ?? "", /^[1-9]\d*$/);
@@ -132,7 +133,7 @@ test("a burst beyond the ceiling gives 429 for about a second", async () => {
   const after = Date.now() / 1000;
   assert.deepEqual(statuses(answers), [200, 429]);
   const [, refused] = answers;
-  checkRefused(refused);
+  checkRefused(refused, "burst");
   assert.match(refused.error().message, /per second/);
   assert.equal(refused.header("Retry-After"), "1");
   const { reset } = refused;

@@ -218,6 +218,7 @@ test("a clock that jumps out of the months at hand refuses for a second at most,
   const { status, reset, retryAfter, body } = world.ask();
   assert.deepEqual([status, retryAfter, reset], [429, "1", world.wallMs / 1000 + 1]);
   assert.match(body, /this server's clock was set, .*; retry in 1 s"/);
+  assert.equal(JSON.parse(body).error.ceiling, "lease");
   world.tick();
   assert.equal(world.ask().remaining, 99);
 });

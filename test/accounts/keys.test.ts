@@ -168,6 +168,14 @@ test("a key is found with its account's slot, and an unknown one isn't", () => {
   assert.equal(slotIn(inTable, hashKey(generateKey())), undefined);
 });
 
+test("a key's account and id are told, of a revoked key too", () => {
+  const hash = hashKey(generateKey());
+  for (const revoked of [null, Date.UTC(2026, 0, 1)]) {
+    inTable.put({ ...stored(hash, null, revoked), id: 2 ** 40 + 1 }, 8);
+    assert.deepEqual(inTable.holderOf(inTable.find(hash)), { slot: 8, id: 2 ** 40 + 1 });
+  }
+});
+
 test("keys whose hashes begin alike are told apart, also around the table's end", () => {
   for (const first of [0, -1, 0x7fffffff, 0x000fffff]) {
     const hashes = [1, 2, 3, 4].map((rest) => hashOf(first, rest));

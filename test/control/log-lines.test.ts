@@ -107,7 +107,6 @@ test("requests that the log shows have all but keys", async () => {
   const [get, head, part, ...others] = requests.map(({ bytes }) => Number(bytes));
   assert.ok(get > 1000 && head === 0 && part === 10 && others.every((bytes) => bytes > 0));
   for (const line of requests) {
-    assert.deepEqual(Object.keys(line), ["level", "time", "request", "status", "bytes", "ms", "msg"]);
     assert.match(String(line.ms), /^\d+(\.\d{1,3})?$/);
     for (const text of [...hiding, secret.slice(0, 20)])
       assert.ok(!JSON.stringify(line).toLowerCase().includes(text.toLowerCase()));

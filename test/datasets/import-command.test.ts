@@ -253,7 +253,7 @@ test("a wrong command line gets one error that says what is expected", () => {
     "expected hcqs import FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
     "[--allow-unterminated] [--force]";
   const year = "expected a year from 2016 to 2099";
-  const url = "expected an http or https URL";
+  const url = "expected an http or https URL, without a password";
   const wrong: [string[], string][] = [
     [[], `command line: found no FILE, ${usage}`],
     [["a.csv", "b.csv", "--year", "2024"], `command line: found more than one FILE, ${usage}`],

@@ -371,11 +371,41 @@ test("metadata that is missing or malformed is refused by its key", () => {
     ["rows", "0", /^metadata rows: found "0", expected >=1$/],
     ["rows", "5.0", /^metadata rows: found "5.0", expected /],
     ["caveat", "x".repeat(4001), /^metadata caveat: found "x{63}…", expected <=4000$/],
+    ["title", "a\nb", /^metadata title: found "a\\nb", expected no control character$/],
+    ["publisher", "a\u0085b", /^metadata publisher: found ".+", expected no control character$/],
+    ["caveat", "a\0b", /^metadata caveat: found "a\\u0000b", expected no control character$/],
     ["sha256", "ABC", /^metadata sha256: found "ABC", expected /],
     ["sha256", undefined, /^metadata sha256: found nothing, expected "sha256"$/],
     ["priced_rows", undefined, /^metadata priced_rows: found nothing, expected "priced_rows"$/],
   ];
   for (const [key, value, expected] of cases) assert.match(refusal(withMetadata({ [key]: value })), expected);
+});
+
+test("a source that is no address on the web, or has a password, is refused, and the password isn't told", () => {
+  const refused = [
+    ["javascript:alert(document.domain)", "javascript:alert(document.domain)"],
+    ["data:text/html,<script>alert(1)</script>", "data:text/html,<script>alert(1)</script>"],
+    ["ftp://example.org/data.csv", "ftp://example.org/data.csv"],
+    ["//example.org/data.csv", "//example.org/data.csv"],
+    ["example.org", "example.org"],
+    [" https://example.org/", " https://example.org/"],
+    ["https://example.org/\u001b[2J", "https://example.org/\\u001b[2J"],
+    ["https:example.org", "https:example.org"],
+    ["https://", "https://"],
+    ["https://example.org:99999/", "https://example.org:99999/"],
+    ["https://example.org/é", "https://example.org/é"],
+    ["https://me@example.org/", "https://…@example.org/"],
+    ["https://me:secret@example.org/", "https://…@example.org/"],
+    [`https://example.org/${"x".repeat(2000)}`, `https://example.org/${"x".repeat(43)}…`],
+  ];
+  for (const [url, shown] of refused)
+    assert.equal(
+      refusal(withMetadata({ source_url: url })),
+      `metadata source_url: found "${shown}", expected an http or https URL, without a password`,
+    );
+  // What is wrong then is the checksum alone.
+  for (const url of ["http://example.org", "HTTPS://example.org/a?b=c&d=%20#e", "https://[::1]:8443/", ""])
+    assert.match(refusal(withMetadata({ source_url: url })), /^checksum of the content: /);
 });
 
 test("counts that differ from the rows are refused", () => {

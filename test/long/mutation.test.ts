@@ -50,8 +50,6 @@ const equivalent: Readonly<Record<string, string>> = {
   "engine/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
   "engine/snapshot.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
     "keys that are sorted so differ, and a stable sort asks only what comes before",
-  "server/accounts/limits.ts: return Math.max(⟦0 → 1⟧, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));":
-    "whoever is refused waits for a millisecond or more",
   "server/accounts/names.ts: const cellBytes = ⟦2 → 3⟧ + maxNameLength;": "room that nothing takes",
   "server/api/cursor.ts: for (let i = 0; i ⟦< → <=⟧ checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);":
     "the byte behind is set to zero before it is read",
@@ -80,8 +78,7 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/snapshots/loads.ts: #taken = { all: 0, large: ⟦0 → (-1)⟧ };": "a byte of hundreds of megabytes",
   "server/accounts/sync.ts: const maxUnsavedMonths = ⟦24 → 25⟧;": "a rule of thumb",
   "server/replicas/shares.ts: const aloneTrips = ⟦3 → 4⟧;": "a rule of thumb",
-  "server/serving/thread.ts: if (perSecond === ⟦0 → (-1)⟧) return undefined;":
-    "of none in a second none is told either",
+  "server/serving/thread.ts: data.accessLog === ⟦0 → (-1)⟧": "of none in a second none is told either",
   "server/serving/answer-cache.ts: const maxBytes = ⟦8 → 7⟧ * 2 ** 20;": "a rule of thumb",
   "server/control/ops.ts: const maxConnections = ⟦128 → 127⟧;": "a rule of thumb",
   "engine/statistics.ts: if (small + product ⟦<= → <⟧ Number.MAX_SAFE_INTEGER) {":

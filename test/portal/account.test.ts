@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { isoTime } from "../../server/shared/time.ts";
 import { errorOf, form, Portal } from "../support/portal.ts";
-import { later, now } from "../support/quota-events.ts";
+import { later, now, silent } from "../support/quota-events.ts";
 
 /** What people do to their account and its keys. */
 
@@ -288,8 +288,13 @@ test("while the state is lost or can't be written nothing is changed, and what i
   t.mock.method(portal.store, "keyOf", () => {
     throw new TypeError("secret detail");
   });
+  const { mock } = t.mock.method(silent, "error");
   const failed = await portal.ask("/portal/keys", {}, { key });
   assert.deepEqual([failed.status, errorOf(failed).message], [500, "the request failed; try again"]);
+  assert.deepEqual(mock.calls[0].arguments, [
+    { path: "/portal/keys", reason: "secret detail", requestId: "test-1" },
+    "a request to the portal failed",
+  ]);
   assert.equal(portal.written(), before);
 });
 

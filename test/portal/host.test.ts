@@ -31,11 +31,11 @@ function hostOf(t: TestContext, start = 0) {
     now: () => later(at),
   });
   const states = () => store.keys().map((key) => keyState(key, later(at)));
-  return { host, hours, states };
+  return { host, hours, states, store };
 }
 
 test("the pages' key is replaced once a day, its predecessor works for 2 hours more, and both end with the server", async (t) => {
-  const { host, hours, states } = hostOf(t);
+  const { host, hours, states, store } = hostOf(t);
   await host.end();
   assert.deepEqual(states(), [], "what hasn't begun has no key");
   await host.begin("https://prices.example.com");

@@ -25,7 +25,7 @@ function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async ()
     return answer();
   };
   const handler = new PortalPosts(trustedProxies, ask, (error) => assert.fail(String(error)));
-  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }) };
+  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }, "test-1") };
 }
 
 for (const [proxies, forwardedFor, client] of [

@@ -83,10 +83,10 @@ for (const [body, type, param, message] of [
   [
     { ...fields, plan: "business" },
     "invalid_parameter",
-    undefined,
+    "plan",
     /^the field "plan" isn't known, expected no other than name, /,
   ],
-  ['{"__proto__":1}', "invalid_parameter", undefined, /^the field "__proto__" isn't known/],
+  ['{"__proto__":1}', "invalid_parameter", "__proto__", /^the field "__proto__" isn't known/],
   [{ ...fields, name: undefined }, "missing_parameter", "name", "the field name is required"],
   [{ ...fields, name: " " }, "invalid_parameter", "name", 'name is " ", expected 1 to 100 characters'],
   [{ ...fields, name: "x".repeat(101) }, "invalid_parameter", "name", /expected 1 to 100 characters$/],

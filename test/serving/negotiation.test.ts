@@ -28,6 +28,7 @@ function lasting(answer: Answer): Record<string, string> {
   const headers = Object.fromEntries(answer.headers);
   delete headers.date;
   delete headers["x-ratelimit-remaining"];
+  delete headers["x-request-id"];
   return headers;
 }
 

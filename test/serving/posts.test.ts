@@ -4,6 +4,7 @@ import { routes } from "../../server/api/routes.ts";
 import { serveHttp } from "../../server/serving/listener.ts";
 import { type After, type Post, type PostHandler, Posts } from "../../server/serving/posts.ts";
 import type { Reply } from "../../server/serving/reply.ts";
+import { RequestIds } from "../../server/serving/request-ids.ts";
 import { Responder } from "../../server/serving/responder.ts";
 import { Connections } from "../../server/shared/connections.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
@@ -47,6 +48,7 @@ const responder = new Responder(
   traffic,
   () => false,
   () => reply("404 Not Found"),
+  new RequestIds(),
 );
 const posts = new Posts(handler, responder, traffic, onDeadline);
 const server = serveHttp(

@@ -88,6 +88,8 @@ const seconds = (iso: string) => Date.parse(iso) / 1000;
 const february = seconds("2026-02-01T00:00:00Z");
 const facts = ({ status, remaining, reset }: Told) => [status, remaining, reset];
 
+const ceilingOf = ({ body }: Told): unknown => JSON.parse(body).error.ceiling;
+
 function failing(): string {
   throw new TypeError("our fault");
 }
@@ -104,6 +106,7 @@ test("the last request leaves none, and the first refused one says when the next
   ]);
   assert.equal(replies[2].retryAfter, undefined);
   assert.equal(replies[3].retryAfter, String(february - seconds("2026-01-15T12:00:00Z")));
+  assert.equal(ceilingOf(replies[3]), "quota");
 });
 
 test("a client that waits for the whole seconds of Retry-After isn't too early", () => {
@@ -156,10 +159,54 @@ for (const burst of [1, 2, 3, 7, 50, 1000])
       assert.equal(refused.reset, Math.ceil(again / 1000));
       assert.equal(refused.retryAfter, "1");
       assert.match(refused.body, /per second are used up; retry in 1 s"/);
+      assert.equal(ceilingOf(refused), "burst");
       thread.pass(refused.reset * 1000 - thread.wallMs);
       assert.deepEqual(facts(thread.ask(key)), [200, 1_000_000 - burst - 1, february]);
     }
   });
+
+test("a quota that other servers hold the rest of is refused as a lease for a second, and a part of the burst as the burst", () => {
+  const shared = new Limits(undefined, true);
+  const keys = new KeyTable();
+  const key = generateKey();
+  keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  const wallMs = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
+  const month = monthOf(wallMs);
+  shared.configure(0, 100, 10);
+  shared.enter(0, month, 0);
+  const times = { now: () => wallMs, steadyNow: () => 5_000_000 };
+  const service = serviceOf({ keys, limits: shared, versions, ...times });
+  const next = Math.ceil((wallMs + 1000) / 1000);
+  for (const [reason, ceiling] of [
+    ["quota", "lease"],
+    ["burst", "burst"],
+  ] as const) {
+    shared.admitUpTo(0, month, 0, reason, 10);
+    const refused = ask(service, key, "/api/v1/usage", () => undefined);
+    assert.deepEqual(
+      [...facts(refused), refused.retryAfter, ceilingOf(refused)],
+      [429, 0, next, "1", ceiling],
+    );
+  }
+  shared.admitUpTo(0, month, 0, "quota", 0);
+  assert.equal(ceilingOf(ask(service, key, "/api/v1/usage", () => undefined)), "quota");
+});
+
+test("no error but a 429 names a ceiling", () => {
+  const thread = new Thread();
+  const key = account(100, 10);
+  const others = [
+    thread.ask(key, ""),
+    thread.ask(key, "procedure=9999"),
+    thread.ask(key, failing),
+    thread.ask("x"),
+  ];
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    [400, 404, 500, 401],
+  );
+  for (const other of others) assert.ok(!("ceiling" in JSON.parse(other.body).error));
+});
 
 test("a request is refused up to the last millisecond before its turn, and admitted then", () => {
   const thread = new Thread();

@@ -86,7 +86,12 @@ export class Answer {
 }
 
 const errorSchema = v.strictObject({
-  error: v.strictObject({ type: v.string(), message: v.string(), param: v.optional(v.string()) }),
+  error: v.strictObject({
+    type: v.string(),
+    message: v.string(),
+    param: v.optional(v.string()),
+    ceiling: v.optional(v.string()),
+  }),
 });
 
 /** A connection that sends exact bytes, and reads answers one by one. */
@@ -238,7 +243,10 @@ export async function rawRequest(api: string, ...chunks: (string | Uint8Array)[]
 
 /** What an answer's bytes are, but for what differs each time. */
 export const settled = (text: string) =>
-  text.replace(/X-RateLimit-Remaining: \d+/g, "X-RateLimit-Remaining: N").replace(/Date: [^\r]+/g, "Date: D");
+  text
+    .replace(/X-RateLimit-Remaining: \d+/g, "X-RateLimit-Remaining: N")
+    .replace(/X-Request-Id: [^\r]+/g, "X-Request-Id: I")
+    .replace(/Date: [^\r]+/g, "Date: D");
 
 /** The text of a request; a header without value isn't sent. */
 export function requestText(request: string, headers: Record<string, string | undefined> = {}): string {

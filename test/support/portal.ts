@@ -62,7 +62,10 @@ export class Portal {
     const authorization = key === undefined ? "" : `Bearer ${key}`;
     const text = typeof body === "string" ? body : JSON.stringify(body);
     this.#askedMs += 10_000;
-    return this.#actions.act({ path, body: text, authorization, address }, at ?? later(this.#askedMs));
+    return this.#actions.act(
+      { path, body: text, authorization, address, requestId: "test-1" },
+      at ?? later(this.#askedMs),
+    );
   }
 
   /** Asks for what has to be done. */

@@ -48,7 +48,8 @@ async function twoPortals({ mailer, ...settings }: Part = {}) {
     const at = later(10_000 * ++asked);
     const replies = await Promise.all(
       bodies.map((body, i) => {
-        const request = { path, body: JSON.stringify(body), authorization: key, address: from(i) };
+        const sender = { authorization: key, address: from(i), requestId: `test-${i}` };
+        const request = { path, body: JSON.stringify(body), ...sender };
         return servers[i % 2].actions.act(request, at);
       }),
     );

@@ -1,0 +1,158 @@
+import type { KeyTable } from "../accounts/key-table.ts";
+import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
+import type { AccountNames } from "../accounts/names.ts";
+import { withoutKeys } from "../api/errors.ts";
+import { parametersAt } from "../api/routes.ts";
+import type { Access } from "../shared/messages.ts";
+import { PerSecond } from "../shared/per-second.ts";
+import { addressPartsOf, clientAddress } from "./client-address.ts";
+import type { HttpRequest, HttpResponse } from "./listener.ts";
+
+/** Chooses the requests that the log shows, and says of each who asked for what, without what may be a secret. */
+
+const maxUserAgentLength = 200;
+const maxAddressLength = 64;
+const maxMethodLength = 16;
+const maxTargetLength = 2000;
+const masked = "…";
+
+/** Who sent a request that is to be logged; read before it is answered, as its connection can't be asked afterwards. */
+export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
+
+/** Whose key a request has. */
+interface Holder {
+  account: string;
+  keyId: number;
+}
+
+interface AccessLogOptions {
+  /** Requests to log in a second, at most. */
+  perSecond: number;
+  /** Names of the accounts whose requests these are; undefined for all, and for those without a key. */
+  accounts: readonly string[] | undefined;
+  keys: KeyTable;
+  names: AccountNames;
+  trustedProxies: number;
+  tell: (access: Access) => void;
+  /** Milliseconds of a clock that never steps. */
+  nowMs?: () => number;
+}
+
+export class AccessLog {
+  readonly #accounts: ReadonlySet<string> | undefined;
+  readonly #keys: KeyTable;
+  readonly #names: AccountNames;
+  readonly #trustedProxies: number;
+  readonly #tell: (access: Access) => void;
+  readonly #nowMs: () => number;
+  readonly #lines: PerSecond;
+
+  constructor(options: AccessLogOptions) {
+    const {
+      perSecond,
+      accounts,
+      keys,
+      names,
+      trustedProxies,
+      tell,
+      nowMs = () => performance.now(),
+    } = options;
+    this.#accounts = accounts && new Set(accounts);
+    this.#keys = keys;
+    this.#names = names;
+    this.#trustedProxies = trustedProxies;
+    this.#tell = tell;
+    this.#nowMs = nowMs;
+    this.#lines = new PerSecond(perSecond);
+  }
+
+  /**
+   * Without names of accounts these are among the requests whose time is taken, so that a clock needn't be read for the
+   * others; with names, all of these accounts'.
+   *
+   * @param isTimed whether the request's time is taken
+   * @returns undefined for a request that isn't logged
+   */
+  callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
+    const holderOf = () => this.#holderOf(req.getHeader("authorization"));
+    let holder: Holder | undefined;
+    if (this.#accounts !== undefined) {
+      holder = holderOf();
+      if (holder === undefined || !this.#accounts.has(holder.account)) return undefined;
+    } else if (!isTimed) return undefined;
+    const beganMs = this.#nowMs();
+    if (!this.#lines.pass(beganMs)) return undefined;
+    return {
+      ...(holder ?? holderOf()),
+      address: printable(clientAddress(addressPartsOf(res, req), this.#trustedProxies), maxAddressLength),
+      userAgent: printable(req.getHeader("user-agent"), maxUserAgentLength),
+      beganMs,
+    };
+  }
+
+  /** Tells of an answered request. @param bytes of the answer's body */
+  tell(
+    { beganMs, ...caller }: Caller,
+    requestId: string,
+    request: string,
+    status: number,
+    bytes: number,
+  ): void {
+    const ms = Math.round(1000 * (this.#nowMs() - beganMs)) / 1000;
+    this.#tell({ requestId, ...caller, request, status, bytes, ms });
+  }
+
+  /** Whose key it is, also where it is revoked or expired. */
+  #holderOf(authorization: string): Holder | undefined {
+    const key = bearerKey(authorization);
+    if (key === undefined || !isWellFormed(key)) return undefined;
+    const entry = this.#keys.find(hashKey(key));
+    if (entry < 0) return undefined;
+    const { slot, id } = this.#keys.holderOf(entry);
+    return { account: this.#names.get(slot).name, keyId: id };
+  }
+}
+
+/** A header's text in printable ASCII, without keys and cut. */
+function printable(text: string, maxLength: number): string {
+  // Before it is cut: half a key isn't recognised.
+  return cut(withoutKeys(text.replace(/[^ -~]/g, "?")), maxLength);
+}
+
+const cut = (text: string, maxLength: number) =>
+  text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
+
+/**
+ * A request as the log shows it: method, path and query, without values of parameters that the path doesn't take and
+ * without what may be a key or a token.
+ *
+ * @param path undecoded
+ * @param query what stands behind the `?`, undecoded; undefined where there is no `?`
+ */
+export function requestShown(method: string, path: string, query: string | undefined): string {
+  const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;
+  return `${withoutKeys(method).slice(0, maxMethodLength)} ${cut(target, maxTargetLength)}`;
+}
+
+/** Below these a path may hold the token of a link: of a segment only what looks like a file's name or a word is shown. */
+const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
+
+function shownPath(path: string): string {
+  const [, start, rest] = withTokens.exec(path) ?? ["", "", path];
+  if (start === "") return withoutKeys(rest);
+  const segments = rest.split("/").map((segment) => (/^[a-z.-]{0,24}$/.test(segment) ? segment : masked));
+  return start + segments.join("/");
+}
+
+function shownQuery(path: string, query: string): string {
+  const known = parametersAt(path);
+  return query
+    .split("&")
+    .map((part) => {
+      const equals = part.indexOf("=");
+      if (equals < 0) return withoutKeys(part);
+      const name = part.slice(0, equals);
+      return known.has(name) ? withoutKeys(part) : `${withoutKeys(name)}=${masked}`;
+    })
+    .join("&");
+}

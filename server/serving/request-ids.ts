@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import type { Reply } from "./reply.ts";
+
+/** Names requests, so that a client's error is found in the log. */
+
+const prefixBytes = 8;
+
+/** The ids of one thread's requests: a prefix that is drawn once, and a count. No other thread or server has the prefix. */
+export class RequestIds {
+  readonly #prefix: string;
+  #count = 0;
+  #announced: string | undefined;
+
+  /** @param random eight bytes */
+  constructor(random: Buffer = randomBytes(prefixBytes)) {
+    this.#prefix = random.toString("hex");
+  }
+
+  next(): string {
+    const id = this.#announced ?? this.#made();
+    this.#announced = undefined;
+    return id;
+  }
+
+  /** What `next` will return: the id of a request whose reply isn't there yet. */
+  announce(): string {
+    this.#announced ??= this.#made();
+    return this.#announced;
+  }
+
+  #made(): string {
+    return `${this.#prefix}-${(this.#count++).toString(36)}`;
+  }
+}
+
+/** The same reply with the header `X-Request-Id`. A head of bytes, which is sent again, stays as it is. */
+export function withRequestId(reply: Reply, id: string): Reply {
+  const line = `\r\nX-Request-Id: ${id}`;
+  const { head } = reply;
+  return {
+    ...reply,
+    head: typeof head === "string" ? head + line : Buffer.concat([head, Buffer.from(line)]),
+  };
+}
