@@ -150,4 +150,5 @@ elseif op == 'members' then
 elseif op == 'leave' then
   call('HDEL', members, ARGV[2])
   if delivering() == ARGV[2] then call('DEL', deliverer) end
+  return {}
 end
