@@ -1,7 +1,7 @@
 /** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
 export * from "./load.ts";
-export { encodeSnapshot } from "./parquet-writer.ts";
 export * from "./query.ts";
+export { encodeSnapshot } from "./snapshot/parquet-writer.ts";
 export {
   arrange,
   countRows,
@@ -11,5 +11,5 @@ export {
   type Snapshot,
   type SnapshotContent,
   sealSnapshot,
-} from "./snapshot.ts";
-export { identityOrder, stableOrder } from "./sort.ts";
+} from "./snapshot/snapshot.ts";
+export { identityOrder, stableOrder } from "./snapshot/sort.ts";

@@ -1,13 +1,17 @@
 /** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
-export { arrowBytes, arrowPieces } from "./arrow-stream.ts";
-export { type Coverage, coverageOf, statusOf } from "./catalog.ts";
-export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./counts.ts";
-export { csvBytes, csvPieces } from "./csv.ts";
-export { allowedOf, histogramOf, markupOf, stateSummaries } from "./distribution.ts";
+export { type Coverage, coverageOf, statusOf } from "./answers/catalog.ts";
+export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./answers/counts.ts";
+export { allowedOf, histogramOf, markupOf, stateSummaries } from "./answers/distribution.ts";
+export { describeFacility, facilityPrices, findFacility, type Standing } from "./answers/facilities.ts";
+export { encodePrices, groupSize } from "./answers/prices.ts";
+export { listProcedures, procedureOrders } from "./answers/procedures.ts";
+export { changeOf, matchGroups } from "./answers/trends.ts";
 export { DataError, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
-export { describeFacility, facilityPrices, findFacility, type Standing } from "./facilities.ts";
+export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
+export { csvBytes, csvPieces } from "./exports/csv.ts";
+export { type ExportScope, rowsInScope } from "./exports/scope.ts";
 export {
   attachImage,
   dollarsOf,
@@ -19,14 +23,10 @@ export {
   summaryOf,
   textAt,
   textOf,
-} from "./image.ts";
-export { encodePrices, groupSize } from "./prices.ts";
-export { listProcedures, procedureOrders } from "./procedures.ts";
-export * from "./schema.ts";
-export { type ExportScope, rowsInScope } from "./scope.ts";
+} from "./image/image.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
 export { absentProcedure, explainNoMatch } from "./search/no-match.ts";
 export { search, unpricedMatches } from "./search/search.ts";
-export { versionName } from "./snapshot.ts";
-export { changeOf, matchGroups } from "./trends.ts";
+export * from "./snapshot/schema.ts";
+export { versionName } from "./snapshot/snapshot.ts";

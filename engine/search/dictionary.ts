@@ -1,4 +1,4 @@
-import { textOf } from "../image.ts";
+import { textOf } from "../image/image.ts";
 import type { TextIndex } from "./text.ts";
 
 /** Looks up words of an index, whole ones and those with a start. */

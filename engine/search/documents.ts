@@ -1,4 +1,4 @@
-import type { Image } from "../image.ts";
+import type { Image } from "../image/image.ts";
 import { bitWordsOf, type TextIndex } from "./text.ts";
 
 /** Finds the documents that have words, as sets of bits: a 32nd of the documents for each word. */

@@ -1,5 +1,5 @@
-import { bufferOf, endLength, room, writeEnd } from "../body.ts";
-import type { Image } from "../image.ts";
+import { bufferOf, endLength, room, writeEnd } from "../answers/body.ts";
+import type { Image } from "../image/image.ts";
 import type { DocumentKind } from "./documents.ts";
 import type { Matches } from "./search.ts";
 

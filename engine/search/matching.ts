@@ -1,5 +1,5 @@
-import { findFacility } from "../facilities.ts";
-import type { Image } from "../image.ts";
+import { findFacility } from "../answers/facilities.ts";
+import type { Image } from "../image/image.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import {

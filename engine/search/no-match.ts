@@ -1,4 +1,4 @@
-import { type Image, textAt, textOf } from "../image.ts";
+import { type Image, textAt, textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
 import type { DocumentKind } from "./documents.ts";
 import { documentsWith, type Term } from "./matching.ts";

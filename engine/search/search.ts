@@ -1,4 +1,4 @@
-import type { Image } from "../image.ts";
+import type { Image } from "../image/image.ts";
 import { Best } from "./best.ts";
 import { type Asked, countWords, layerOf, mostCounted, mostPoints } from "./bounds.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";

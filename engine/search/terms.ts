@@ -1,5 +1,5 @@
-import type { Image } from "../image.ts";
-import { stateNames } from "../schema.ts";
+import type { Image } from "../image/image.ts";
+import { stateNames } from "../snapshot/schema.ts";
 import { fieldsOf, findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";

@@ -1,5 +1,5 @@
 import { encodeText } from "../encode.ts";
-import { stateNames } from "../schema.ts";
+import { stateNames } from "../snapshot/schema.ts";
 import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
 
 /*

@@ -1,4 +1,4 @@
-import { textOf } from "../image.ts";
+import { textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
 import { lettersOf, type TextIndex } from "./text.ts";
 

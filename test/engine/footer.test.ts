@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { footerRange, parseFooter } from "../../engine/footer.ts";
+import { footerRange, parseFooter } from "../../engine/snapshot/footer.ts";
 
 /** Footers made by hand, to cost a reader that trusts them memory or time. */
 

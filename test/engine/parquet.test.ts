@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { footerRange, parseFooter } from "../../engine/footer.ts";
-import { type PlainType, plainInt32, plainText, readColumn } from "../../engine/pages.ts";
-import { ThriftReader } from "../../engine/thrift.ts";
+import { footerRange, parseFooter } from "../../engine/snapshot/footer.ts";
+import { type PlainType, plainInt32, plainText, readColumn } from "../../engine/snapshot/pages.ts";
+import { ThriftReader } from "../../engine/snapshot/thrift.ts";
 import {
   dictionaryPage,
   encoded,

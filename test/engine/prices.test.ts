@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { importFile } from "../../datasets/import.ts";
+import { percentile, ratioInHundredths } from "../../engine/image/statistics.ts";
 import {
   attachImage,
   blank,
@@ -16,7 +17,6 @@ import {
   maxCount,
   stateCodes,
 } from "../../engine/index.ts";
-import { percentile, ratioInHundredths } from "../../engine/statistics.ts";
 import { plainImport } from "../support/cms-files.ts";
 import {
   answer,

@@ -5,8 +5,6 @@ import { test } from "node:test";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import * as v from "valibot";
-import { parseFooter } from "../../engine/footer.ts";
-import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../../engine/head.ts";
 import {
   blank,
   columnBytesAllowance,
@@ -23,6 +21,8 @@ import {
   sealSnapshot,
   versionName,
 } from "../../engine/index.ts";
+import { parseFooter } from "../../engine/snapshot/footer.ts";
+import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../../engine/snapshot/head.ts";
 import { ask, facilityBody, imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import {
   type Column,

@@ -8,8 +8,8 @@ import { type AsyncBuffer, parquetMetadataAsync, parquetReadObjects } from "hypa
 import { compressors } from "hyparquet-compressors";
 import { importFile } from "../../datasets/import.ts";
 import { defaultSampleRows, syntheticContent } from "../../datasets/synthetic.ts";
-import { parseFooter } from "../../engine/footer.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { exportedRow, readers, sourceRows } from "../support/export-readers.ts";
 import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.ts";

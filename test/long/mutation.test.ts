@@ -44,11 +44,11 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
   "server/serving/responder.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);":
     "an answer of exactly that length may wait in the one memory or the other",
-  "engine/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
-  "engine/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
+  "engine/image/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
+  "engine/snapshot/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
     "nothing is less than no number",
-  "engine/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
-  "engine/snapshot.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
+  "engine/snapshot/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
+  "engine/snapshot/snapshot.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
     "keys that are sorted so differ, and a stable sort asks only what comes before",
   "server/accounts/names.ts: const cellBytes = ⟦2 → 3⟧ + maxNameLength;": "room that nothing takes",
   "server/api/cursor.ts: for (let i = 0; i ⟦< → <=⟧ checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);":
@@ -64,13 +64,13 @@ const equivalent: Readonly<Record<string, string>> = {
     "a few bytes more or fewer, which are the same answer",
   'server/shared/settings.ts: [["HOST"], ["PORT"], ["OPS_HOST"], [⟦"OPS_PORT" → ⟧]],':
     "what isn't a port is no other's port",
-  "engine/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
-  "engine/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
+  "engine/snapshot/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
+  "engine/exports/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/replicas/client.ts: const maxSilenceMs = ⟦3000 → 2999⟧;": "a rule of thumb",
   "server/snapshots/mirror.ts: if (came ⟦< → <=⟧ leastBytes)": "a rule of thumb",
   "server/shared/runtime.ts: throw new Error(`out of memory: ${maxHeapShare * ⟦100 → 101⟧} % of a heap of ${limitMb} MB are used`);":
     "the trial of signals looks at the message",
-  "engine/procedures.ts: name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : ⟦a.name > b.name → !(a.name > b.name)⟧ ? 1 : 0),":
+  "engine/answers/procedures.ts: name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : ⟦a.name > b.name → !(a.name > b.name)⟧ ? 1 : 0),":
     "a stable sort of what is sorted by code asks only what comes before",
   "server/serving/authenticator.ts: const places = ⟦2 → 1⟧ ** 13;": "slower, and the same answers",
   "server/control/state.ts: const refreshMs = ⟦100 → 101⟧;": "a rule of thumb",
@@ -81,7 +81,7 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/serving/thread.ts: data.accessLog === ⟦0 → (-1)⟧": "of none in a second none is told either",
   "server/serving/answer-cache.ts: const maxBytes = ⟦8 → 7⟧ * 2 ** 20;": "a rule of thumb",
   "server/control/ops.ts: const maxConnections = ⟦128 → 127⟧;": "a rule of thumb",
-  "engine/statistics.ts: if (small + product ⟦<= → <⟧ Number.MAX_SAFE_INTEGER) {":
+  "engine/image/statistics.ts: if (small + product ⟦<= → <⟧ Number.MAX_SAFE_INTEGER) {":
     "the other way is exact as well",
   "engine/search/typos.ts: const rowsOf = (width: number) => [0, 0, ⟦0 → 1⟧].map(() => new Uint16Array(width));":
     "how many there are is all that counts",

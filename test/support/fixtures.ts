@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
-import { parseFooter } from "../../engine/footer.ts";
 import {
   arrange,
   blank,
@@ -21,6 +20,7 @@ import {
   sealSnapshot,
   stateCodes,
 } from "../../engine/index.ts";
+import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { type Random, seededRandom } from "./random.ts";
 
 export const testProvenance: Provenance = Object.freeze({

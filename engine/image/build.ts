@@ -1,21 +1,6 @@
-import { csvLengths } from "./csv.ts";
-import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
-import { DataError, SizeError } from "./errors.ts";
-import {
-  attachImage,
-  type Contents,
-  type Description,
-  type Image,
-  inDollars,
-  layOut,
-  maxImageBytes,
-  type Summary,
-  stateGroup,
-  stateIndex,
-  summaryFields,
-  textAt,
-} from "./image.ts";
-import { blank, byField, stateCodes, stateNames } from "./schema.ts";
+import { encodeText, hundredthsLength, type TextColumn, utf8, writeHundredths } from "../encode.ts";
+import { DataError, SizeError } from "../errors.ts";
+import { csvLengths } from "../exports/csv.ts";
 import {
   beyondField,
   bitsOf,
@@ -30,10 +15,25 @@ import {
   placeWordsOf,
   stateField,
   statePartField,
-} from "./search/text.ts";
-import { plainWordsOf } from "./search/vocabulary.ts";
-import { ascending, type Snapshot, versionName } from "./snapshot.ts";
-import { stableOrder } from "./sort.ts";
+} from "../search/text.ts";
+import { plainWordsOf } from "../search/vocabulary.ts";
+import { blank, byField, stateCodes, stateNames } from "../snapshot/schema.ts";
+import { ascending, type Snapshot, versionName } from "../snapshot/snapshot.ts";
+import { stableOrder } from "../snapshot/sort.ts";
+import {
+  attachImage,
+  type Contents,
+  type Description,
+  type Image,
+  inDollars,
+  layOut,
+  maxImageBytes,
+  type Summary,
+  stateGroup,
+  stateIndex,
+  summaryFields,
+  textAt,
+} from "./image.ts";
 import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 
 /** What building an image may take, in bytes. */

@@ -1,6 +1,6 @@
-import { type Image, stateGroup, summaryOf } from "./image.ts";
-import { stateCodes } from "./schema.ts";
-import { percentile, ratioPercentiles } from "./statistics.ts";
+import { type Image, stateGroup, summaryOf } from "../image/image.ts";
+import { percentile, ratioPercentiles } from "../image/statistics.ts";
+import { stateCodes } from "../snapshot/schema.ts";
 
 /** How the charges of a procedure group are distributed. */
 

@@ -1,4 +1,4 @@
-import { groupOf, type Image, type Summary, summaryOf, textAt } from "./image.ts";
+import { groupOf, type Image, type Summary, summaryOf, textAt } from "../image/image.ts";
 
 /** A procedure group within a scope. Amounts in cents, spread in hundredths. */
 interface ProcedureSummary extends Summary {

@@ -1,6 +1,6 @@
+import { groupOf, type Image, summaryOf, textAt } from "../image/image.ts";
+import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { firstRow } from "./counts.ts";
-import { groupOf, type Image, summaryOf, textAt } from "./image.ts";
-import { blank, ccnPattern } from "./schema.ts";
 
 /**
  * The facility with a CCN; −1 where there is none. O(log facilities). A CCN's letters are capitals; older snapshots may

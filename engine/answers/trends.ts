@@ -1,5 +1,5 @@
-import type { Image } from "./image.ts";
-import { ratioPercentiles } from "./statistics.ts";
+import type { Image } from "../image/image.ts";
+import { ratioPercentiles } from "../image/statistics.ts";
 
 /** How a procedure group went from one data year to another. Changes are in tenths of a percent. */
 

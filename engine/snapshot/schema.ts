@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isSourceUrl, sourceUrlExpected } from "./address.ts";
+import { isSourceUrl, sourceUrlExpected } from "../address.ts";
 
 /** The versions of the Parquet layout: its columns and the checksum over them. Files of each are read for ever. */
 export const schemaVersions = [1, 2] as const;

@@ -1,5 +1,5 @@
-import { utf8 } from "./encode.ts";
-import type { Image } from "./image.ts";
+import { utf8 } from "../encode.ts";
+import type { Image } from "../image/image.ts";
 
 /** What the answers to queries of an image have in common: they are put together from its bytes, and end alike. */
 

@@ -1,5 +1,5 @@
-import { groupOf, type Image } from "./image.ts";
-import { blank } from "./schema.ts";
+import { groupOf, type Image } from "../image/image.ts";
+import { blank } from "../snapshot/schema.ts";
 
 /** How many rows there are of any kind, and how many of them are suppressed. */
 export interface RowCounts {

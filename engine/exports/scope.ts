@@ -1,5 +1,5 @@
-import { groupOf, type Image, textAt } from "./image.ts";
-import { blank } from "./schema.ts";
+import { groupOf, type Image, textAt } from "../image/image.ts";
+import { blank } from "../snapshot/schema.ts";
 
 /** The part of a snapshot that is exported: everything, or the rows of a procedure, of a state, or both. */
 export interface ExportScope {

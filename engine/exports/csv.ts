@@ -1,8 +1,8 @@
-import { hundredthsLength, type TextColumn, utf8, writeHundredths } from "./encode.ts";
-import { type Image, textAt } from "./image.ts";
-import { blank, columnsOfSchema } from "./schema.ts";
+import { hundredthsLength, type TextColumn, utf8, writeHundredths } from "../encode.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { blank, columnsOfSchema } from "../snapshot/schema.ts";
+import { versionName } from "../snapshot/snapshot.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
-import { versionName } from "./snapshot.ts";
 
 /**
  * Writes rows as CSV (RFC 4180). A row is a facility's first fields, its procedure's, amounts and status, and then what

@@ -1,6 +1,6 @@
-import type { TextColumn } from "./encode.ts";
-import { DataError, SizeError } from "./errors.ts";
-import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "./schema.ts";
+import type { TextColumn } from "../encode.ts";
+import { DataError, SizeError } from "../errors.ts";
+import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "../snapshot/schema.ts";
 
 /*
  * The image is what a data version is at run time: one buffer that any thread attaches to by reference. It holds

@@ -1,4 +1,4 @@
-import { utf8 } from "./encode.ts";
+import { utf8 } from "../encode.ts";
 
 /** Writes FlatBuffers, as Arrow's messages are. Every field is written, so a message's length depends on its form alone. */
 

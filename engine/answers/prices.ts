@@ -1,5 +1,5 @@
+import type { Image } from "../image/image.ts";
 import { bufferOf, endLength, room, writeEnd } from "./body.ts";
-import type { Image } from "./image.ts";
 
 const none = Buffer.alloc(0);
 

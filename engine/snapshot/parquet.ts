@@ -1,4 +1,4 @@
-import { DataError, shown } from "./errors.ts";
+import { DataError, shown } from "../errors.ts";
 import { headBytes, type ParquetFooter, type RowGroup, tailBytes } from "./footer.ts";
 import { guarded, readSnapshotHead, type SnapshotHead, snapshotFooterRange } from "./head.ts";
 import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } from "./pages.ts";

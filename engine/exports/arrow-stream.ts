@@ -1,9 +1,9 @@
-import { encodeText, type TextColumn } from "./encode.ts";
+import { encodeText, type TextColumn } from "../encode.ts";
+import type { Image } from "../image/image.ts";
+import { blank } from "../snapshot/schema.ts";
+import { versionName } from "../snapshot/snapshot.ts";
 import { encodeFlatbuffer, type Node, pairs, scalar, table, text, vector } from "./flatbuffer.ts";
-import type { Image } from "./image.ts";
-import { blank } from "./schema.ts";
 import { type ExportScope, rowStatuses, rowsInScope, ScopeRows, statusOfRow } from "./scope.ts";
-import { versionName } from "./snapshot.ts";
 
 /**
  * Writes rows as an Arrow IPC stream: the schema, a dictionary for each column of texts, batches of rows, and the end.

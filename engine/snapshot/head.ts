@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { shownAddress } from "./address.ts";
-import { DataError, reasonOf, shown } from "./errors.ts";
+import { shownAddress } from "../address.ts";
+import { DataError, reasonOf, shown } from "../errors.ts";
 import { footerRange, type ParquetFooter, parseFooter, readableCodecs, tailBytes } from "./footer.ts";
 import {
   columnBytesAllowance,

@@ -1,5 +1,5 @@
-import { groupOf, type Image, textAt } from "./image.ts";
-import { stateCodes } from "./schema.ts";
+import { groupOf, type Image, textAt } from "../image/image.ts";
+import { stateCodes } from "../snapshot/schema.ts";
 
 /** What a data version covers, computed from its rows. */
 export interface Coverage {
