@@ -13,8 +13,14 @@ import { temporaryFolder, until } from "../support/server.ts";
 const folder = temporaryFolder();
 const options = { cwd: folder, encoding: "utf8" } as const;
 const home = { PATH: process.env.PATH?.replace(join(repository, "node_modules/.bin"), "/bin"), HOME: folder };
-const cache = execFileSync("npm", ["config", "get", "cache"], options).trim();
-const env = { ...home, npm_config_cache: cache, npm_config_loglevel: "error" };
+const npmSetting = (name: string) => execFileSync("npm", ["config", "get", name], options).trim();
+// The packages come from where this machine gets them, though the home folder is another one.
+const env = {
+  ...home,
+  npm_config_cache: npmSetting("cache"),
+  npm_config_userconfig: npmSetting("userconfig"),
+  npm_config_loglevel: "error",
+};
 const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
   cwd: repository,
   encoding: "utf8",
