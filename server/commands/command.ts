@@ -108,6 +108,11 @@ export async function runCommand(
     );
     return;
   }
+  // Thrown by a library's callback, such as that of a connection to something that isn't Redis.
+  process.once("uncaughtException", (error) => {
+    fail(reasonOf(error));
+    process.exit();
+  });
   try {
     if (subcommand === undefined)
       throw new DataError(

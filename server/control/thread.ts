@@ -12,7 +12,7 @@ import { routes } from "../api/routes.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
-import { watchHeap } from "../shared/runtime.ts";
+import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
@@ -138,12 +138,18 @@ function sayReady(settings: Settings, api: string, opsPort: number, demoKey: str
   stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
 }
 
-// Nothing is left half done by a promise that nobody waits for: the server goes on.
+// Our own callbacks are wrapped. What comes here was thrown by a library's callback, such as that of a connection to
+// something that isn't Redis, and leaves nothing of ours half done: the server goes on.
 process.on("unhandledRejection", (error) =>
-  log.error({ reason: reasonOf(error) }, "something failed unnoticed"),
+  log.error({ reason: reasonOf(error) }, "an error was handled by nobody"),
 );
-process.on("uncaughtException", ({ stack }) => {
-  log.fatal({ stack }, "the control thread failed");
+process.on("uncaughtException", (error) => {
+  const { stack } = error;
+  if (!(error instanceof OutOfMemory)) {
+    log.error({ stack }, "an error was handled by nobody");
+    return;
+  }
+  log.fatal({ stack }, "the control thread is out of memory");
   void end(1);
 });
 watchHeap();

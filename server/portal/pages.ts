@@ -1,4 +1,5 @@
 import { basePath } from "../api/endpoint.ts";
+import { openapiDocument } from "../api/openapi.ts";
 import type { WebFile } from "../shared/messages.ts";
 import { type PageOptions, pageOf, readProgram } from "./program.ts";
 import { webFile } from "./web-file.ts";
@@ -58,6 +59,8 @@ function bodyOf(path: string): string {
 /** Reads the files once, and makes pages as often as what they know changes. */
 export class Pages {
   readonly #program = readProgram("/portal/", [browser], libraries);
+  /** The API's description, which needs no key here. */
+  readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** Files and pages; a page is there for each of its paths. */
   files(settings: PageSettings): WebFile[] {
@@ -77,6 +80,6 @@ export class Pages {
       const { html, headers } = pageOf(program, { ...options, body: bodyOf(path), data });
       return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
     });
-    return [...program.files, ...pages];
+    return [...program.files, ...pages, this.#openapi];
   }
 }

@@ -22,10 +22,12 @@ export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressPart
 }
 
 /**
- * The n-th address from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it is; without
- * that header the socket's.
+ * The n-th entry from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it says; without
+ * that header the socket's address.
+ *
+ * @returns `unknown` where there are fewer entries, or that one is empty
  */
 export function clientAddress({ forwardedFor, address }: AddressParts, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;
-  return forwardedFor.split(",").at(-trustedProxies)?.trim() ?? "";
+  return forwardedFor.split(",").at(-trustedProxies)?.trim() || "unknown";
 }

@@ -23,7 +23,10 @@ export function collectGarbage(): void {
   runInNewContext("gc")();
 }
 
-/** Throws, as an error that nobody catches, when this thread's heap comes to its limit, whatever is collected. */
+/** Thrown when a thread's heap is nearly full, so that the thread ends with a reason. */
+export class OutOfMemory extends Error {}
+
+/** Throws OutOfMemory, which nobody catches, when this thread's heap comes to its limit, whatever is collected. */
 export function watchHeap(): void {
   const isFull = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();
@@ -34,7 +37,7 @@ export function watchHeap(): void {
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
     if (isFull())
-      throw new Error(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
+      throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
   };
   setInterval(look, heapWatchMs).unref();
 }

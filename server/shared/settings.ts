@@ -204,7 +204,7 @@ const entries = {
   OPS_ALLOWED_HOSTS: v.pipe(
     v.optional(hostNames),
     v.description(
-      "names, beside localhost and IP addresses, by which browsers may ask for the console, with commas",
+      "host names by which the operator's listener may be asked, beside localhost and IP addresses, with commas",
     ),
   ),
   LOG_LEVEL: v.pipe(

@@ -116,11 +116,18 @@ test("the service goes on when it has no file descriptor left", async () => {
   assert.equal(await server.stop(), 0);
 });
 
+/** What something else than Redis sends for each command, and unasked when a connection begins. */
+interface FalseRedis {
+  answer: string;
+  greeting?: string;
+}
+
 /** Checks that a server goes on when something else than Redis answers at `REDIS_URL`. */
-async function misleadByRedis(answer: string): Promise<void> {
+async function misleadByRedis({ answer, greeting = "" }: FalseRedis): Promise<void> {
   let asked = 0;
   const redis = createServer((socket) => {
     socket.on("error", () => {});
+    socket.write(greeting);
     socket.on("data", (data) => {
       asked++;
       // One answer for each command of a pipeline.
@@ -143,7 +150,13 @@ async function misleadByRedis(answer: string): Promise<void> {
   await server.process.finished();
 }
 
-test("the service goes on with a Redis that isn't one, whatever it answers to everything", async () => {
-  const answers = ["+OK\r\n", "*1\r\n$3\r\nabc\r\n", "$-1\r\n", "rubbish\r\n"];
-  await Promise.all(answers.map(misleadByRedis));
+test("the service goes on with a Redis that isn't one, whatever it sends", async () => {
+  const [ok, list, none, rubbish] = ["+OK\r\n", "*1\r\n$3\r\nabc\r\n", "$-1\r\n", "rubbish\r\n"];
+  await Promise.all(
+    [
+      ...[ok, list, none, rubbish, "*-5\r\n$-7\r\n:abc\r\n"].map((answer) => ({ answer })),
+      { answer: none, greeting: none.repeat(60) },
+      { answer: ok, greeting: list.repeat(60) },
+    ].map(misleadByRedis),
+  );
 });

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { openapiDocument } from "../../server/api/openapi.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   Connection,
@@ -49,6 +50,12 @@ test("every page's path answers with the page, and any other path with it as a 4
   }
   for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix", "/*"])
     assert.deepEqual([path, (await ask(`GET ${path}`)).status], [path, 404]);
+});
+
+test("the API's description is there without a key", async () => {
+  const described = await ask("GET /openapi.json");
+  assert.deepEqual([described.status, described.header("Content-Type")], [200, "application/json"]);
+  assert.deepEqual(described.body, openapiDocument());
 });
 
 test("paths of the API are the API's", async () => {
