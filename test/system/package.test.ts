@@ -12,11 +12,13 @@ import { temporaryFolder, until } from "../support/server.ts";
 
 const folder = temporaryFolder();
 const options = { cwd: folder, encoding: "utf8" } as const;
-const home = { PATH: process.env.PATH?.replace(join(repository, "node_modules/.bin"), "/bin"), HOME: folder };
+const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
+const home = { PATH: PATH?.replace(join(repository, "node_modules/.bin"), "/bin"), HOME: folder };
 const npmSetting = (name: string) => execFileSync("npm", ["config", "get", name], options).trim();
 // The packages come from where this machine gets them, though the home folder is another one.
 const env = {
   ...home,
+  NODE_EXTRA_CA_CERTS,
   npm_config_cache: npmSetting("cache"),
   npm_config_userconfig: npmSetting("userconfig"),
   npm_config_loglevel: "error",
