@@ -84,9 +84,8 @@ async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const refused = refusedHost(request, allowedHosts);
-  if (refused !== undefined)
-    return reply(response, 403, `the host ${refused} isn't allowed here: name it in OPS_ALLOWED_HOSTS\n`);
+  const refused = refusalOf(request, allowedHosts);
+  if (refused !== undefined) return reply(response, 403, `${refused}\n`);
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("Allow", "GET, HEAD");
     return reply(response, 405, "only GET and HEAD are allowed\n");
@@ -122,22 +121,24 @@ function reply(
 }
 
 /**
- * The host of a request, or the origin of the page that sent it, where that isn't allowed. A page on another site can
+ * Why a request is refused: its host isn't allowed, or a page elsewhere sent it. A page on another site can
  * give its own host name this server's address (DNS rebinding); it can't do that with an IP address, and browsers always
  * send `Host`.
  */
-function refusedHost({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
+function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;
   if (host === undefined) return undefined;
   const name = host
     .replace(/:\d+$/, "")
     .replace(/^\[(.*)\]$/, "$1")
     .toLowerCase();
-  if (name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name)) return name;
-  if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase()) return origin;
+  if (name !== "localhost" && isIP(name) === 0 && !allowedHosts.includes(name))
+    return `the host ${name} isn't allowed here: name it in OPS_ALLOWED_HOSTS`;
+  if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase())
+    return `a page of ${origin} may not ask here`;
   // A link that somebody follows is not a request of the page with the link.
   const isForeign = headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-mode"] !== "navigate";
-  return isForeign ? "of another page" : undefined;
+  return isForeign ? "a page of another site may not ask here" : undefined;
 }
 
 function sendFile({ method, headers }: IncomingMessage, response: ServerResponse, file: WebFile): void {
