@@ -69,8 +69,6 @@ const equivalent: Readonly<Record<string, string>> = {
   "engine/exports/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
   "server/replicas/client.ts: const maxSilenceMs = ⟦3000 → 2999⟧;": "a rule of thumb",
   "server/snapshots/mirror.ts: if (came ⟦< → <=⟧ leastBytes)": "a rule of thumb",
-  "server/shared/runtime.ts: throw new Error(`out of memory: ${maxHeapShare * ⟦100 → 101⟧} % of a heap of ${limitMb} MB are used`);":
-    "the trial of signals looks at the message",
   "engine/answers/procedures.ts: name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : ⟦a.name > b.name → !(a.name > b.name)⟧ ? 1 : 0),":
     "a stable sort of what is sorted by code asks only what comes before",
   "server/serving/authenticator.ts: const places = ⟦2 → 1⟧ ** 13;": "slower, and the same answers",
