@@ -145,15 +145,15 @@ for (const [what, thread, does, reason] of [
     /"reason":"Error: out of memory: 80 % of a heap of \d+ MB/,
   ],
   [
-    "a control thread that throws",
+    "a control thread whose memory runs out",
     "control",
-    'throw new Error("boom");',
-    /"stack":"Error: boom.*the control thread failed/,
+    fillHeap,
+    /"stack":"Error: out of memory: 80 % of a heap of .*the control thread is out of memory/,
   ],
 ] as const)
   test(`${what} ends the process with exit code 1 and its reason`, async (t) => {
     const { script, die } = dying(thread, does);
-    const server = start(t, preloaded(script, "--max-old-space-size=80"));
+    const server = start(t, preloaded(script, "--max-old-space-size=400"));
     await ready(server);
     die();
     const { code, stderr } = await server.finished();
@@ -161,3 +161,14 @@ for (const [what, thread, does, reason] of [
     assert.match(stderr, reason);
     assert.match(stderr, /"level":"fatal"/);
   });
+
+test("an error that a library's callback throws on the control thread is logged, and the server goes on", async (t) => {
+  const { script, die } = dying("control", 'throw new Error("boom");');
+  const server = start(t, preloaded(script));
+  const { ops } = await ready(server);
+  die();
+  await until("the line in the log", () => /"level":"error".*"stack":"Error: boom/.test(server.stderr));
+  assert.equal((await fetch(`${ops}/readyz`)).status, 200);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
+});
