@@ -1,21 +1,14 @@
 import * as v from "valibot";
 import { DataError } from "../../engine/query.ts";
-import { webhookAt } from "../accounts/changes.ts";
-import { maxNameLength } from "../accounts/names.ts";
+import { accountName, webhookAt } from "../accounts/changes.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
 /** What an operator says of an account, and what the account is by that. */
 
-const expectedName = `1 to ${maxNameLength} ASCII characters, none at the ends a space`;
-
 export const accountOptions = v.object({
-  account: v.pipe(
-    v.string(),
-    v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedName),
-    v.maxLength(maxNameLength, expectedName),
-  ),
+  account: accountName,
   plan: v.optional(v.picklist(planNames, `one of ${planNames.join(", ")}`)),
   burst: v.optional(wholeNumber(1, maxBurst)),
   quota: v.optional(wholeNumber(1, maxQuota)),

@@ -154,12 +154,13 @@ const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `f
 
 function importAll(args: string[], { store, input }: Context): Said {
   const [file] = args.filter((word) => word !== skipInvalid);
-  const { entered, known, refused } = importAccounts(store, input, inputOf(file));
-  if (refused.length > 0 && !isSkipping(args)) throw new Error(refused.join("\n"));
+  const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
+  const faults = miscount === undefined ? refused : [miscount, ...refused];
+  if (faults.length > 0 && !isSkipping(args)) throw new Error(faults.join("\n"));
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
   const accounts = entered.length === 1 ? "account" : "accounts";
   const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
-  const note = refused.map((line) => `${line}\n`).join("");
+  const note = faults.map((line) => `${line}\n`).join("");
   return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
 }
 

@@ -38,6 +38,17 @@ export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
   );
 }
 
+const aDay = "a day such as 2027-01-31";
+/** A calendar date. */
+export const day = v.pipe(v.string(aDay), v.regex(/^\d{4}-\d{2}-\d{2}$/, aDay), v.check(isInRange, aDay));
+
+const aMonth = "a month such as 2027-01";
+export const month = v.pipe(
+  v.string(aMonth),
+  v.regex(/^\d{4}-\d{2}$/, aMonth),
+  v.check((text) => isInRange(`${text}-01`), aMonth),
+);
+
 const anEmailAddress = "an e-mail address such as ann@example.com";
 /**
  * Of the forms that RFC 5321 allows those in use: no quotes, comments or lists, nothing that a header or a command could

@@ -24,7 +24,7 @@ export interface Account {
   suspended_at: number | null;
 }
 /** Of an account: as many as two months have. */
-const maxDays = 62;
+export const maxDays = 62;
 
 const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
