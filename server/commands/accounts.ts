@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { DataError, fileReasonOf, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
 import { monthName, monthOf } from "../shared/months.ts";
@@ -132,7 +132,7 @@ function exportAll([file, ...more]: string[], { store }: Context): Said {
   try {
     writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
-    throw new DataError(`file ${file}`, reasonOf(error), "a name that is free, where a file can be made");
+    throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
   }
   return { result: `${file}\n` };
 }
@@ -146,7 +146,7 @@ async function readLines(args: string[]): Promise<string> {
   try {
     return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
   } catch (error) {
-    throw new DataError(inputOf(file), reasonOf(error), "what accounts export has written");
+    throw new DataError(inputOf(file), fileReasonOf(error), "what accounts export has written");
   }
 }
 
@@ -168,7 +168,7 @@ await runCommand("accounts", {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, active keys, webhook, e-mail address, whether it is active or suspended.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, keys that work, webhook, e-mail address, whether it is active or suspended.",
     run: list,
   },
   export: {

@@ -357,8 +357,11 @@ test("a file that is there isn't written over, and one that isn't can't be read"
     `accounts import ${file}s`,
     "accounts export a b",
   ]);
-  assert.match(out.stderr, /^file .*: found EEXIST.*, expected a name that is free/);
+  assert.match(out.stderr, /^file .*: found file already exists, expected a name that is free/);
   assert.equal(readFileSync(file, "utf8"), "mine");
-  assert.match(into.stderr, /^file .*: found ENOENT.*, expected what accounts export has written/);
+  assert.match(
+    into.stderr,
+    /^file .*: found no such file or directory, expected what accounts export has written/,
+  );
   assert.equal(more.stderr, 'accounts export: found "b" after the file, expected nothing more\n');
 });
