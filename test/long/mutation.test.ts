@@ -44,7 +44,8 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
   "server/serving/responder.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);":
     "an answer of exactly that length may wait in the one memory or the other",
-  "engine/image/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);": "room that nothing takes",
+  "engine/image/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);":
+    "room that nothing takes",
   "engine/snapshot/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
     "nothing is less than no number",
   "engine/snapshot/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
