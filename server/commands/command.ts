@@ -82,8 +82,8 @@ function helpOf(name: string, subcommands: [word: string, Subcommand | FolderSub
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
   const shared = subcommands.every(([, subcommand]) => "onFolder" in subcommand)
-    ? `it
-is this machine's where REDIS_URL is set, too, and has what this machine's server knows.`
+    ? `where REDIS_URL is set,
+it is this machine's STATE_DIR all the same.`
     : `where REDIS_URL is set, it
 works on what all servers with that Redis have in common, from any machine.`;
   return `usage: ${calledAs(name)} COMMAND

@@ -24,7 +24,7 @@ function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return false;
-  // Nor is hour 24 the next day's first.
+  // JavaScript takes hour 24 for the next day.
   if (text.slice(11, 13) === "24") return false;
   const ms = Date.parse(text);
   return ms >= 0 && ms <= maxTimeMs;
