@@ -37,6 +37,14 @@ export function reasonOf(error: unknown): string {
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
+/** What the operating system had against a file, without the code and the path; of any other error its words. */
+export function fileReasonOf(error: unknown): string {
+  const reason = reasonOf(error);
+  return systemCode(error) === undefined
+    ? reason
+    : reason.replace(/^[A-Z0-9]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
+}
+
 /** The code of an operating system's error, such as ENOENT; undefined for anything else. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;

@@ -8,7 +8,7 @@ export { describeFacility, facilityPrices, findFacility, type Standing } from ".
 export { encodePrices, groupSize } from "./answers/prices.ts";
 export { listProcedures, procedureOrders } from "./answers/procedures.ts";
 export { changeOf, matchGroups } from "./answers/trends.ts";
-export { DataError, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
+export { DataError, fileReasonOf, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
 export { csvBytes, csvPieces } from "./exports/csv.ts";
 export { type ExportScope, rowsInScope } from "./exports/scope.ts";

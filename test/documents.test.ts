@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
+import { filesOf, servedFile } from "../datasets/state.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { blocksOf, documentAt, documents } from "./support/readme.ts";
 
@@ -162,6 +163,12 @@ test("the metrics that are described are those that there are", () => {
     ([, name]) => name,
   ).flatMap((name) => ["email", "webhook"].map((channel) => name.replace(/\$\{.*\}/, channel)));
   assert.deepEqual(new Set(described.sort()), new Set(registered.sort()));
+});
+
+test("the steps of a restore name every file that keeps a server from starting on the backup", () => {
+  const [, steps] = /\nTo restore:\n(.*?)\n\n[^0-9\n]/s.exec(documentAt("server/README.md")) ?? [];
+  const [, ...beside] = filesOf("");
+  for (const file of [...beside, servedFile("")]) assert.ok(steps.includes(`\`${file}\``), file);
 });
 
 test("the table of the server's rooms has all of them", () => {

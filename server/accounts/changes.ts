@@ -5,6 +5,7 @@ import { webhookFault } from "../notices/post.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import { generateKey, hashKey } from "./keys.ts";
+import { maxNameLength } from "./names.ts";
 
 /** Changes of keys and accounts, by rules that are the same for operators and customers. */
 
@@ -16,6 +17,13 @@ export const keyLabel = v.pipe(
   v.string(expectedLabel),
   v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedLabel),
   v.maxLength(maxLabelLength, expectedLabel),
+);
+
+const expectedName = `1 to ${maxNameLength} ASCII characters, none at the ends a space`;
+export const accountName = v.pipe(
+  v.string(expectedName),
+  v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedName),
+  v.maxLength(maxNameLength, expectedName),
 );
 
 /** For how long what is replaced may go on beside what replaces it. */
@@ -85,6 +93,8 @@ export function rotateKey(
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
+/** What such a secret looks like. */
+export const webhookSecretForm = /^whsec_[0-9A-Za-z+/]{32}$/;
 
 type Webhook = Pick<
   Account,

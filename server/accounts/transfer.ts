@@ -1,86 +1,172 @@
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { DataError, jsonIn, shown } from "../../engine/query.ts";
+import { isPayload } from "../notices/emails.ts";
+import { maxAnswerLength, maxTries } from "../notices/outbox.ts";
+import { webhookFault } from "../notices/post.ts";
+import { thresholds } from "../notices/quota-events.ts";
 import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
-import { time } from "../shared/schemas.ts";
+import { day, emailAddress, month, time } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
-import type { AccountRecord, Store } from "../store/store.ts";
-import { keyLabel } from "./changes.ts";
-import { maxNameLength } from "./names.ts";
+import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
+import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
+import { maxAccounts } from "./limits.ts";
 
 /** Accounts with all that is theirs as lines of JSON: from one state to another, ids included. */
 
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
 
-const head = v.strictObject({
-  format: v.literal(format),
-  version: v.number(),
+const unknownField = "a field that isn't known";
+/** An object with these fields and no others. */
+const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  v.strictObject(entries, ({ expected, input }) => {
+    if (expected === "never") return unknownField;
+    return input === undefined ? "a value" : "an object";
+  });
+const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
+/** A list in which no two items have the same of what names them; the database would keep one of them. */
+const distinct = <Item extends v.GenericSchema>(
+  item: Item,
+  what: string,
+  nameOf: (item: v.InferOutput<Item>) => unknown,
+) =>
+  v.pipe(
+    list(item),
+    v.check((items) => new Set(items.map(nameOf)).size === items.length, `each ${what} once`),
+  );
+const text = (expected: string, form: RegExp) => v.pipe(v.string(expected), v.regex(form, expected));
+const oneOf = <const Options extends readonly (string | number)[]>(options: Options) =>
+  v.picklist(options, `one of ${options.join(", ")}`);
+const whole = (min: number, max: number) => {
+  const expected = `a whole number from ${min} to ${max}`;
+  return v.pipe(
+    v.number(expected),
+    v.safeInteger(expected),
+    v.minValue(min, expected),
+    v.maxValue(max, expected),
+  );
+};
+
+const head = fields({
+  format: v.literal(format, format),
+  version: v.number("a number"),
   /** How many lines follow: a file that was cut off isn't taken for a smaller one. */
-  accounts: v.number(),
+  accounts: whole(0, maxAccounts),
 });
 
-const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
-const count = (max: number) => v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(max));
+/** Ids go on from the largest, and have to stay whole numbers that JavaScript can tell apart. */
+const maxId = 2 ** 40;
+const id = whole(1, maxId);
+const used = whole(0, maxQuota);
 /** People read the file: it has ISO times, which are milliseconds everywhere else. */
 const instant = time();
-const month = v.pipe(v.string(), v.regex(/^\d{4}-\d{2}$/, "a month such as 2027-01"));
-const text = v.string();
 
-const key = v.strictObject({
+const key = fields({
   id,
-  hash: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits in lower case")),
-  last4: v.pipe(v.string(), v.regex(/^[0-9A-Za-z]{4}$/, "4 letters or digits")),
+  hash: text("64 hexadecimal digits in lower case", /^[0-9a-f]{64}$/),
+  last4: text("4 letters or digits", /^[0-9A-Za-z]{4}$/),
   label: v.nullable(keyLabel),
   created_at: instant,
   expires_at: v.nullable(instant),
   revoked_at: v.nullable(instant),
   replaced_by: v.nullable(id),
 });
-
-const delivery = v.strictObject({
-  channel: v.picklist(["webhook", "email"]),
-  state: v.picklist(["pending", "delivered", "failed"]),
-  tries: count(maxQuota),
-  next_try_at: v.nullable(instant),
-  last_answer: v.nullable(text),
-});
-
-const event = v.strictObject({
-  id: v.pipe(v.string(), v.regex(/^evt_[0-9a-f]{32}$/, "an event's id")),
-  month,
-  threshold: count(100),
-  quota: count(maxQuota),
-  payload: text,
-  created_at: instant,
-  deliveries: v.array(delivery),
-});
-
-const account = v.strictObject({
-  id,
-  name: v.pipe(v.string(), v.regex(/^[!-~](?:[ -~]*[!-~])?$/), v.maxLength(maxNameLength)),
-  plan: v.picklist(planNames),
-  burst: count(maxBurst),
-  quota: count(maxQuota),
-  webhook: v.nullable(text),
-  webhook_secret: v.nullable(text),
-  webhook_old_secret: v.nullable(text),
-  webhook_old_secret_until: v.nullable(instant),
-  email: v.nullable(text),
-  suspended_at: v.nullable(instant),
-  created_at: instant,
-  keys: v.array(key),
-  usage: v.array(v.strictObject({ month, used: count(maxQuota) })),
-  days: v.array(
-    v.strictObject({
-      day: v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2}$/, "a day such as 2027-01-31")),
-      used: count(maxQuota),
-    }),
+const keys = v.pipe(
+  distinct(key, "id", ({ id }) => id),
+  v.check(
+    (keys) =>
+      keys.every(
+        ({ id, replaced_by }) =>
+          replaced_by === null || keys.some((other) => other.id === replaced_by && other.id > id),
+      ),
+    "replaced_by to name a later key of the same account",
   ),
-  events: v.array(event),
-  /** Of people who made the account themselves, in the one form that all spellings of an address have. */
-  mailboxes: v.array(v.strictObject({ mailbox: text, created_at: instant })),
+);
+
+const anAnswer = `up to ${maxAnswerLength} printable ASCII characters`;
+const delivery = v.pipe(
+  fields({
+    channel: oneOf(["webhook", "email"]),
+    state: oneOf(["pending", "delivered", "failed"]),
+    tries: whole(0, maxTries),
+    next_try_at: v.nullable(instant),
+    last_answer: v.nullable(v.pipe(text(anAnswer, /^[ -~]*$/), v.maxLength(maxAnswerLength, anAnswer))),
+  }),
+  v.check(
+    ({ state, tries }) => state !== "pending" || tries < maxTries,
+    `fewer than ${maxTries} tries of a pending delivery`,
+  ),
+  v.check(
+    ({ state, next_try_at }) => (state === "pending") === (next_try_at !== null),
+    "next_try_at in a pending delivery, and in no other",
+  ),
+);
+
+const event = fields({
+  id: text("an event's id", /^evt_[0-9a-f]{32}$/),
+  month,
+  threshold: oneOf(thresholds),
+  quota: whole(1, maxQuota),
+  payload: v.pipe(v.string("JSON as a text"), v.check(isPayload, "an event's payload, as JSON")),
+  created_at: instant,
+  deliveries: distinct(delivery, "channel", ({ channel }) => channel),
 });
+
+const secret = text("a webhook's signing secret", webhookSecretForm);
+
+const account = v.pipe(
+  fields({
+    id,
+    name: accountName,
+    plan: oneOf(planNames),
+    burst: whole(1, maxBurst),
+    quota: whole(1, maxQuota),
+    webhook: v.nullable(
+      v.pipe(
+        v.string("a URL"),
+        // Where it may lead is looked at with every delivery: this server may let them go to loopback, or not.
+        v.rawCheck(({ dataset, addIssue }) => {
+          const fault = dataset.typed ? webhookFault(dataset.value, true) : undefined;
+          if (fault !== undefined) addIssue({ message: fault });
+        }),
+      ),
+    ),
+    webhook_secret: v.nullable(secret),
+    webhook_old_secret: v.nullable(secret),
+    webhook_old_secret_until: v.nullable(instant),
+    email: v.nullable(emailAddress),
+    suspended_at: v.nullable(instant),
+    created_at: instant,
+    keys,
+    usage: distinct(fields({ month, used }), "month", ({ month }) => month),
+    days: v.pipe(
+      distinct(fields({ day, used }), "day", ({ day }) => day),
+      v.maxLength(maxDays, `up to ${maxDays} days`),
+    ),
+    events: distinct(
+      event,
+      "month, threshold and quota",
+      ({ month, threshold, quota }) => `${month} ${threshold} ${quota}`,
+    ),
+    /** Of people who made the account themselves, in the one form that all spellings of an address have. */
+    mailboxes: distinct(
+      fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,190}$/), created_at: instant }),
+      "mailbox",
+      ({ mailbox }) => mailbox,
+    ),
+  }),
+  v.check(
+    ({ webhook, webhook_secret }) => (webhook === null) === (webhook_secret === null),
+    "webhook and webhook_secret both, or neither",
+  ),
+  v.check(
+    ({ webhook, webhook_old_secret, webhook_old_secret_until }) =>
+      (webhook_old_secret === null) === (webhook_old_secret_until === null) &&
+      (webhook !== null || webhook_old_secret === null),
+    "webhook_old_secret and webhook_old_secret_until both, beside a webhook, or neither",
+  ),
+);
 
 /** All accounts, in the order of their ids, behind a line that says how many there are. */
 export function exportAccounts(store: Store): string {
@@ -99,22 +185,28 @@ function withIsoTimes(name: string, value: unknown): unknown {
  * Enters what was exported, under the same ids. What is there already stays, if it is the same.
  *
  * @param subject what the messages are about
- * @returns the accounts that are new, how many were there, and why others are refused, a line each: they aren't as they
- *   have to be, or contradict what is there
- * @throws DataError when the file isn't one that export has written, or isn't whole
+ * @returns the accounts that are new, how many were there, why others are refused, a line each (they aren't as they
+ *   have to be, or contradict what is there), and, where the first line names another number of accounts, words on that
+ * @throws DataError when the first line isn't one that export has written
  */
 export function importAccounts(
   store: Store,
   lines: string,
   subject: string,
-): { entered: AccountRecord[]; known: number; refused: string[] } {
+): { entered: AccountRecord[]; known: number; refused: string[]; miscount: string | undefined } {
   const [first, ...rest] = lines.split("\n");
-  // What ends a text is no line.
-  if (rest.at(-1) === "") rest.pop();
+  // Blank lines at the end are none.
+  while (rest.at(-1)?.trim() === "") rest.pop();
   const { version: found, accounts } = parsed(head, first, `${subject}, line 1`);
   if (found !== version) throw new DataError(`${subject}, line 1: version`, `${found}`, `${version}`);
-  if (rest.length !== accounts)
-    throw new DataError(subject, `${rest.length} accounts`, `${accounts}, as its first line says`);
+  const miscount =
+    rest.length === accounts
+      ? undefined
+      : new DataError(
+          subject,
+          `${rest.length} accounts`,
+          `${accounts}, as its first line says: export them again, or enter those that are there with --skip-invalid`,
+        ).message;
   const entered: AccountRecord[] = [];
   const refused: string[] = [];
   for (const [i, line] of rest.entries())
@@ -126,7 +218,7 @@ export function importAccounts(
       if (!(error instanceof DataError)) throw error;
       refused.push(error.message);
     }
-  return { entered, known: rest.length - entered.length - refused.length, refused };
+  return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
 /** @returns whether the account is new. @throws DataError when it contradicts what is there; then nothing of it is entered */
@@ -185,21 +277,43 @@ function parsed<Schema extends v.GenericSchema>(
   line: string,
   about: string,
 ): v.InferOutput<Schema> {
-  const value = jsonOf(line, about);
-  const result = v.safeParse(schema, value, { abortEarly: true });
+  const value = jsonIn(line, about, "a line of JSON");
+  const result = v.safeParse(schema, value, { abortEarly: true, abortPipeEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
-  throw new DataError(
-    `${about}: ${v.getDotPath(issue) ?? "all of it"}`,
-    issue.received,
-    issue.expected ?? issue.message,
-  );
+  const path = issue.path?.map(({ key }) => key) ?? [];
+  const subject = [about, ...placeOf(value, path)].join(": ");
+  if (issue.message === unknownField)
+    throw new DataError(subject, unknownField, "only fields that accounts export writes");
+  throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-function jsonOf(line: string, about: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch (error) {
-    throw new DataError(about, line === "" ? "nothing" : shown(reasonOf(error)), "a line of JSON");
-  }
+/** Where a line has a fault, in words: its account and key or event, as far as they can be told, and the field. */
+function placeOf(value: unknown, path: readonly unknown[]): string[] {
+  const name = fieldOf(value, "name");
+  const account = typeof name === "string" ? [`account ${v.is(accountName, name) ? name : shown(name)}`] : [];
+  const [part, i, ...rest] = path;
+  const id =
+    part === "keys" || part === "events" ? fieldOf(fieldOf(fieldOf(value, part), i), "id") : undefined;
+  if (typeof id === "number") return [[...account, `key ${id}`].join(", "), ...fieldNamed(rest)];
+  if (v.is(event.entries.id, id)) return [[...account, `event ${id}`].join(", "), ...fieldNamed(rest)];
+  return [...account, ...fieldNamed(path)];
+}
+
+const fieldNamed = (path: readonly unknown[]) => (path.length === 0 ? [] : [path.join(".")]);
+
+function fieldOf(value: unknown, name: unknown): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === String(name))?.[1];
+}
+
+/** A value as a message shows it: no secret. */
+function foundIn(value: unknown, path: readonly unknown[]): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  return /secret|hash/.test(String(path.at(-1)))
+    ? `another text of ${value.length} characters`
+    : shown(value);
 }

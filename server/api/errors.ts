@@ -53,7 +53,7 @@ export const errors = tableOf({
   },
   invalid_api_key: {
     status: "401 Unauthorized",
-    when: "The key is malformed, unknown, revoked or expired.",
+    when: "The key is malformed, unknown, revoked or expired, or its account is suspended or deleted.",
     retry: "no",
     headers: [authenticate],
   },

@@ -1,21 +1,15 @@
 import * as v from "valibot";
-import { DataError } from "../../engine/query.ts";
-import { webhookAt } from "../accounts/changes.ts";
-import { maxNameLength } from "../accounts/names.ts";
+import { DataError, shown } from "../../engine/query.ts";
+import { accountName, webhookAt } from "../accounts/changes.ts";
+import { webhookFault } from "../notices/post.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
 /** What an operator says of an account, and what the account is by that. */
 
-const expectedName = `1 to ${maxNameLength} ASCII characters, none at the ends a space`;
-
 export const accountOptions = v.object({
-  account: v.pipe(
-    v.string(),
-    v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedName),
-    v.maxLength(maxNameLength, expectedName),
-  ),
+  account: accountName,
   plan: v.optional(v.picklist(planNames, `one of ${planNames.join(", ")}`)),
   burst: v.optional(wholeNumber(1, maxBurst)),
   quota: v.optional(wholeNumber(1, maxQuota)),
@@ -64,6 +58,15 @@ function addressAsked(option: string | undefined, known: string | null = null): 
   return option === "none" ? null : option;
 }
 
+/** @throws DataError when a new address would do if webhooks to this machine were allowed */
+function checkLoopback(url: string | null, known: Account | undefined, allowLoopback: boolean): void {
+  if (url === null || url === known?.webhook || allowLoopback) return;
+  const fault = webhookFault(url, false);
+  if (fault === undefined || webhookFault(url, true) !== undefined) return;
+  const hint = `${fault}; WEBHOOK_ALLOW_LOOPBACK=true lets webhooks go to this machine`;
+  throw new DataError("--webhook", shown(url), hint);
+}
+
 /**
  * The account that options ask for.
  *
@@ -75,10 +78,12 @@ export function accountAsked(
   known: Account | undefined,
   allowLoopback: boolean,
 ): Omit<Account, "id" | "suspended_at"> {
+  const webhook = addressAsked(options.webhook, known?.webhook);
+  checkLoopback(webhook, known, allowLoopback);
   return {
     name: options.account,
     ...ceilings(options, known),
-    ...webhookAt(addressAsked(options.webhook, known?.webhook), known, allowLoopback, "--webhook"),
+    ...webhookAt(webhook, known, allowLoopback, "--webhook"),
     email: addressAsked(options.email, known?.email),
   };
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { DataError, reasonOf, shown } from "../../engine/query.ts";
+import { DataError, fileReasonOf, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
 import { monthName, monthOf } from "../shared/months.ts";
@@ -132,7 +132,7 @@ function exportAll([file, ...more]: string[], { store }: Context): Said {
   try {
     writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
-    throw new DataError(`file ${file}`, reasonOf(error), "a name that is free, where a file can be made");
+    throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
   }
   return { result: `${file}\n` };
 }
@@ -146,7 +146,7 @@ async function readLines(args: string[]): Promise<string> {
   try {
     return file === undefined ? await text(process.stdin) : await readFile(file, "utf8");
   } catch (error) {
-    throw new DataError(inputOf(file), reasonOf(error), "what accounts export has written");
+    throw new DataError(inputOf(file), fileReasonOf(error), "what accounts export has written");
   }
 }
 
@@ -154,12 +154,13 @@ const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `f
 
 function importAll(args: string[], { store, input }: Context): Said {
   const [file] = args.filter((word) => word !== skipInvalid);
-  const { entered, known, refused } = importAccounts(store, input, inputOf(file));
-  if (refused.length > 0 && !isSkipping(args)) throw new Error(refused.join("\n"));
+  const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
+  const faults = miscount === undefined ? refused : [miscount, ...refused];
+  if (faults.length > 0 && !isSkipping(args)) throw new Error(faults.join("\n"));
   const same = known === 0 ? "" : `; ${known} were there already, the same`;
   const accounts = entered.length === 1 ? "account" : "accounts";
   const left = refused.length === 0 ? "" : `; ${refused.length} refused`;
-  const note = refused.map((line) => `${line}\n`).join("");
+  const note = faults.map((line) => `${line}\n`).join("");
   return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
 }
 
@@ -167,7 +168,7 @@ await runCommand("accounts", {
   list: {
     usage: "[--json]",
     about:
-      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, active keys, webhook, e-mail address, whether it is active or suspended.",
+      "Lists accounts: plan, requests per second and per UTC month, requests used in this month as last saved, keys that work, webhook, e-mail address, whether it is active or suspended.",
     run: list,
   },
   export: {

@@ -77,15 +77,19 @@ function fail(message: string): void {
   process.stderr.write(`${message}\n`);
 }
 
-function helpOf(name: string, subcommands: [word: string, Help][]): string {
+function helpOf(name: string, subcommands: [word: string, Subcommand | FolderSubcommand][]): string {
   const parts = subcommands.map(
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
+  const shared = subcommands.every(([, subcommand]) => "onFolder" in subcommand)
+    ? `where REDIS_URL is set,
+it is this machine's STATE_DIR all the same.`
+    : `where REDIS_URL is set, it
+works on what all servers with that Redis have in common, from any machine.`;
   return `usage: ${calledAs(name)} COMMAND
 
 ${parts.join("")}
-STATE_DIR names the folder of the state (default: var), whether a server runs on it or not; where REDIS_URL is set, it
-works on what all servers with that Redis have in common, from any machine.
+STATE_DIR names the folder of the state (default: var), whether a server runs on it or not; ${shared}
 `;
 }
 

@@ -63,6 +63,12 @@ const ceilingsOf = ({ plan, burst, quota }: Account) =>
   `plan ${plan}, ${burst} requests per second, ${quota} per month`;
 const ending = (expires: number | null) => (expires === null ? "" : `, which expires at ${isoTime(expires)}`);
 
+/** What is said of a key that was made for an account which is suspended. */
+const suspension = ({ name, suspended_at }: Account) =>
+  suspended_at === null
+    ? ""
+    : `account ${name} is suspended: its keys don't work until accounts resume ${name}\n`;
+
 function create(args: string[], context: Context): Said {
   const { store, now } = context;
   const { expires = null, label = null, ...options } = readOptions("keys create", keyOptions, args);
@@ -74,7 +80,7 @@ function create(args: string[], context: Context): Said {
     ? `made account ${account.name} (${ceilingsOf(account)}) and ${made}\n`
     : `made ${made}, for account ${account.name} (${ceilingsOf(account)})\n`;
   const secret = isNew && account.webhook_secret !== null ? secretShown(account.webhook_secret) : "";
-  return { result: `${key}\n`, note: note + secret };
+  return { result: `${key}\n`, note: note + secret + suspension(account) };
 }
 
 function update(args: string[], { store, settings }: Context): Said {
@@ -203,10 +209,12 @@ function rotate([id, ...args]: string[], { store, now }: Context): Said {
   const old = findKey(store, "rotate", id === undefined ? [] : [id]);
   const { overlap } = readOptions("keys rotate", overlapOptions, args);
   const { key, id: newId, expires, oldEnds } = rotateKey(store, old, overlap, now);
-  const ends = overlap === 0 ? "is revoked" : `works until ${isoTime(oldEnds)}`;
+  const ends = overlap === 0 ? "is revoked" : `ends at ${isoTime(oldEnds)}`;
+  const account = store.accountOf(old.account);
+  const made = `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${ends}\n`;
   return {
     result: `${key}\n`,
-    note: `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${ends}\n`,
+    note: made + (account === undefined ? "" : suspension(account)),
   };
 }
 

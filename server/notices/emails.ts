@@ -9,12 +9,22 @@ import type { Sender } from "./outbox.ts";
 
 const payload = v.object({
   data: v.object({
-    account: v.string(),
+    // It stands in a header.
+    account: v.pipe(v.string(), v.regex(/^[ -~]*$/)),
     plan: v.string(),
     month: v.string(),
     quota: v.object({ limit: v.number(), used: v.number() }),
   }),
 });
+
+/** Whether a text is an event's payload. */
+export function isPayload(text: string): boolean {
+  try {
+    return v.is(payload, JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
 
 /** What an event says to people. */
 function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Letter {

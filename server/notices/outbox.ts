@@ -11,7 +11,7 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../store/st
  * slots to first ones. For a first try that finds none free, the try that has been running longest may be cut off.
  */
 export const maxTriesPerAccount = 3;
-const maxAnswerLength = 200;
+export const maxAnswerLength = 200;
 const second = 1;
 const minute = 60 * second;
 const hour = 60 * minute;

@@ -32,6 +32,8 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
  */
 export function webhookFault(url: string, allowLoopbackHttp: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > 2000) return "a URL";
+  // URL drops tabs and line breaks without a word.
+  if (/[\s\p{Cc}]/u.test(url)) return "a URL without spaces and control characters";
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "") return "a URL without a user name or password";
   const host = hostname.replace(/^\[|\]$/g, "");

@@ -199,7 +199,7 @@ export class Metrics {
     );
     counter(
       "hcqs_unauthorized_total",
-      "Requests answered with a 401, by what was wrong with the key; inactive: revoked or expired",
+      "Requests answered with a 401, by what was wrong with the key; inactive: revoked, expired, suspended or deleted",
       ["reason"],
       ({ unauthorized }) => Object.entries(unauthorized).map(([reason, count]) => [{ reason }, count]),
     );

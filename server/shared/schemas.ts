@@ -24,6 +24,8 @@ function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return false;
+  // JavaScript takes hour 24 for the next day.
+  if (text.slice(11, 13) === "24") return false;
   const ms = Date.parse(text);
   return ms >= 0 && ms <= maxTimeMs;
 }
@@ -37,6 +39,17 @@ export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
     v.transform((text) => Date.parse(text)),
   );
 }
+
+const aDay = "a day such as 2027-01-31";
+/** A calendar date. */
+export const day = v.pipe(v.string(aDay), v.regex(/^\d{4}-\d{2}-\d{2}$/, aDay), v.check(isInRange, aDay));
+
+const aMonth = "a month such as 2027-01";
+export const month = v.pipe(
+  v.string(aMonth),
+  v.regex(/^\d{4}-\d{2}$/, aMonth),
+  v.check((text) => isInRange(`${text}-01`), aMonth),
+);
 
 const anEmailAddress = "an e-mail address such as ann@example.com";
 /**

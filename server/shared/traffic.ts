@@ -43,7 +43,7 @@ type Status = (typeof statuses)[number];
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
-/** Why a key didn't do: none, not one by its form, in no account, revoked or expired. */
+/** Why a key didn't do: none, not one by its form, in no account, or revoked, expired, suspended or deleted. */
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { DataError, reasonOf } from "../../engine/query.ts";
+import { DataError, fileReasonOf } from "../../engine/query.ts";
 import { makePrivateFile } from "./state-files.ts";
 import { Store } from "./store.ts";
 
@@ -16,7 +16,7 @@ export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
   const draft = `${file}.${randomUUID()}`;
   try {
-    if (existsSync(file)) throw new Error("a file of that name");
+    if (existsSync(file)) throw new Error("file already exists");
     makePrivateFile(draft);
     store.copyTo(draft);
     flush(draft);
@@ -25,9 +25,13 @@ export function backUp(folder: string, file: string): void {
     rmSync(draft);
     flush(dirname(file));
   } catch (error) {
-    throw new DataError(`file ${file}`, reasonOf(error), "a name that is free, where a file can be made");
+    throw new DataError(
+      `file ${file}`,
+      fileReasonOf(error).replaceAll(draft, file),
+      "a name that is free, where a file can be made",
+    );
   } finally {
-    for (const end of ["", "-journal"]) rmSync(draft + end, { force: true });
+    for (const path of [draft, `${draft}-journal`]) if (existsSync(path)) rmSync(path);
     store.close();
   }
 }

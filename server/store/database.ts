@@ -70,6 +70,8 @@ function setUp(database: Database.Database): void {
   database.pragma("foreign_keys = ON");
   // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
   database.pragma("wal_autocheckpoint = 0");
+  // A database that wasn't in WAL mode, such as a backup, gets its log and index with the first read after the change.
+  database.pragma("schema_version");
 }
 
 /** Prepares each statement once. */

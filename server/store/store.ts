@@ -24,7 +24,7 @@ export interface Account {
   suspended_at: number | null;
 }
 /** Of an account: as many as two months have. */
-const maxDays = 62;
+export const maxDays = 62;
 
 const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
@@ -262,13 +262,13 @@ export class Store {
     });
   }
 
-  /** All accounts by name, with their use in a month and the keys that are valid at a time. */
+  /** All accounts by name, with their use in a month and the keys that work at a time. */
   accounts(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.#all(
       `SELECT accounts.*, coalesce(used, 0) AS used, count(keys.id) AS keys FROM accounts
         LEFT JOIN usage ON usage.account = accounts.id AND month = ?
         LEFT JOIN keys ON keys.account = accounts.id AND revoked_at IS NULL
-          AND (expires_at IS NULL OR expires_at > ?)
+          AND (expires_at IS NULL OR expires_at > ?) AND suspended_at IS NULL
         WHERE name IS NOT NULL GROUP BY accounts.id ORDER BY name`,
       month,
       now.getTime(),

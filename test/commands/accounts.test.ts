@@ -160,6 +160,23 @@ test("a webhook may go to this machine, by plain http too, where the setting all
   assert.equal(still[0].stderr, '--webhook: found "http://10.0.0.1/", expected an https URL\n');
 });
 
+test("a key made for a suspended account is told not to work, and none of its keys is counted", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free", "accounts suspend a");
+  const commands = ["keys create --account a", "keys rotate 1 --overlap 5", "keys rotate 2 --overlap 0"];
+  const said = "account a is suspended: its keys don't work until accounts resume a\n";
+  for (const { code, stderr } of await run(folder, commands)) {
+    assert.equal(code, 0, stderr);
+    assert.ok(stderr.endsWith(`\n${said}`), stderr);
+    assert.doesNotMatch(stderr, /works/);
+  }
+  const keysOf = async () => JSON.parse((await succeed(folder, "accounts list --json"))[0])[0].keys;
+  assert.equal(await keysOf(), 0);
+  const [, created] = await run(folder, ["accounts resume a", "keys create --account a"]);
+  assert.doesNotMatch(created.stderr, /suspended/);
+  assert.equal(await keysOf(), 4);
+});
+
 test("an account's e-mail address is set, changed and removed", async () => {
   const folder = temporaryFolder();
   const email = async () => (await shownKey(folder, 1)).get("email");

@@ -31,6 +31,7 @@ const expectedLabel = "1 to 64 printable ASCII characters, none at the ends a sp
 const expectedTime = "a time such as 2027-01-31T00:00:00Z";
 const words = "one of create, update, list, show, revoke, expire, rotate; --help explains them";
 const custom = "create --account new --plan enterprise";
+const loopbackHint = "; WEBHOOK_ALLOW_LOOPBACK=true lets webhooks go to this machine";
 const another = "create --account large --expires";
 const hook = "update --account large --webhook";
 const hospitals = "update --account A~&~B~hospitals";
@@ -72,6 +73,7 @@ const refused: [command: string, message: string | RegExp][] = [
     "2099-13-01",
     "2099-02-30",
     "2099-02-29T00:00Z",
+    "2099-01-01T24:00:00Z",
     "9999-12-31T23:59:59-00:01",
     "1970-01-01T00:00:00+00:01",
   ].map((text): [string, string] => [
@@ -134,7 +136,10 @@ const refused: [command: string, message: string | RegExp][] = [
   [`${hook} https://a.example/${"x".repeat(2000)}`, /^--webhook: found "https:.*x…", expected a URL$/],
   [`${hook} http://example.com/`, '--webhook: found "http://example.com/", expected an https URL'],
   [`${hook} ftp://example.com/`, '--webhook: found "ftp://example.com/", expected an https URL'],
-  [`${hook} http://localhost:80/`, '--webhook: found "http://localhost:80/", expected an https URL'],
+  [
+    `${hook} http://localhost:80/`,
+    `--webhook: found "http://localhost:80/", expected an https URL${loopbackHint}`,
+  ],
   [
     `${hook} https://a:b@c.example/`,
     '--webhook: found "https://a:b@c.example/", expected a URL without a user name or password',
@@ -150,7 +155,7 @@ const refused: [command: string, message: string | RegExp][] = [
     "[::ffff:10.0.0.1]",
   ].map((host): [string, string] => [
     `${hook} https://${host}/`,
-    `--webhook: found "https://${host}/", expected a public address`,
+    `--webhook: found "https://${host}/", expected a public address${host.startsWith("169") || host.includes("10.0") ? "" : loopbackHint}`,
   ]),
 ];
 for (const [given, message] of refused)

@@ -181,9 +181,9 @@ test("a rotated key ends with the overlap, and the new one when the old one woul
   assert.deepEqual(
     results.slice(2).map(({ stderr }) => stderr),
     [
-      `made key 3, which expires at ${expires}, for account a; key 1 works until ${ends[0]}\n`,
+      `made key 3, which expires at ${expires}, for account a; key 1 ends at ${ends[0]}\n`,
       "made key 4, for account a; key 2 is revoked\n",
-      `made key 5, which expires at ${expires}, for account a; key 3 works until ${expires}\n`,
+      `made key 5, which expires at ${expires}, for account a; key 3 ends at ${expires}\n`,
     ],
   );
   assert.deepEqual(await keyStates(folder), ["active", "revoked", "active", "active", "active"]);

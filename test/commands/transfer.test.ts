@@ -32,7 +32,8 @@ async function filledState(): Promise<string> {
   ]);
   store.saveDay("2027-01-30", [[1, 500]]);
   store.saveDay("2027-01-31", [[1, 599]]);
-  const event = { account: 1, month: "2027-01", quota: 600, payload: '{"type":"quota.warning"}' };
+  const data = { account: "a", plan: "enterprise", month: "2027-01", quota: { limit: 600, used: 500 } };
+  const event = { account: 1, month: "2027-01", quota: 600, payload: JSON.stringify({ data }) };
   const created_at = Date.parse("2027-01-30T00:00:00.000Z");
   for (const [threshold, digit] of [
     [80, "a"],
@@ -98,17 +99,26 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
   await succeed(to, "keys create --account b~c --plan free");
   const before = contentOf(to);
   const taken = JSON.parse(before.split("\n")[1]).keys[0].hash;
-  const firstKeys = JSON.parse(one).keys;
+  const firstKeys: object[] = JSON.parse(one).keys.map((key: object) => ({ ...key, replaced_by: null }));
   const headOf = (accounts: number) => changed(head, { accounts });
   const other = { id: 7, name: "x", keys: [], events: [], mailboxes: [] };
   for (const [content, message] of [
-    [[], "line 1: found nothing, expected a line of JSON"],
-    [["{"], /line 1: found ".*", expected a line of JSON/],
-    [['{"accounts":0}'], /line 1: format: found undefined, expected /],
+    [[], "line 1: found no JSON, expected a line of JSON"],
+    [["{"], "line 1: found no JSON, expected a line of JSON"],
+    [['{"accounts":0}'], "line 1: format: found nothing, expected a value"],
     [[changed(head, { version: 2, accounts: 0 })], "line 1: version: found 2, expected 1"],
-    [[head, one, two], ": found 2 accounts, expected 3, as its first line says"],
-    [[headOf(1), changed(one, { quota: -1 })], /line 2: quota: found -1, expected >=0/],
-    [[headOf(1), changed(one, { more: 1 })], /line 2: more: found "more", expected never/],
+    [
+      [headOf(5)],
+      ": found 0 accounts, expected 5, as its first line says: export them again, or enter those that are there with --skip-invalid",
+    ],
+    [
+      [headOf(1), changed(one, { quota: -1 })],
+      "line 2: account a: quota: found -1, expected a whole number from 1 to 2000000000",
+    ],
+    [
+      [headOf(1), changed(one, { more: 1 })],
+      "line 2: account a: more: found a field that isn't known, expected only fields that accounts export writes",
+    ],
     [
       [headOf(2), changed(three, { id: 9 }), two],
       "line 3: account b c: found the account b c with other id of that id or name, expected none, or the same",
@@ -157,12 +167,155 @@ test("every row that is refused is named, and with --skip-invalid the others are
   assert.equal(named.length, 2);
   const time = '"9999-12-31T23:59:59-00:01"';
   const range = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
-  assert.equal(named[0], `${subject} 2: keys.0.expires_at: found ${time}, expected ${range}`);
+  assert.equal(named[0], `${subject} 2: account a, key 1: expires_at: found ${time}, expected ${range}`);
   assert.ok(named[1].startsWith(`${subject} 3: account b c: found UNIQUE constraint failed: `), named[1]);
   assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 1 account; 2 refused\n"]);
   assert.ok(skipped.stderr.includes(refused.stderr), skipped.stderr);
   assert.equal(again.stdout, "entered 0 accounts; 1 were there already, the same; 2 refused\n");
   assert.equal(contentOf(to).split("\n")[1], three);
+});
+
+/** Changes something of an account's line. */
+type Change = (
+  record: Record<string, unknown> & Record<"keys" | "events" | "usage" | "days", Part[]>,
+) => void;
+type Part = Record<string, unknown> & { deliveries: Record<string, unknown>[] };
+
+const wholes = (min: number, max: number) => `a whole number from ${min} to ${max}`;
+const aUrl = "a URL without spaces and control characters";
+const aDay = "a day such as 2027-01-31";
+const aMonth = "a month such as 2027-01";
+const aSecret = "a webhook's signing secret";
+const refusals: [change: Change, message: string][] = [
+  // Later ids go on from the largest.
+  [(one) => (one.id = 2 ** 53 - 1), `id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`],
+  [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
+  [
+    (one) => (one.keys[0].id = 2 ** 53 - 1),
+    `, key 9007199254740991: id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`,
+  ],
+  // Tries go on being counted.
+  [
+    (one) => (one.events[0].deliveries[0].tries = 2_000_000_000),
+    `, event evt_${"a".repeat(32)}: deliveries.0.tries: found 2000000000, expected ${wholes(0, 10)}`,
+  ],
+  [
+    (one) => Object.assign(one.events[1].deliveries[0], { tries: 10 }),
+    `, event evt_${"b".repeat(32)}: deliveries.0: found an object, expected fewer than 10 tries of a pending delivery`,
+  ],
+  [
+    (one) => (one.events[1].deliveries[0].next_try_at = null),
+    `, event evt_${"b".repeat(32)}: deliveries.0: found an object, expected next_try_at in a pending delivery, and in no other`,
+  ],
+  [(one) => (one.burst = 0), `burst: found 0, expected ${wholes(1, 1_000_000)}`],
+  [
+    (one) => (one.webhook = "javascript:alert(1)"),
+    'webhook: found "javascript:alert(1)", expected an https URL',
+  ],
+  [
+    (one) => (one.webhook = "https://a.example/\n"),
+    `webhook: found "https://a.example/\\n", expected ${aUrl}`,
+  ],
+  [
+    (one) => (one.webhook = "https://10.0.0.1/"),
+    'webhook: found "https://10.0.0.1/", expected a public address',
+  ],
+  [
+    (one) => (one.email = "ann@example.com\nBcc: bob@example.com"),
+    'email: found "ann@example.com\\nBcc: bob@example.com", expected an e-mail address such as ann@example.com',
+  ],
+  [
+    (one) => (one.webhook_secret = "x"),
+    `webhook_secret: found another text of 1 characters, expected ${aSecret}`,
+  ],
+  [
+    (one) => (one.webhook_old_secret = "x"),
+    `webhook_old_secret: found another text of 1 characters, expected ${aSecret}`,
+  ],
+  [(one) => (one.webhook = null), "found an object, expected webhook and webhook_secret both, or neither"],
+  [(one) => (one.usage[0].month = "2026-13"), `usage.0.month: found "2026-13", expected ${aMonth}`],
+  [(one) => (one.usage[0].month = "9999-99"), `usage.0.month: found "9999-99", expected ${aMonth}`],
+  [(one) => (one.usage[0].month = "2027-01"), "usage: found a list, expected each month once"],
+  [(one) => (one.days[0].day = "2026-99-99"), `days.0.day: found "2026-99-99", expected ${aDay}`],
+  [(one) => (one.days[0].day = "2027-02-29"), `days.0.day: found "2027-02-29", expected ${aDay}`],
+  [(one) => (one.days[0].day = "2027-01-31"), "days: found a list, expected each day once"],
+  [(one) => (one.keys[1].id = one.keys[0].id), "keys: found a list, expected each id once"],
+  [
+    (one) => (one.keys[0].replaced_by = 77),
+    "keys: found a list, expected replaced_by to name a later key of the same account",
+  ],
+  [
+    (one) => (one.events[1].threshold = 80),
+    "events: found a list, expected each month, threshold and quota once",
+  ],
+  [
+    (one) => (one.events[0].threshold = 85),
+    `, event evt_${"a".repeat(32)}: threshold: found 85, expected one of 80, 90, 100`,
+  ],
+  [
+    (one) => (one.events[0].payload = "no JSON"),
+    `, event evt_${"a".repeat(32)}: payload: found "no JSON", expected an event's payload, as JSON`,
+  ],
+  [
+    (one) => (one.events[0].payload = "{}"),
+    `, event evt_${"a".repeat(32)}: payload: found "{}", expected an event's payload, as JSON`,
+  ],
+  [
+    (one) => (one.keys[0].hash = "secret"),
+    ", key 1: hash: found another text of 6 characters, expected 64 hexadecimal digits in lower case",
+  ],
+  [(one) => delete one.plan, "plan: found nothing, expected a value"],
+  [(one) => (one.keys = JSON.parse("1")), "keys: found 1, expected a list"],
+];
+
+test("an import takes nothing that the commands, the portal and the server don't make", async () => {
+  const [head, one] = contentOf(await filledState()).split("\n");
+  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
+  const lines = refusals.map(([change]) => {
+    const record = JSON.parse(one);
+    change(record);
+    return JSON.stringify(record);
+  });
+  const first = JSON.stringify({ ...JSON.parse(head), accounts: lines.length });
+  writeFileSync(file, [first, ...lines].join("\n"));
+  const [{ code, stderr }] = await run(to, [`accounts import ${file}`]);
+  assert.equal(code, 1);
+  const expected = refusals.map(([, message], i) => {
+    const parting = message.startsWith(",") ? "" : ": ";
+    return `file ${file}, line ${i + 2}: account a${parting}${message}`;
+  });
+  assert.deepEqual(stderr.trimEnd().split("\n"), expected);
+});
+
+test("an import goes without lines that are missing where it is told to, and blank lines at the end are none", async () => {
+  const [from, to] = [await filledState(), temporaryFolder()];
+  const lines = contentOf(from).trimEnd().split("\n");
+  const file = join(temporaryFolder(), "accounts");
+  writeFileSync(file, `${lines.slice(0, 3).join("\r\n")}\r\n\n \n`);
+  const [refused, skipped] = await run(to, [
+    `accounts import ${file}`,
+    `accounts import ${file} --skip-invalid`,
+  ]);
+  const miscount = `file ${file}: found 2 accounts, expected 3, as its first line says: export them again, or enter those that are there with --skip-invalid\n`;
+  assert.deepEqual([refused.code, refused.stdout, refused.stderr], [1, "", miscount]);
+  assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 2 accounts\n"]);
+  assert.ok(skipped.stderr.includes(miscount), skipped.stderr);
+  assert.equal(contentOf(to).split("\n").length, 4);
+  writeFileSync(file, `${lines.join("\n")}\n\n\n`);
+  assert.deepEqual(await succeed(to, `accounts import ${file}`), [
+    "entered 1 account; 2 were there already, the same\n",
+  ]);
+});
+
+test("webhooks to this machine go along: a delivery looks whether it may go there", async () => {
+  const [head, one] = contentOf(await filledState()).split("\n");
+  const [file, to] = [join(temporaryFolder(), "accounts"), temporaryFolder()];
+  const changed = { ...JSON.parse(one), webhook: "http://127.0.0.1:8000/hook" };
+  writeFileSync(
+    file,
+    `${JSON.stringify({ ...JSON.parse(head), accounts: 1 })}\n${JSON.stringify(changed)}\n`,
+  );
+  assert.deepEqual(await succeed(to, `accounts import ${file}`), ["entered 1 account\n"]);
 });
 
 test("an account that was deleted isn't imported again under its id", async () => {
@@ -204,8 +357,11 @@ test("a file that is there isn't written over, and one that isn't can't be read"
     `accounts import ${file}s`,
     "accounts export a b",
   ]);
-  assert.match(out.stderr, /^file .*: found EEXIST.*, expected a name that is free/);
+  assert.match(out.stderr, /^file .*: found file already exists, expected a name that is free/);
   assert.equal(readFileSync(file, "utf8"), "mine");
-  assert.match(into.stderr, /^file .*: found ENOENT.*, expected what accounts export has written/);
+  assert.match(
+    into.stderr,
+    /^file .*: found no such file or directory, expected what accounts export has written/,
+  );
   assert.equal(more.stderr, 'accounts export: found "b" after the file, expected nothing more\n');
 });

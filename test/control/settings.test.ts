@@ -329,6 +329,8 @@ for (const [name, subcommands] of Object.entries(words))
     const [all, short] = await run(folder, [`${name} --help`, `${name} -h`], { PORT: "wrong" });
     assert.deepEqual([all.code, all.stderr], [0, ""]);
     assert.deepEqual(short, all);
+    // A backup is of the folder, whatever servers have in common.
+    assert.equal(/what all servers with that Redis have in common/.test(all.stdout), name !== "state");
     const explained = [...all.stdout.matchAll(/^ {2}([a-z-]+).*\n {6}[A-Z].*\.$/gm)].map(([, word]) => word);
     assert.deepEqual(explained, subcommands);
 

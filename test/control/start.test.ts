@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish-folder.ts";
 import { knownVersions } from "../../datasets/registry.ts";
 import { isoTime } from "../../server/shared/time.ts";
+import { backUp } from "../../server/store/backup.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   Connection,
@@ -205,6 +206,17 @@ test("a start says how old the state is where nothing was saved there for an hou
   assert.ok((store.savedAt() ?? 0) > savedMs, "its end counts as well");
   store.close();
   assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
+});
+
+test("the first start on a backup serves, and ends in order", async () => {
+  const [from, stateDir] = [temporaryFolder(), temporaryFolder()];
+  const key = createKey(from, "a", { burst: 10, quota: 100 });
+  backUp(from, path.join(stateDir, "state.sqlite"));
+  const server = spawnServer({ datasetsDir, stateDir });
+  const { api } = await ready(server);
+  assert.equal((await call({ api, key }, `GET ${pricesPath}`)).remaining, 99);
+  server.signal("SIGTERM");
+  assert.equal((await server.finished()).code, 0);
 });
 
 test("no account is made and no key is shown where STATE_DIR is set", async () => {

@@ -92,6 +92,22 @@ test("a folder for all, such as /tmp, isn't taken from the others, but the files
   assert.equal(modeOf(folder), "777");
 });
 
+test("a database in journal mode delete, as a backup is, has its log before a guard looks", () => {
+  const folder = temporaryFolder();
+  Store.open(folder).close();
+  const database = new Database(path.join(folder, "state.sqlite"));
+  assert.equal(database.pragma("journal_mode = DELETE", { simple: true }), "delete");
+  database.close();
+  const guard = new StateGuard(folder);
+  const store = Store.open(folder);
+  guard.watch();
+  store.noteSaved(new Date(0));
+  assert.equal(guard.fault(), undefined);
+  assert.equal(guard.checkpoint(store), undefined);
+  store.close();
+  guard.close();
+});
+
 /** A guard over a database that is open. */
 function guarded() {
   const folder = path.join(temporaryFolder(), "state");
