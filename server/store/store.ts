@@ -192,7 +192,7 @@ export class Store {
     this.#database.close();
   }
 
-  /** Something that changes when accounts or keys have, by another process or this one. */
+  /** Something that changes when accounts, keys or events have, by another process or this one. */
   changes(): string {
     return `${this.#database.pragma("data_version", { simple: true })} ${this.#ownChanges}`;
   }
@@ -598,7 +598,7 @@ export class Store {
       SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${isThere} ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
     const { id, account, month, threshold, quota, payload, created_at } = event;
     const values = [id, account, month, threshold, quota, payload, created_at];
-    if (this.#run(sql, ...values, account).changes === 0) return false;
+    if (this.#change(sql, ...values, account).changes === 0) return false;
     for (const channel of channels)
       this.updateDelivery({
         ...{ id, channel, state: "pending", tries: 0 },
@@ -614,6 +614,21 @@ export class Store {
         last_answer FROM events JOIN accounts ON accounts.id = events.account
         LEFT JOIN deliveries ON event = events.id ORDER BY events.created_at, events.threshold, channel DESC`,
     );
+  }
+
+  /**
+   * Events of a month, `YYYY-MM`, in rows after one.
+   *
+   * @returns also the last row of all events; rows of accounts that are deleted may be used again
+   */
+  eventsSince(
+    row: number,
+    month: string,
+  ): { events: Pick<StoredEvent, "account" | "threshold" | "created_at">[]; last: number } {
+    const sql =
+      "SELECT account, threshold, created_at FROM events WHERE rowid > ? AND month = ? ORDER BY rowid";
+    const { last } = this.#one<{ last: number }>("SELECT coalesce(max(rowid), 0) AS last FROM events");
+    return { events: this.#all(sql, row, month), last };
   }
 
   /** When the last event of an account's month, `YYYY-MM`, was made; 0 where there is none. */
@@ -775,7 +790,7 @@ export class Store {
     return this.#all<Row>(sql)[0];
   }
 
-  /** Writes accounts or keys. */
+  /** Writes accounts, keys or events. */
   #change(sql: string, ...values: unknown[]): Database.RunResult {
     this.#ownChanges++;
     return this.#run(sql, ...values);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { UsageDays } from "../../server/accounts/days.ts";
+import { UsageEvents } from "../../server/accounts/events.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
@@ -22,7 +23,14 @@ export function serviceOf(
     throw error;
   };
   const traffic = { refused: () => {}, unauthorized: () => {} };
-  return new Service({ names: new AccountNames(), days: new UsageDays(), traffic, report, ...options });
+  return new Service({
+    names: new AccountNames(),
+    days: new UsageDays(),
+    events: new UsageEvents(),
+    traffic,
+    report,
+    ...options,
+  });
 }
 
 /** A service asked by one account that is never refused, and what stands behind it. */
