@@ -2,6 +2,7 @@ import { reached, recordEvents } from "../notices/quota-events.ts";
 import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
 import type { UsageDays } from "./days.ts";
+import { UsageEvents } from "./events.ts";
 import type { KeyTable, SlotState } from "./key-table.ts";
 import type { Limits } from "./limits.ts";
 import type { AccountNames } from "./names.ts";
@@ -57,17 +58,20 @@ export class Accounts {
   readonly #limits: Limits;
   readonly #names: AccountNames;
   readonly #days: UsageDays;
+  readonly #events: UsageEvents;
   readonly #entries = new Map<number, AccountEntry>();
   /** By slot. */
   readonly #bySlot: AccountEntry[] = [];
   /** The earlier one of the two months that are served. */
   #month: number;
-  /** The month whose days are served. */
+  /** The month whose days and events are served. */
   #monthOfDays = 0;
   /** Counts of months that aren't served any more, and not saved yet. */
   readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
   /** Days on which keys were last used that aren't saved yet, by the keys' ids. */
   readonly #keyDays = new Map<number, number>();
+  /** The row of the last event that was read. */
+  #eventRow = 0;
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
   /** Whether the database has this server's word on what it has taken over. */
@@ -82,12 +86,14 @@ export class Accounts {
     names: AccountNames,
     days: UsageDays,
     nowMs: number,
+    events = new UsageEvents(),
   ) {
     this.#store = store;
     this.#keys = keys;
     this.#limits = limits;
     this.#names = names;
     this.#days = days;
+    this.#events = events;
     this.#month = firstMonth(nowMs);
     const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
     this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
@@ -157,6 +163,17 @@ export class Accounts {
       if (entry !== undefined) this.#keys.put(key, entry.slot, entry.account.suspended_at !== null);
       this.#taken.keys = changed;
     }
+    this.#readEvents();
+  }
+
+  /** Takes over the events that are new, of the month that is served. */
+  #readEvents(): void {
+    const { events, last } = this.#store.eventsSince(this.#eventRow, monthName(this.#monthOfDays));
+    for (const { account, ...event } of events) {
+      const entry = this.#entries.get(account);
+      if (entry !== undefined) this.#events.put(entry.slot, event);
+    }
+    this.#eventRow = last;
   }
 
   /** @param changedSlots gets those whose keys begin or cease to work */
@@ -169,6 +186,8 @@ export class Accounts {
       if (account === undefined) {
         // It keeps its slot; what is counted there is saved nowhere any more.
         if (known !== undefined) changedSlots.set(known.slot, "deleted");
+        // SQLite may give the rows of its events to others.
+        this.#eventRow = 0;
         this.#taken.accounts = changed;
         continue;
       }
@@ -183,6 +202,7 @@ export class Accounts {
         for (const month of [this.#month, this.#month + 1])
           this.#enter(entry, month, savedUse(account.id, month));
         this.#days.enter(entry.slot, this.#monthOfDays, []);
+        this.#events.enter(entry.slot, this.#monthOfDays);
         this.#entries.set(account.id, entry);
         this.#bySlot.push(entry);
       }
@@ -219,10 +239,13 @@ export class Accounts {
     for (const { account, slot, counts } of this.#entries.values()) {
       const ofAccount = ends.get(account.id) ?? [];
       this.#days.enter(slot, month, ofAccount);
+      this.#events.enter(slot, month);
       const count: Count | undefined = counts[month & 1];
       if (count?.month === month) for (const [, end] of ofAccount) count.inAll = Math.max(count.inAll, end);
     }
     this.#monthOfDays = month;
+    this.#eventRow = 0;
+    this.#readEvents();
   }
 
   #enter(entry: AccountEntry, month: number, saved: number): void {

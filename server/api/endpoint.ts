@@ -31,6 +31,8 @@ export interface Usage {
   burst: { limit: number };
   /** The UTC days of the month up to today; they add up to what is used. */
   days: { date: string; used: number }[];
+  /** The newest warnings of the month, the oldest of them first. */
+  events: { type: "quota.warning" | "quota.exhausted"; threshold: number; at: string }[];
 }
 
 /** What an endpoint answers from. */

@@ -484,4 +484,18 @@ export const usageResponse = v.object({
         "within a second of midnight may count to the day before or after",
     ),
   ),
+  events: v.pipe(
+    v.array(
+      v.object({
+        type: described("Below 100 % a warning", v.picklist(["quota.warning", "quota.exhausted"])),
+        threshold: count("Percent of the quota that was reached: 80, 90 or 100"),
+        at: described("When it was recorded", time),
+      }),
+    ),
+    v.maxLength(15),
+    v.description(
+      "This month's warnings, by time and then threshold; a quota that is changed has its own, and the newest 15 are " +
+        "listed. A warning is here within about a second",
+    ),
+  ),
 });

@@ -39,7 +39,10 @@ function list(args: string[], { store }: Context): Said {
 
 const nothing = { state: "none", tries: 0, last_answer: null } as const;
 
-/** Makes deliveries of an event due now, with all their tries before them: those that failed or wait, else all. */
+/**
+ * Makes deliveries of an event pending, with all their tries before them: those that failed or wait, else all. The event
+ * takes its place in the account's order again: it waits for earlier ones that are pending, and later ones wait for it.
+ */
 function retry([id, ...more]: string[], { store, now }: Context): Said {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
   checkEnd("events retry", more);
@@ -66,7 +69,9 @@ function retry([id, ...more]: string[], { store, now }: Context): Said {
       const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
       const before = `was ${state} after ${tries} ${tries === 1 ? "try" : "tries"}`;
       const delivery = channel === "webhook" ? "delivery" : "delivery by e-mail";
-      return `event ${id}, ${quota}: the ${delivery} ${before}, and is due now\n`;
+      const first = store.firstPending(event.account, channel);
+      const after = first === id ? "is due now" : `waits for event ${first}`;
+      return `event ${id}, ${quota}: the ${delivery} ${before}, and ${after}\n`;
     },
   );
   return { result: lines.join("") };
@@ -77,7 +82,7 @@ await runCommand("events", {
   retry: {
     usage: "ID",
     about:
-      "Makes an event's deliveries due now, with all their tries before them: those that aren't delivered, else all.",
+      "Makes an event's deliveries pending, with all their tries before them: those that aren't delivered, else all. They are due now, or after the account's earlier events that are pending.",
     run: retry,
   },
 });

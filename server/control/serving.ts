@@ -11,7 +11,7 @@ import { type Portal, ServingThreads } from "./serving-threads.ts";
 /** Starts the threads that answer requests, on one port, with the settings that they go by. */
 
 /** What they look things up in. */
-type Tables = Pick<ServeData, "keys" | "limits" | "names" | "days">;
+type Tables = Pick<ServeData, "keys" | "limits" | "names" | "days" | "events">;
 
 export async function startServing(
   settings: Settings,

@@ -1,6 +1,7 @@
 import { calledAs } from "../../datasets/arguments.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { UsageDays } from "../accounts/days.ts";
+import { UsageEvents } from "../accounts/events.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
@@ -81,8 +82,8 @@ async function start(settings: Settings): Promise<void> {
     if (store.account(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
   const [keys, limits] = [new KeyTable(), new Limits(undefined, settings.redis !== undefined)];
-  const [names, days] = [new AccountNames(), new UsageDays()];
-  const accounts = new Accounts(store, keys, limits, names, days, Date.now());
+  const [names, days, events] = [new AccountNames(), new UsageDays(), new UsageEvents()];
+  const accounts = new Accounts(store, keys, limits, names, days, Date.now(), events);
   let sharing: Sharing | undefined;
   const save = () => {
     // What is written to a file that isn't there any more is lost: in memory it isn't.
@@ -112,7 +113,10 @@ async function start(settings: Settings): Promise<void> {
     directory,
     mirror,
   });
-  const tables = { keys: keys.buffer, limits: limits.buffer, names: names.buffer, days: days.buffer };
+  const tables = {
+    ...{ keys: keys.buffer, limits: limits.buffer, names: names.buffer },
+    ...{ days: days.buffer, events: events.buffer },
+  };
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;
   if (portal !== undefined) renewKeyOf(portal, health, threads);

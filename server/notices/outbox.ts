@@ -3,14 +3,15 @@ import type { Counter } from "prom-client";
 import { reasonOf } from "../../engine/query.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../store/store.ts";
 
-/** Delivers events by a channel: at least once, with pauses that grow. */
-
 /**
- * Slots for tries under way, so that a slow receiver is in nobody's way: an account has no more of them than a month
- * has thresholds, and tries after the first, which a receiver that doesn't answer makes many of, leave half of all
- * slots to first ones. For a first try that finds none free, the try that has been running longest may be cut off.
+ * Delivers events by a channel: at least once, with pauses that grow, and each account's in their order. Nothing is
+ * tried while an earlier event of the same account is pending, so an account has one try under way at most.
+ *
+ * Slots for tries under way keep a slow receiver out of everybody else's way: tries after the first, which a receiver
+ * that doesn't answer makes many of, leave half of all slots to first ones. For a first try that finds none free, the
+ * try that has been running longest may be cut off.
  */
-export const maxTriesPerAccount = 3;
+
 export const maxAnswerLength = 200;
 const second = 1;
 const minute = 60 * second;
@@ -118,7 +119,6 @@ export class Outbox {
       channel,
       now,
       [...this.#underWay.keys(), ...this.#recording],
-      maxTriesPerAccount,
       maxUnderWay,
     );
     const tries: Promise<void>[] = [];
@@ -195,8 +195,8 @@ export class Outbox {
       // Its account was deleted meanwhile.
       if (this.#store.event(id) === undefined) return;
       const before = this.#store.deliveries(id).find((one) => one.channel === channel);
-      // Another server has taken over, and delivered it meanwhile.
-      if (before?.state === "delivered" && state !== "delivered") return;
+      // Another server has taken over, and delivered it or given it up meanwhile.
+      if (before !== undefined && before.state !== "pending" && state !== "delivered") return;
       this.#store.updateDelivery(delivery);
       outcome.record?.();
     };

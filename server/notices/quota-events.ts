@@ -12,6 +12,11 @@ export function reached(used: number, quota: number): number {
   return thresholds.findLast((threshold) => used * 100 >= quota * threshold) ?? 0;
 }
 
+/** What an event of a threshold is called. */
+export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhausted" {
+  return threshold < 100 ? "quota.warning" : "quota.exhausted";
+}
+
 /**
  * Records the events of the thresholds up to the one reached, each once per account, month and
  * quota whoever asks how often.
@@ -61,7 +66,7 @@ function eventOf(
 ): StoredEvent {
   const { id, name, plan, quota } = account;
   const payload = {
-    type: threshold < 100 ? "quota.warning" : "quota.exhausted",
+    type: eventTypeOf(threshold),
     timestamp: isoTime(createdMs),
     data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
   };

@@ -1,14 +1,17 @@
 import { hash } from "node:crypto";
 import type { Image } from "../../engine/query.ts";
 import type { UsageDays } from "../accounts/days.ts";
+import type { UsageEvents } from "../accounts/events.ts";
 import type { KeyTable } from "../accounts/key-table.ts";
 import { burstExceeded, type Limits, leaseExceeded, quotaExceeded } from "../accounts/limits.ts";
 import type { AccountNames } from "../accounts/names.ts";
 import type { Usage, Versions } from "../api/endpoint.ts";
 import { ApiError, constantError, type ReachedCeiling, withoutKeys } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
+import { eventTypeOf } from "../notices/quota-events.ts";
 import { hashOf } from "../shared/hash.ts";
 import { dayName, monthOf, startOfMonth } from "../shared/months.ts";
+import { isoTime } from "../shared/time.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Authenticator } from "./authenticator.ts";
@@ -80,6 +83,7 @@ interface ServiceOptions {
   limits: Limits;
   names: AccountNames;
   days: UsageDays;
+  events: UsageEvents;
   versions: Versions;
   /** Unix milliseconds. */
   now: () => number;
@@ -278,6 +282,11 @@ export class Service {
       quota: { limit: quota, used, remaining: Math.max(0, quota - used) },
       burst: { limit: burst },
       days: days.map((used, i) => ({ date: dayName(startOfMonth(month) + i * dayMs), used })),
+      events: this.#options.events.of(slot, month).map(({ threshold, created_at }) => ({
+        type: eventTypeOf(threshold),
+        threshold,
+        at: isoTime(created_at),
+      })),
     };
   }
 }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
 import { UsageDays } from "../accounts/days.ts";
+import { UsageEvents } from "../accounts/events.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
@@ -111,6 +112,7 @@ function start(published: Published): Started {
     limits: new Limits(data.limits, data.areLimitsShared),
     names,
     days: new UsageDays(data.days),
+    events: new UsageEvents(data.events),
     versions: versionsOf(published),
     now: Date.now,
     steadyNow: steadyClock(),

@@ -35,6 +35,7 @@ export interface ServeData {
   areLimitsShared: boolean;
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
+  events: SharedArrayBuffer;
   /** The thread's own. */
   traffic: SharedArrayBuffer;
   /** Requests to tell of in a second, at most. */

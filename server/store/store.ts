@@ -28,6 +28,8 @@ export const maxDays = 62;
 
 const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
+/** The order of an account's events: a total one, because events of several quotas may be made in the same millisecond. */
+const inOrder = "created_at, threshold, month, quota";
 /** Of an account, by its id: what is counted for one that was deleted meanwhile is dropped. */
 const isThere = "EXISTS (SELECT 1 FROM accounts WHERE id = ? AND name IS NOT NULL)";
 
@@ -190,7 +192,7 @@ export class Store {
     this.#database.close();
   }
 
-  /** Something that changes when accounts or keys have, by another process or this one. */
+  /** Something that changes when accounts, keys or events have, by another process or this one. */
   changes(): string {
     return `${this.#database.pragma("data_version", { simple: true })} ${this.#ownChanges}`;
   }
@@ -596,7 +598,7 @@ export class Store {
       SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${isThere} ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
     const { id, account, month, threshold, quota, payload, created_at } = event;
     const values = [id, account, month, threshold, quota, payload, created_at];
-    if (this.#run(sql, ...values, account).changes === 0) return false;
+    if (this.#change(sql, ...values, account).changes === 0) return false;
     for (const channel of channels)
       this.updateDelivery({
         ...{ id, channel, state: "pending", tries: 0 },
@@ -612,6 +614,21 @@ export class Store {
         last_answer FROM events JOIN accounts ON accounts.id = events.account
         LEFT JOIN deliveries ON event = events.id ORDER BY events.created_at, events.threshold, channel DESC`,
     );
+  }
+
+  /**
+   * Events of a month, `YYYY-MM`, in rows after one.
+   *
+   * @returns also the last row of all events; rows of accounts that are deleted may be used again
+   */
+  eventsSince(
+    row: number,
+    month: string,
+  ): { events: Pick<StoredEvent, "account" | "threshold" | "created_at">[]; last: number } {
+    const sql =
+      "SELECT account, threshold, created_at FROM events WHERE rowid > ? AND month = ? ORDER BY rowid";
+    const { last } = this.#one<{ last: number }>("SELECT coalesce(max(rowid), 0) AS last FROM events");
+    return { events: this.#all(sql, row, month), last };
   }
 
   /** When the last event of an account's month, `YYYY-MM`, was made; 0 where there is none. */
@@ -634,40 +651,36 @@ export class Store {
   }
 
   /**
-   * Deliveries by a channel whose next try is due, but for those of some events that are under way: of an account no
-   * more than a few with those, the ones with the fewest tries first, so that none hides another's. A first try is due
-   * at once. First tries come before all others, and then every account's first event before anyone's second; events
-   * that are under way or have been tried in vain count, so that an account whose receiver doesn't answer comes after
-   * all whose may. An account's first tries are made in the order of its events, by their time and then their threshold:
-   * one isn't due while that of an earlier event is, or is under way.
+   * Deliveries by a channel that may be tried now. An account's events are delivered in their order: only its first
+   * pending one is ever due, and none while another of its events is under way. A first try is due at once, and comes
+   * before all tries that aren't first ones.
+   *
+   * @param underWay ids of the events whose tries are under way
    */
   dueDeliveries(
     channel: Channel,
     now: Date,
     underWay: readonly string[],
-    perAccount: number,
     limit: number,
   ): (StoredEvent & Delivery)[] {
     const sql = `
       WITH pending AS (
-        SELECT deliveries.*, account, created_at * 1000 + threshold AS turn,
-          event IN (SELECT value FROM json_each(?)) AS is_under_way
-        FROM deliveries JOIN events ON events.id = event WHERE channel = ? AND state = 'pending'
-      ), busy AS (
-        SELECT account, sum(is_under_way) AS under_way, count(*) AS tried
-        FROM pending WHERE tries > 0 OR is_under_way GROUP BY account
-      ), untried AS (
-        SELECT account, min(turn) AS turn FROM pending WHERE tries = 0 GROUP BY account
-      ), due AS (
-        SELECT pending.*, row_number() OVER (PARTITION BY pending.account ORDER BY tries, next_try_at, pending.turn) AS place
-        FROM pending LEFT JOIN untried ON untried.account = pending.account
-        WHERE NOT is_under_way AND (tries = 0 AND pending.turn = untried.turn OR tries > 0 AND next_try_at <= ?)
+        SELECT deliveries.*, account, row_number() OVER (PARTITION BY account ORDER BY ${inOrder}) AS place
+        FROM deliveries JOIN events ON id = event WHERE channel = ? AND state = 'pending'
       )
       SELECT events.*, channel, state, tries, next_try_at, last_answer
-      FROM due JOIN events ON events.id = due.event LEFT JOIN busy ON busy.account = due.account
-      WHERE place + coalesce(under_way, 0) <= ?
-      ORDER BY tries > 0, place + coalesce(tried, 0), next_try_at, due.turn LIMIT ?`;
-    return this.#all(sql, JSON.stringify(underWay), channel, now.getTime(), perAccount, limit);
+      FROM pending JOIN events ON id = event
+      WHERE place = 1 AND (tries = 0 OR next_try_at <= ?)
+        AND events.account NOT IN (SELECT account FROM events WHERE id IN (SELECT value FROM json_each(?)))
+      ORDER BY tries > 0, next_try_at, id LIMIT ?`;
+    return this.#all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
+  }
+
+  /** The event of an account that its other pending ones by a channel wait for. */
+  firstPending(account: number, channel: Channel): string | undefined {
+    const sql = `SELECT id FROM deliveries JOIN events ON id = event
+      WHERE account = ? AND channel = ? AND state = 'pending' ORDER BY ${inOrder} LIMIT 1`;
+    return this.#all<{ id: string }>(sql, account, channel)[0]?.id;
   }
 
   /** When the oldest event was made that is still to be delivered by a channel. */
@@ -777,7 +790,7 @@ export class Store {
     return this.#all<Row>(sql)[0];
   }
 
-  /** Writes accounts or keys. */
+  /** Writes accounts, keys or events. */
   #change(sql: string, ...values: unknown[]): Database.RunResult {
     this.#ownChanges++;
     return this.#run(sql, ...values);

@@ -8,6 +8,7 @@ import { tableFromIPC } from "apache-arrow";
 import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
+import { UsageEvents } from "../../server/accounts/events.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
@@ -42,6 +43,8 @@ const nowMs = Date.UTC(2026, 10, 3, 12);
 const [keys, names, days] = [new KeyTable(), new AccountNames(), new UsageDays()];
 keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
 names.put(0, "demo", "developer");
+const events = new UsageEvents();
+events.enter(0, monthOf(nowMs));
 days.enter(0, monthOf(nowMs), [
   [1, 2],
   [2, 5],
@@ -57,7 +60,16 @@ function told(
   limits.configure(0, burst, quota);
   limits.enter(0, monthOf(nowMs), 5);
   const clocks = { now: () => nowMs, steadyNow: () => 0 };
-  const service = serviceOf({ keys, limits, names, days, versions: served, report: () => {}, ...clocks });
+  const service = serviceOf({
+    keys,
+    limits,
+    names,
+    days,
+    events,
+    versions: served,
+    report: () => {},
+    ...clocks,
+  });
   const [place, text] = target.split("?");
   const answers = Array.from({ length: times }, () =>
     ask(service, key, place, () => (text === undefined ? text : query(text)), headers, method),

@@ -49,7 +49,12 @@ test("events are listed in lines and as JSON, each with its quota, and made due 
   assert.equal(list.stdout, lines.map((fields) => `${fields.join("\t")}\n`).join(""));
   assert.deepEqual(await run(world.folder, "retry", id), {
     code: 0,
-    stdout: `event ${id}, 90 % of 1 in ${name}: the delivery was failed after 10 tries, and is due now\n`,
+    stdout: `event ${id}, 90 % of 1 in ${name}: the delivery was failed after 10 tries, and waits for event ${first}\n`,
+    stderr: "",
+  });
+  assert.deepEqual(await run(world.folder, "retry", first), {
+    code: 0,
+    stdout: `event ${first}, 80 % of 1 in ${name}: the delivery was pending after 0 tries, and is due now\n`,
     stderr: "",
   });
   const { state, tries } = world.delivery(id);

@@ -10,6 +10,8 @@ import { until } from "../support/server.ts";
 
 /** How events are delivered. */
 
+const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
+
 test("a post is signed by Standard Webhooks, and what a customer's library verifies", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   await world.deliver(now);
@@ -101,16 +103,89 @@ function dueTogether(world: World, webhook: string): void {
 }
 const thresholdsOf = (receiver: Receiver) => receiver.posts.map(({ body }) => JSON.parse(body).threshold);
 
-test("events that fall due together are tried and listed in the order of their thresholds", async (t) => {
+test("events that fall due together are delivered and listed in the order of their thresholds", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
-  receiver.answer = 500;
   for (let i = 0; i < 3; i++) await world.deliver(now);
   assert.deepEqual(thresholdsOf(receiver), [80, 90, 100]);
   assert.deepEqual(
     world.store.events().map(({ threshold }) => threshold),
     [80, 90, 100],
   );
+});
+
+test("an event isn't tried while an earlier one waits for its next try, by restarts neither", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = 500;
+  for (let i = 0; i < 3; i++) await world.deliver(now);
+  receiver.answer = 200;
+  world.restart();
+  await world.deliver(later(9999));
+  assert.deepEqual(
+    world.store.events().map(({ threshold, state, tries }) => [threshold, state, tries]),
+    [
+      [80, "pending", 1],
+      [90, "pending", 0],
+      [100, "pending", 0],
+    ],
+  );
+  for (let i = 0; i < 3; i++) await world.deliver(later(10_000));
+  assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
+});
+
+test("an event that has failed for good keeps the next one waiting no longer", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = 500;
+  const [first] = world.store.events();
+  for (let at: number | null = now.getTime(); at !== null; at = world.delivery(first.id).next)
+    await world.deliver(new Date(at));
+  assert.deepEqual(thresholdsOf(receiver), Array(maxTries).fill(80));
+  receiver.answer = 200;
+  for (let i = 0; i < 2; i++) await world.deliver(later(monthMs));
+  assert.deepEqual(thresholdsOf(receiver).slice(maxTries), [90, 100]);
+});
+
+test("an event that is to be retried takes its place in the order again", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  await world.deliver(now);
+  const [{ id }] = world.store.events();
+  const [delivery] = world.store.deliveries(id);
+  const again = { ...delivery, state: "pending", tries: 0, next_try_at: later(1000).getTime() } as const;
+  world.operator.updateDelivery(again);
+  for (let i = 0; i < 3; i++) await world.deliver(later(1000));
+  assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
+});
+
+test("events of two quotas that were made in the same millisecond are tried one after the other", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  const ids = world.due("a", receiver.url(), { count: 2 });
+  receiver.answer = 500;
+  for (let i = 0; i < 2; i++) await world.deliver(now);
+  assert.deepEqual(
+    ids.map((id) => world.delivery(id).tries),
+    [1, 0],
+  );
+});
+
+test("an event that was made by a clock behind isn't sent beside another of its account", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  const { id: account } = world.account(10, receiver.url());
+  const enter = (id: string, month: string, created_at: number) =>
+    world.store.createEvent({ id, account, month, threshold: 80, quota: 10, payload: "{}", created_at }, [
+      "webhook",
+    ]);
+  enter("evt_1", "2027-02", now.getTime());
+  receiver.answer = undefined;
+  const delivering = [world.deliver(now)];
+  await until("the post", () => receiver.held.length === 1);
+  enter("evt_2", "2027-01", later(-1000).getTime());
+  await world.deliver(now);
+  assert.equal(receiver.posts.length, 1);
+  world.webhooks.stop();
+  await Promise.all(delivering);
 });
 
 test("an account that is deleted while its event is posted holds up no other's", async (t) => {
@@ -128,7 +203,7 @@ test("an account that is deleted while its event is posted holds up no other's",
   assert.deepEqual([world.delivery(id).state, world.store.events().length], ["delivered", 1]);
 });
 
-test("an event isn't sent while the first try of an earlier one is under way", async (t) => {
+test("an event isn't sent while a try of an earlier one is under way", async (t) => {
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   receiver.answer = undefined;
@@ -145,7 +220,6 @@ test("an event isn't sent while the first try of an earlier one is under way", a
   assert.ok(world.store.events().every(({ state }) => state === "delivered"));
 });
 
-const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
 for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
   test(`a clock that is set by ${stepMs / 1000} s and back leaves a pause as it was planned`, async (t) => {
     const { world, receiver, id } = await dueEvent(t, 500);
@@ -275,6 +349,19 @@ test("what another server delivered meanwhile stays delivered, whatever comes of
     await world.deliver(later(1e9));
     assert.equal(receiver.posts.length, 1, "and isn't posted again");
   }
+});
+
+test("an event that another server gave up meanwhile isn't pending again by this server's try", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  receiver.answer = undefined;
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  const [before] = world.operator.deliveries(id);
+  const failed = { ...before, state: "failed", tries: maxTries, next_try_at: null } as const;
+  world.operator.updateDelivery(failed);
+  receiver.held[0].writeHead(500).end();
+  await delivering;
+  assert.deepEqual(world.store.deliveries(id), [failed]);
 });
 
 test("what this server has delivered is delivered, also where another one failed meanwhile", async (t) => {

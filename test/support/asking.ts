@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { UsageDays } from "../../server/accounts/days.ts";
+import { UsageEvents } from "../../server/accounts/events.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
@@ -16,13 +17,20 @@ type Options = ConstructorParameters<typeof Service>[0];
 
 /** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
 export function serviceOf(
-  options: Omit<Options, "names" | "days" | "traffic" | "report"> & Partial<Options>,
+  options: Omit<Options, "names" | "days" | "events" | "traffic" | "report"> & Partial<Options>,
 ): Service {
   const report = (error: unknown) => {
     throw error;
   };
   const traffic = { refused: () => {}, unauthorized: () => {} };
-  return new Service({ names: new AccountNames(), days: new UsageDays(), traffic, report, ...options });
+  return new Service({
+    names: new AccountNames(),
+    days: new UsageDays(),
+    events: new UsageEvents(),
+    traffic,
+    report,
+    ...options,
+  });
 }
 
 /** A service asked by one account that is never refused, and what stands behind it. */
