@@ -17,7 +17,7 @@ type Options = ConstructorParameters<typeof Service>[0];
 
 /** A service that fails the test by a fault of its own, unless it is reported elsewhere. */
 export function serviceOf(
-  options: Omit<Options, "names" | "days" | "traffic" | "report"> & Partial<Options>,
+  options: Omit<Options, "names" | "days" | "events" | "traffic" | "report"> & Partial<Options>,
 ): Service {
   const report = (error: unknown) => {
     throw error;

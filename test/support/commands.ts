@@ -15,7 +15,7 @@ const runner = `
     Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", REDIS_URL: "", ...env });
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
-    await import(\`${new URL("../../server/commands", import.meta.url)}\${name}.ts?\${run++}\`);
+    await import(\`${new URL("../../server/commands/", import.meta.url)}\${name}.ts?\${run++}\`);
     result.code = process.exitCode;
     process.exitCode = 0;
     process.send(result);
