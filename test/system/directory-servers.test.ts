@@ -272,6 +272,28 @@ test("without Redis commands change nothing, people are told to try again, and s
   });
 });
 
+test("a warning of what one server counted is in the usage that every server shows", async () => {
+  const [key] = await succeed("keys create --account warned --plan enterprise --burst 1000 --quota 1000");
+  const usageOf = async ({ api }: Replica) => {
+    const answer = await fetch(`${api}/api/v1/usage`, { headers: headers(key) });
+    return (await answer.json()) as { quota?: { used: number }; events?: { threshold: number }[] };
+  };
+  await until("80 % to be used", async () => ((await usageOf(replicas[0])).quota?.used ?? 0) >= 800);
+  for (const { stateDir } of replicas) {
+    const database = new Database(databaseFile(stateDir), { readonly: true });
+    const events = database
+      .prepare("SELECT count(*) FROM events JOIN accounts ON accounts.id = account WHERE name = 'warned'")
+      .pluck();
+    await until("the event to be known", () => events.get() === 1);
+    database.close();
+  }
+  for (const replica of replicas)
+    await until(
+      "the warning to be shown",
+      async () => (await usageOf(replica)).events?.[0]?.threshold === 80,
+    );
+});
+
 test("each event comes once, whoever counted; what a server that is killed leaves goes on with the same id", async () => {
   const came: { id: string; threshold: number; used: number }[] = [];
   let status = 200;
