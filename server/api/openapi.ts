@@ -51,7 +51,7 @@ Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceiling
 |---|---|---|
 ${planRows.join("\n")}
 
-Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, but those that are answered with 401, 429 or 500. On a 401 no account is known: \`X-RateLimit-Remaining\` is 0 and says nothing about any account.
+Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401 no account is known: \`X-RateLimit-Remaining\` is 0 and says nothing about any account.
 
 On a 429 \`X-RateLimit-Remaining\` is 0 as well, whatever is left in the month: no request is accepted now. What to do depends on the error's \`ceiling\`:
 
