@@ -212,7 +212,7 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
   "server/shared/runtime.ts": [1, "throws to end a thread that is out of memory, which is its purpose"],
   "server/snapshots/load-thread.ts": [1, "has its own handling of errors, in a thread that may end"],
-  "server/snapshots/loads.ts": [7, "settles a promise, or ends what is over; a rejection is logged"],
+  "server/snapshots/loads.ts": [8, "settles a promise, or ends what is over; a rejection is logged"],
   "server/snapshots/snapshots.ts": [1, "the caller has the promise"],
 };
 

@@ -51,6 +51,11 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
+  /** Entries that are taken; those of deleted keys are, too. Known in the writer's thread only. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** Adds a stored key or brings its entry up to date. One thread only. */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,

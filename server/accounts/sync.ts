@@ -127,6 +127,11 @@ export class Accounts {
     return this.#limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
+  /** Places in the table of keys that are taken. */
+  get keyCount(): number {
+    return this.#keys.count;
+  }
+
   /** Takes over what other processes have written since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.used(account, monthName(month)));

@@ -151,7 +151,7 @@ const account = v.pipe(
     ),
     /** Of people who made the account themselves, in the one form that all spellings of an address have. */
     mailboxes: distinct(
-      fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,190}$/), created_at: instant }),
+      fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,252}$/), created_at: instant }),
       "mailbox",
       ({ mailbox }) => mailbox,
     ),

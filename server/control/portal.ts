@@ -46,6 +46,7 @@ export function openPortal(
     mailer,
     portalAccount: settings.portalAccount,
     mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
+    keyCount: () => accounts.keyCount,
     fault: () => health.fault,
     change,
     async takeOver() {

@@ -38,6 +38,8 @@ export interface PortalOptions {
   portalAccount: string | undefined;
   /** Where people find the portal, such as `http://127.0.0.1:8080`. */
   publicUrl: string;
+  /** Places in the table of keys that are taken. */
+  keyCount(): number;
   /** Why the state can't be written now; undefined when it can. */
   fault(): string | undefined;
   /** Does what changes the state, as one. */
@@ -182,7 +184,7 @@ export class PortalActions {
 
   /** A table that is full would keep every other change from taking effect. */
   #checkRoom(): void {
-    if (this.#options.store.keyCount() >= maxOwnKeys)
+    if (this.#options.keyCount() >= maxOwnKeys)
       throw new Refusal("unavailable", "there is no room for more keys: ask the operator");
   }
 

@@ -69,16 +69,15 @@ export class PortalHost {
   }
 
   async #storeKey(): Promise<void> {
-    const { store, change, portalAccount: name, now } = this.#options;
+    const { store, change, portalAccount: name, mayMakeAccount, now } = this.#options;
     const key = this.#key;
     if (key === null || name === undefined) return;
+    const made = { plan: "portal", ...plans.portal, webhook: null, webhook_secret: null } as const;
     const id = await change(() => {
-      const account =
-        store.account(name) ??
-        store.createAccount(
-          { name, plan: "portal", ...plans.portal, webhook: null, webhook_secret: null },
-          now(),
-        );
+      const known = store.account(name);
+      // It may have been deleted since the start.
+      if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
+      const account = known ?? store.createAccount({ name, ...made }, now());
       const expires = this.#madeAt + keyLivesMs;
       return store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
     });

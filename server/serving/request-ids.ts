@@ -33,7 +33,7 @@ export class RequestIds {
   }
 }
 
-/** The same reply with the header `X-Request-Id`. A head of bytes, which is sent again, stays as it is. */
+/** Adds the header `X-Request-Id` to a reply. A head of bytes is copied, because it is sent again. */
 export function withRequestId(reply: Reply, id: string): Reply {
   const line = `\r\nX-Request-Id: ${id}`;
   const { head } = reply;

@@ -188,7 +188,7 @@ control.on(
 
 // A thread that ended with its app open would abort the process, and nobody would learn why.
 process.on("exit", () => started?.server.close());
-process.on("unhandledRejection", report);
+process.on("unhandledRejection", (error) => report(error));
 process.on("uncaughtException", (error) => {
   send({ type: "failed", reason: String(error.stack) });
   process.exit();

@@ -256,7 +256,11 @@ class Loader {
         if (message.type === "loaded") resolve({ image: message.image, file: message.file });
         else reject(failureOf(message));
       };
-      thread.on("message", safely(take, reject));
+      const fail = (error: unknown) => {
+        reject(error);
+        void thread.terminate();
+      };
+      thread.on("message", safely(take, fail));
       thread.on("error", onError);
       thread.on("exit", onExit);
       const data: ToLoad = { name, fd: handle.fd, size, limits: limitsOf(head, share) };

@@ -447,11 +447,6 @@ export class Store {
     return this.#all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
   }
 
-  /** How many keys were ever made. */
-  keyCount(): number {
-    return this.#one<{ count: number }>("SELECT coalesce(max(id), 0) AS count FROM keys").count;
-  }
-
   /** @param expires null for never */
   createKey(
     account: number,

@@ -10,8 +10,7 @@ import { temporaryFolder } from "../support/server.ts";
 /** The pages' keys, in the course of days. */
 
 /** A host whose clock the test sets, in hours. */
-function hostOf(t: TestContext, start = 0) {
-  const store = Store.open(temporaryFolder());
+function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.open(temporaryFolder())) {
   t.after(() => store.close());
   let at = 0;
   const hours = (count: number) => {
@@ -24,7 +23,8 @@ function hostOf(t: TestContext, start = 0) {
     settings: { signup: "off", signupDaily: 0, webhookAllowLoopback: false },
     mailer: undefined,
     portalAccount: "explore",
-    mayMakeAccount: true,
+    mayMakeAccount,
+    keyCount: () => 0,
     fault: () => undefined,
     change: async (work) => store.atomically(work),
     async takeOver() {},
@@ -68,4 +68,18 @@ test("the pages' key is replaced when the clock was set back, and its successor 
   hours(126);
   // The first one ends by the clock that it was made by.
   assert.deepEqual(states(), ["active", "expired", "active"]);
+});
+
+test("an account of the pages that an operator has deleted isn't made again", async (t) => {
+  const store = Store.open(temporaryFolder());
+  const { id } = store.createAccount(
+    { name: "explore", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
+    later(0),
+  );
+  const { host, hours } = hostOf(t, 0, false, store);
+  await host.begin("https://prices.example.com");
+  store.deleteAccount(id);
+  hours(24);
+  await assert.rejects(host.renewKey(), /^DataError: PORTAL_ACCOUNT: found explore, which isn't there/);
+  assert.equal(store.account("explore"), undefined);
 });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import * as v from "valibot";
+import { exportAccounts, importAccounts } from "../../server/accounts/transfer.ts";
 import { accountOptions } from "../../server/commands/account-options.ts";
 import { Mailer } from "../../server/notices/mail.ts";
 import { plans } from "../../server/shared/plans.ts";
+import { Store } from "../../server/store/store.ts";
 import { errorOf, form, Portal } from "../support/portal.ts";
 import { later, now } from "../support/quota-events.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -407,4 +409,13 @@ test("a mail server that hangs holds up 16 letters, and nothing else", async (t)
   for (const { status } of await Promise.all(waiting)) assert.equal(status, 503);
   mock.restore();
   assert.equal((await ask(100)).status, 202);
+});
+
+test("who has signed up with the longest address there may be is exported and imported", async (t) => {
+  const portal = new Portal(t);
+  await portal.signUp(`a@${`${"x".repeat(60)}.`.repeat(4)}com`);
+  const exported = exportAccounts(portal.store);
+  const other = Store.inMemory();
+  assert.deepEqual(importAccounts(other, exported, "the export").refused, []);
+  assert.equal(exportAccounts(other), exported);
 });

@@ -26,6 +26,8 @@ export class Portal {
   readonly store: Store;
   readonly keys = new KeyTable();
   fault: string | undefined;
+  /** In place of how many keys there are. */
+  keyCount: number | undefined;
   /** What making changes last throws. */
   failure: Error | undefined;
   readonly #actions: PortalActions;
@@ -49,6 +51,7 @@ export class Portal {
       mailer,
       portalAccount,
       publicUrl: "https://prices.example.com",
+      keyCount: () => this.keyCount ?? accounts.keyCount,
       fault: () => this.fault,
       change: async (work) => this.store.atomically(work),
       takeOver: () => {
