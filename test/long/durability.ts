@@ -200,7 +200,7 @@ test("events are made once however many threads reach a threshold, and posted af
   const ids = store.events().map((event) => event.id);
   assert.deepEqual(receiver.ids, [ids[0]]);
   assert.deepEqual(
-    store.events().map((threshold) => threshold),
+    store.events().map(({ threshold }) => threshold),
     [80, 90, 100],
   );
   await kill(server);
