@@ -11,7 +11,7 @@ import {
   type ToServe,
   type WebFile,
 } from "../shared/messages.ts";
-import { safely } from "../shared/safely.ts";
+import { safely, stackOf } from "../shared/safely.ts";
 
 /** Starts, tells and stops the serving threads. */
 
@@ -64,7 +64,7 @@ class ServingThread {
     this.#worker.on(
       "message",
       safely(take, (error, message) => {
-        reports.error(error instanceof Error ? String(error.stack) : String(error));
+        reports.error(stackOf(error));
         // Whoever waits for it is told that it has failed.
         if (message.type === "post") this.send({ type: "posted", id: message.id, reply: null });
       }),

@@ -114,8 +114,11 @@ async function start(settings: Settings): Promise<void> {
     mirror,
   });
   const tables = {
-    ...{ keys: keys.buffer, limits: limits.buffer, names: names.buffer },
-    ...{ days: days.buffer, events: events.buffer },
+    keys: keys.buffer,
+    limits: limits.buffer,
+    names: names.buffer,
+    days: days.buffer,
+    events: events.buffer,
   };
   const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
   threads = serving.threads;

@@ -18,7 +18,7 @@ import {
   type ToServe,
 } from "../shared/messages.ts";
 import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
-import { safely } from "../shared/safely.ts";
+import { safely, stackOf } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
@@ -92,7 +92,7 @@ async function askControl(request: PortalRequest): Promise<PortalReply> {
 
 /** Logs an error, and which request it failed, if it was one. */
 function report(error: unknown, requestId?: string): void {
-  send({ type: "error", stack: error instanceof Error ? String(error.stack) : String(error), requestId });
+  send({ type: "error", stack: stackOf(error), requestId });
 }
 
 interface Started {

@@ -1,5 +1,10 @@
 /** Keeps the failure of a callback from ending the process. */
 
+/** The stack of an error, for the log; of anything else that was thrown its text. */
+export function stackOf(error: unknown): string {
+  return error instanceof Error ? String(error.stack) : String(error);
+}
+
 /**
  * Wraps a callback of an event, a message or a timer. Without it, an exception that leaves the callback, or a rejected
  * promise that it returns, ends the process.

@@ -162,24 +162,17 @@ for (const [what, thread, does, reason] of [
     assert.match(stderr, /"level":"fatal"/);
   });
 
-test("a rejection that nobody handles in a serving thread is logged, and the server goes on", async (t) => {
-  const { script, die } = dying("serving", 'Promise.reject(new Error("boom"));');
-  const server = start(t, preloaded(script));
-  const { ops } = await ready(server);
-  die();
-  await until("the line in the log", () => /"level":"error".*"stack":"Error: boom/.test(server.stderr));
-  assert.equal((await fetch(`${ops}/readyz`)).status, 200);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 0);
-});
-
-test("an error that a library's callback throws on the control thread is logged, and the server goes on", async (t) => {
-  const { script, die } = dying("control", 'throw new Error("boom");');
-  const server = start(t, preloaded(script));
-  const { ops } = await ready(server);
-  die();
-  await until("the line in the log", () => /"level":"error".*"stack":"Error: boom/.test(server.stderr));
-  assert.equal((await fetch(`${ops}/readyz`)).status, 200);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 0);
-});
+for (const [what, thread, does] of [
+  ["an error that a library's callback throws on the control thread", "control", 'throw new Error("boom");'],
+  ["a rejection that nobody handles in a serving thread", "serving", 'Promise.reject(new Error("boom"));'],
+] as const)
+  test(`${what} is logged, and the server goes on`, async (t) => {
+    const { script, die } = dying(thread, does);
+    const server = start(t, preloaded(script));
+    const { ops } = await ready(server);
+    die();
+    await until("the line in the log", () => /"level":"error".*"stack":"Error: boom/.test(server.stderr));
+    assert.equal((await fetch(`${ops}/readyz`)).status, 200);
+    server.signal("SIGTERM");
+    assert.equal((await server.finished()).code, 0);
+  });
