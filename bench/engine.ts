@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { sum } from "d3";
 import { Bench, type BenchOptions } from "tinybench";
-import { defaultSampleSeed as seed, syntheticContent } from "../datasets/synthetic.ts";
+import { defaultSampleSeed as seed, syntheticContent } from "../datasets/sample/synthetic.ts";
 import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { arrowPieces, csvPieces, encodePrices, findGroup, search, textOf } from "../engine/query.ts";
 import { maxKeys } from "../server/accounts/key-table.ts";

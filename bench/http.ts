@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
+import { defaultSampleRows, defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
 import { chartOf } from "./chart.ts";
 import { ask, checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";

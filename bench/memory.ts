@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { mean } from "d3";
-import { defaultSampleRows, defaultSampleSeed } from "../datasets/synthetic.ts";
+import { defaultSampleRows, defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
 import { memoryBytes } from "../test/support/memory.ts";
 import { spreadOf } from "./figures.ts";

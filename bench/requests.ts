@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bisect, cumsum } from "d3";
-import { defaultSampleSeed } from "../datasets/synthetic.ts";
+import { defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { basePath } from "../server/api/endpoint.ts";

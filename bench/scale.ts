@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { statSync } from "node:fs";
-import { defaultSampleSeed as seed } from "../datasets/synthetic.ts";
+import { defaultSampleSeed as seed } from "../datasets/sample/synthetic.ts";
 import { attachImage, findGroup, groupSize, type Image, textOf } from "../engine/index.ts";
 import { Loads } from "../server/snapshots/loads.ts";
 import { temporaryFolder } from "../test/support/folders.ts";

@@ -4,8 +4,8 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from "nod
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { publishSnapshot } from "../datasets/publish.ts";
-import { defaultSampleSeed, syntheticContent } from "../datasets/synthetic.ts";
+import { publishSnapshot } from "../datasets/publish/publish.ts";
+import { defaultSampleSeed, syntheticContent } from "../datasets/sample/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { createKey, freePort, until } from "../test/support/server.ts";

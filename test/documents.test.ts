@@ -98,7 +98,12 @@ function usageOf(by: string, name: string, word: string | undefined): string | u
     return by === "npm" && script !== undefined ? "" : undefined;
   }
   if (name === "start") return "";
-  const places = [`server/commands/${name}.ts`, `datasets/${name}-folder.ts`, `datasets/${name}.ts`];
+  const places = [
+    `server/commands/${name}.ts`,
+    `datasets/cms/${name}.ts`,
+    `datasets/sample/${name}.ts`,
+    `datasets/publish/${name}-folder.ts`,
+  ];
   const source = read(places.find((path) => tracked.includes(path)) ?? assert.fail(name));
   if (!source.includes('await runCommand("')) return /\busage\b.*?\n`/s.exec(source)?.[0];
   if (word === undefined) return "";

@@ -74,7 +74,7 @@ const withTimers = {
   "test/long/mutation.test.ts": "a mutant that hangs is ended",
   "test/long/signals.test.ts": "a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
-  "test/notices/webhook-slots.test.ts": "says that a process goes on which should have ended",
+  "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
   "test/support/redis-proxy.ts": "what passes comes late",
   "test/support/server.ts": "a ceiling",
@@ -99,17 +99,20 @@ test("tests wait for conditions and not for some time", () => {
 const levels = [
   ["server/main.ts"],
   ["server/control", "server/commands"],
-  ["server/serving", "server/console"],
-  ["server/portal"],
+  ["server/parts/console"],
+  ["server/serving"],
+  ["server/parts/portal"],
+  ["server/parts/replicas"],
   ["server/accounts"],
-  ["server/notices", "server/snapshots", "server/replicas"],
+  ["server/parts/notifications", "server/snapshots"],
   ["server/store", "server/api"],
   ["server/shared"],
   ["datasets"],
   ["engine"],
 ];
 
-const roomOf = (path: string) => path.split("/", path.startsWith("server/") ? 2 : 1).join("/");
+const roomOf = (path: string) =>
+  path.split("/", path.startsWith("server/parts/") ? 3 : path.startsWith("server/") ? 2 : 1).join("/");
 
 function levelOf(room: string): number {
   const level = levels.findIndex((rooms) => rooms.includes(room));
@@ -193,8 +196,8 @@ test("no thread loads a library at its start that it may never need", () => {
 
 /** Callbacks of timers, events, messages and promises that aren't wrapped, by file, and why none of them can throw. */
 const unwrapped: Record<string, [callbacks: number, reason: string]> = {
-  "datasets/http.ts": [2, "ends a pause"],
-  "server/console/console.ts": [1, "forgets a viewer"],
+  "datasets/cms/http.ts": [2, "ends a pause"],
+  "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
   "server/control/operator.ts": [1, "only logs"],
   "server/control/ops.ts": [1, "a function that is wrapped itself"],
@@ -202,11 +205,11 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "server/control/serving-threads.ts": [2, "ends the service, because a serving thread has ended"],
   "server/control/serving.ts": [1, "`end` has its own handling of errors"],
   "server/control/thread.ts": [3, "`end` has its own handling of errors"],
-  "server/notices/mail.ts": [2, "aborts a request"],
-  "server/notices/post.ts": [2, "passes the outcome on"],
-  "server/replicas/client.ts": [1, "sets a variable"],
-  "server/replicas/directory.ts": [1, "the caller has the promise"],
-  "server/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
+  "server/parts/notifications/mail.ts": [2, "aborts a request"],
+  "server/parts/notifications/post.ts": [2, "passes the outcome on"],
+  "server/parts/replicas/client.ts": [1, "sets a variable"],
+  "server/parts/replicas/directory.ts": [1, "the caller has the promise"],
+  "server/parts/replicas/shares.ts": [1, "a rejection is logged as one that nobody handles"],
   "server/serving/pieces.ts": [2, "each turn is wrapped by whoever waits for it"],
   "server/serving/posts.ts": [1, "the callback is wrapped by the caller"],
   "server/serving/responder.ts": [1, "counts, and ends what makes the body"],
@@ -227,7 +230,7 @@ const callback = [
 test("nothing that a callback throws ends the process: each is wrapped, or has a reason why it can't throw", () => {
   const found: Record<string, number> = {};
   for (const path of product) {
-    if (!/^server\/|^datasets\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
+    if (!/^server\/|^datasets\/cms\/http\.ts/.test(path) || /\/(browser|commands)\//.test(path)) continue;
     const source = withoutComments(read(path));
     const count = callback.reduce((sum, each) => sum + (source.match(new RegExp(each, "g"))?.length ?? 0), 0);
     if (count > 0) found[path] = count;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
-import { webhookFault } from "../notices/post.ts";
+import { webhookFault } from "../parts/notifications/post.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import { generateKey, hashKey } from "./keys.ts";

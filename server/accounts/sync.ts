@@ -1,4 +1,3 @@
-import { reached, recordEvents } from "../notices/quota-events.ts";
 import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
 import type { UsageDays } from "./days.ts";
@@ -6,6 +5,7 @@ import { UsageEvents } from "./events.ts";
 import type { KeyTable, SlotState } from "./key-table.ts";
 import type { Limits } from "./limits.ts";
 import type { AccountNames } from "./names.ts";
+import { reached, recordEvents } from "./quota-events.ts";
 
 /** Keeps the shared tables of keys, limits and names in step with the database, and saves the counts. */
 

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import { DataError, jsonIn, shown } from "../../engine/query.ts";
-import { isPayload } from "../notices/emails.ts";
-import { maxAnswerLength, maxTries } from "../notices/outbox.ts";
-import { webhookFault } from "../notices/post.ts";
-import { thresholds } from "../notices/quota-events.ts";
+import { isPayload } from "../parts/notifications/emails.ts";
+import { maxAnswerLength, maxTries } from "../parts/notifications/outbox.ts";
+import { webhookFault } from "../parts/notifications/post.ts";
 import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
 import { day, emailAddress, month, time } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
 import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
 import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
 import { maxAccounts } from "./limits.ts";
+import { thresholds } from "./quota-events.ts";
 
 /** Accounts with all that is theirs as lines of JSON: from one state to another, ids included. */
 

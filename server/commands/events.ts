@@ -1,5 +1,5 @@
 import { DataError, shown } from "../../engine/query.ts";
-import { channelsOf } from "../notices/quota-events.ts";
+import { channelsOf } from "../accounts/quota-events.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import { type Context, checkEnd, listed, runCommand, type Said } from "./command.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { knownVersions } from "../../datasets/registry.ts";
+import { knownVersions } from "../../datasets/publish/registry.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Published } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
@@ -74,8 +74,8 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
   // Only here, because what writes snapshots takes memory and time to load.
   const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
     await Promise.all([
-      import("../../datasets/publish.ts"),
-      import("../../datasets/synthetic.ts"),
+      import("../../datasets/publish/publish.ts"),
+      import("../../datasets/sample/synthetic.ts"),
       import("../../engine/index.ts"),
     ]);
   const known = knownVersions(stateDir) ?? [];

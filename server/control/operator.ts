@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { reasonOf } from "../../engine/query.ts";
-import { OperatorConsole } from "../console/console.ts";
-import { History } from "../console/history.ts";
-import { stateOf } from "../console/state.ts";
+import { OperatorConsole } from "../parts/console/console.ts";
+import { History } from "../parts/console/history.ts";
+import { stateOf } from "../parts/console/state.ts";
 import type { Connections } from "../shared/connections.ts";
 import { safely } from "../shared/safely.ts";
 import type { Settings } from "../shared/settings.ts";

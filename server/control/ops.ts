@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
-import { type OperatorConsole, streamPath } from "../console/console.ts";
+import { type OperatorConsole, streamPath } from "../parts/console/console.ts";
 import { formOf } from "../serving/negotiation.ts";
 import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";

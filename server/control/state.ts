@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { databaseFile, restoring } from "../../datasets/state.ts";
 import { reasonOf } from "../../engine/query.ts";
 import type { Accounts } from "../accounts/sync.ts";
-import { DirectoryAway } from "../replicas/directory.ts";
+import type { Shared } from "../parts/replicas/control.ts";
+import { DirectoryAway } from "../parts/replicas/directory.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { onlyACopy, Store } from "../store/store.ts";
-import type { Shared } from "./replicas.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Opens the state, follows what commands write there, and saves what is counted, as long as its files are in their places. */

@@ -6,10 +6,13 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
-import type { Sharing } from "../accounts/sharing.ts";
 import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
+import { type Change, deliverEvents, logEvents, openOutboxes } from "../parts/notifications/control.ts";
+import { checkPortalAccount, openPortal, renewKeyOf } from "../parts/portal/control.ts";
+import { startDirectory, startSharing } from "../parts/replicas/control.ts";
+import type { Sharing } from "../parts/replicas/sharing.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
@@ -18,11 +21,8 @@ import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../s
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData, watchFolder } from "./data.ts";
-import { type Change, deliverEvents, logEvents, openOutboxes } from "./events.ts";
 import { listenOps, openConsole } from "./operator.ts";
 import { checkPort } from "./port.ts";
-import { checkPortalAccount, openPortal, renewKeyOf } from "./portal.ts";
-import { startDirectory, startSharing } from "./replicas.ts";
 import { end, isStopping, log, metrics, stderr, stdout, unlessStopping } from "./running.ts";
 import { startServing } from "./serving.ts";
 import type { ServingThreads } from "./serving-threads.ts";
@@ -92,7 +92,7 @@ async function start(settings: Settings): Promise<void> {
   saveAtEnd(health, state, save);
   sharing = await unlessStopping(startSharing(settings, shared, { store, accounts, limits }, save));
 
-  const mailer = settings.mail && new (await import("../notices/mail.ts")).Mailer(settings.mail);
+  const mailer = settings.mail && new (await import("../parts/notifications/mail.ts")).Mailer(settings.mail);
   const { directory } = shared;
   const change: Change = async (work) =>
     directory === undefined ? changeAlone(store, work) : directory.change(work);

@@ -7,6 +7,7 @@ import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
 import { isApiPath, keyedPaths } from "../api/routes.ts";
+import { Portal, PortalPosts } from "../parts/portal/serving.ts";
 import { Connections } from "../shared/connections.ts";
 import {
   type FromServe,
@@ -23,7 +24,6 @@ import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
-import { Portal, PortalPosts } from "./portal.ts";
 import { Posts } from "./posts.ts";
 import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import * as v from "valibot";
 import { calledAs } from "../../datasets/arguments.ts";
 import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
-import { type RedisAddress, redisAddress } from "./redis-url.ts";
+import { type RedisAddress, redisAddress } from "../parts/replicas/redis-url.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */

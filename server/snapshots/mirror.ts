@@ -1,8 +1,8 @@
 import { link, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { bodyOf, directAgents, openAddress, readText } from "../../datasets/http.ts";
-import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/snapshot-index.ts";
+import { bodyOf, directAgents, openAddress, readText } from "../../datasets/cms/http.ts";
+import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/publish/snapshot-index.ts";
 import { identityOf } from "../../datasets/state.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { safely } from "../shared/safely.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { isSynthetic } from "../../datasets/synthetic-mark.ts";
+import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
 import type { SnapshotHead } from "../../engine/load.ts";
 import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../../engine/query.ts";
 import type { Published, SnapshotFile } from "../shared/messages.ts";

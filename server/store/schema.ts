@@ -1,4 +1,4 @@
-import { versionsTable } from "../../datasets/registry.ts";
+import { versionsTable } from "../../datasets/publish/registry.ts";
 
 /** The state database's form, as SQL. */
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { importFile } from "../../datasets/import.ts";
+import { importFile } from "../../datasets/cms/import.ts";
 import { decodeSnapshot } from "../../engine/index.ts";
 import { plainImport } from "../support/cms-files.ts";
 import { compareDistributions } from "../support/distribution-oracle.ts";

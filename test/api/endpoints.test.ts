@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import * as v from "valibot";
-import { importFile } from "../../datasets/import.ts";
+import { importFile } from "../../datasets/cms/import.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
 import { openapiDocument } from "../support/answers.ts";
 import { plainImport } from "../support/cms-files.ts";

@@ -5,7 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tableFromIPC } from "apache-arrow";
-import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
 import { UsageEvents } from "../../server/accounts/events.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { syntheticContent } from "../../datasets/synthetic.ts";
+import { syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { attachImage, buildImage, sealSnapshot, stateCodes } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { syntheticPublisher } from "../../datasets/synthetic-mark.ts";
+import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import { type Image, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { compareTrends } from "../support/distribution-oracle.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";

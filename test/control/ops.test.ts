@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, test } from "node:test";
-import { OperatorConsole } from "../../server/console/console.ts";
-import { History } from "../../server/console/history.ts";
 import { opsServer } from "../../server/control/ops.ts";
+import { OperatorConsole } from "../../server/parts/console/console.ts";
+import { History } from "../../server/parts/console/history.ts";
 import { Traffic } from "../../server/shared/traffic.ts";
 import { Connection, requestText, until } from "../support/connection.ts";
 

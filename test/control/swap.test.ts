@@ -4,7 +4,7 @@ import { renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { syntheticContent } from "../../datasets/synthetic.ts";
+import { syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";

@@ -9,9 +9,9 @@ import { connect, createServer as createNetServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { knownOffers, offers, offersIn } from "../../datasets/catalogue.ts";
-import { download } from "../../datasets/download.ts";
-import { byteProgress, downloadPath, listOf, parseOptions } from "../../datasets/fetch.ts";
+import { knownOffers, offers, offersIn } from "../../datasets/cms/catalogue.ts";
+import { download } from "../../datasets/cms/download.ts";
+import { byteProgress, downloadPath, listOf, parseOptions } from "../../datasets/cms/fetch.ts";
 import {
   type Agents,
   agentsBy,
@@ -19,9 +19,9 @@ import {
   directAgents,
   type Network,
   stallMs,
-} from "../../datasets/http.ts";
-import { checkEnds } from "../../datasets/release.ts";
-import { syntheticPublisher } from "../../datasets/synthetic-mark.ts";
+} from "../../datasets/cms/http.ts";
+import { checkEnds } from "../../datasets/cms/release.ts";
+import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { csv, otherRow, row } from "../support/cms-files.ts";
 import { snapshotOf, testProvenance } from "../support/fixtures.ts";
@@ -810,7 +810,7 @@ test("a command line is refused with what is wrong with it", () => {
 
 /** The command in a process of its own, as it is typed. */
 function command(args: string[], out: string): Running {
-  return new Running("datasets/fetch.ts", [...args, "--out", out], { STATE_DIR: out });
+  return new Running("datasets/cms/fetch.ts", [...args, "--out", out], { STATE_DIR: out });
 }
 
 test("the command downloads and imports, and a second time it does neither; the list says so", async () => {

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { parseCents } from "../../datasets/cms.ts";
-import { importFile } from "../../datasets/import.ts";
+import { parseCents } from "../../datasets/cms/cms.ts";
+import { importFile } from "../../datasets/cms/import.ts";
 import {
   blank,
   decodeSnapshot,

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { publishFolder } from "../../datasets/publish-folder.ts";
+import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -88,7 +88,7 @@ test("a damaged file, one of another version, other content for a number, and no
 
 test("the command prints the index's path, and what was published on stderr", async () => {
   const [from, to] = [folderOf("2024.1"), temporaryFolder()];
-  const command = new URL("../../datasets/publish-folder.ts", import.meta.url).pathname;
+  const command = new URL("../../datasets/publish/publish-folder.ts", import.meta.url).pathname;
   const env = { ...process.env, DATASETS_DIR: from };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [command, to], { env });
   assert.equal(stdout, `${to}/index.json\n`);

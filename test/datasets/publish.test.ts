@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { publishSnapshot } from "../../datasets/publish.ts";
+import { publishSnapshot } from "../../datasets/publish/publish.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 

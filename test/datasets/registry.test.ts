@@ -13,9 +13,9 @@ import {
 import path from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import { importFile } from "../../datasets/import.ts";
-import { publishSnapshot } from "../../datasets/publish.ts";
-import { type KnownVersion, knownVersions, registryOf } from "../../datasets/registry.ts";
+import { importFile } from "../../datasets/cms/import.ts";
+import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { type KnownVersion, knownVersions, registryOf } from "../../datasets/publish/registry.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";

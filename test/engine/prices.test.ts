@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { importFile } from "../../datasets/import.ts";
+import { importFile } from "../../datasets/cms/import.ts";
 import { percentile, ratioInHundredths } from "../../engine/image/statistics.ts";
 import {
   attachImage,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { syntheticContent } from "../../datasets/synthetic.ts";
+import { syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { type DocumentKind, type Image, sealSnapshot, search } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { procedureFigures } from "../../datasets/calibration.ts";
+import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
 import { splitWords, wordSize } from "../../engine/search/text.ts";

@@ -67,16 +67,16 @@ const equivalent: Readonly<Record<string, string>> = {
     "what isn't a port is no other's port",
   "engine/snapshot/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
   "engine/exports/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
-  "server/replicas/client.ts: const maxSilenceMs = ⟦3000 → 2999⟧;": "a rule of thumb",
+  "server/parts/replicas/client.ts: const maxSilenceMs = ⟦3000 → 2999⟧;": "a rule of thumb",
   "server/snapshots/mirror.ts: if (came ⟦< → <=⟧ leastBytes)": "a rule of thumb",
   "engine/answers/procedures.ts: name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : ⟦a.name > b.name → !(a.name > b.name)⟧ ? 1 : 0),":
     "a stable sort of what is sorted by code asks only what comes before",
   "server/serving/authenticator.ts: const places = ⟦2 → 1⟧ ** 13;": "slower, and the same answers",
   "server/control/state.ts: const refreshMs = ⟦100 → 101⟧;": "a rule of thumb",
-  "server/replicas/rows.ts: const idleMs = ⟦1000 → 1001⟧;": "a rule of thumb",
+  "server/parts/replicas/rows.ts: const idleMs = ⟦1000 → 1001⟧;": "a rule of thumb",
   "server/snapshots/loads.ts: #taken = { all: 0, large: ⟦0 → (-1)⟧ };": "a byte of hundreds of megabytes",
   "server/accounts/sync.ts: const maxUnsavedMonths = ⟦24 → 25⟧;": "a rule of thumb",
-  "server/replicas/shares.ts: const aloneTrips = ⟦3 → 4⟧;": "a rule of thumb",
+  "server/parts/replicas/shares.ts: const aloneTrips = ⟦3 → 4⟧;": "a rule of thumb",
   "server/serving/thread.ts: data.accessLog === ⟦0 → (-1)⟧": "of none in a second none is told either",
   "server/serving/answer-cache.ts: const maxBytes = ⟦8 → 7⟧ * 2 ** 20;": "a rule of thumb",
   "server/control/ops.ts: const maxConnections = ⟦128 → 127⟧;": "a rule of thumb",
@@ -84,7 +84,7 @@ const equivalent: Readonly<Record<string, string>> = {
     "the other way is exact as well",
   "engine/search/typos.ts: const rowsOf = (width: number) => [0, 0, ⟦0 → 1⟧].map(() => new Uint16Array(width));":
     "how many there are is all that counts",
-  "server/notices/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
+  "server/parts/notifications/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
 };
 
 const root = resolve(import.meta.dirname, "../..");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { importFile } from "../../datasets/import.ts";
-import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { importFile } from "../../datasets/cms/import.ts";
+import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { decodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { plainImport } from "../support/cms-files.ts";
 import { compared, comparePrices } from "../support/compared-prices.ts";

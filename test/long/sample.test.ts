@@ -5,14 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { parse } from "csv-parse/sync";
-import { procedureFigures, ruralUrbanFigures, stateFigures } from "../../datasets/calibration.ts";
-import { parseOptions } from "../../datasets/sample.ts";
+import { procedureFigures, ruralUrbanFigures, stateFigures } from "../../datasets/sample/calibration.ts";
+import { parseOptions } from "../../datasets/sample/sample.ts";
 import {
   defaultSampleRows,
   defaultSampleSeed,
   type SampleOptions,
   syntheticContent,
-} from "../../datasets/synthetic.ts";
+} from "../../datasets/sample/synthetic.ts";
 import {
   blank,
   buildImage,
@@ -392,7 +392,7 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 function command(...args: string[]) {
-  const file = join(import.meta.dirname, "../../datasets/sample.ts");
+  const file = join(import.meta.dirname, "../../datasets/sample/sample.ts");
   const env = { ...process.env, STATE_DIR: join(folder, "state") };
   const { status, stdout, stderr } = spawnSync(process.execPath, [...keepingStripped, file, ...args], {
     encoding: "utf8",

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import * as v from "valibot";
-import { syntheticContent } from "../../datasets/synthetic.ts";
+import { syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";

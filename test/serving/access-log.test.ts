@@ -131,7 +131,7 @@ for (const [target, shown] of [
   ["/signups/050441", undefined],
   ["/facilities/050441", undefined],
   ["/portal/account/email", undefined],
-  ["/portal/a1b2c3d4e5f6/portal/browser/try-it.ts", "/portal/…/portal/browser/try-it.ts"],
+  ["/portal/a1b2c3d4e5f6/parts/portal/browser/try-it.ts", "/portal/…/parts/portal/browser/try-it.ts"],
   [`/${"a b".repeat(1000)}`, `/${"a b".repeat(1000).slice(0, 1998)}…`],
 ] as const)
   test(`the log shows ${target.slice(0, 80)} as ${shown === undefined ? "it is" : shown.slice(0, 80)}`, () => {

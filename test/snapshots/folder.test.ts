@@ -18,7 +18,7 @@ import { after, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
 import pino from "pino";
 import * as v from "valibot";
-import { defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { attachImage, encodeSnapshot, sealSnapshot, versionName } from "../../engine/index.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { listStates } from "../../server/snapshots/folder.ts";

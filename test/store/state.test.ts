@@ -21,7 +21,7 @@ import {
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { registryOf } from "../../datasets/registry.ts";
+import { registryOf } from "../../datasets/publish/registry.ts";
 import { checkServed } from "../../datasets/state.ts";
 import { lockFolder } from "../../server/store/lock.ts";
 import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after } from "node:test";
-import type { ImportOptions } from "../../datasets/import.ts";
+import type { ImportOptions } from "../../datasets/cms/import.ts";
 
 /** Removed after the tests of the file that asks for it. */
 export const folder = mkdtempSync(path.join(os.tmpdir(), "import-test-"));

@@ -6,7 +6,7 @@ import { hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
-import { PortalActions, type PortalOptions } from "../../server/portal/actions.ts";
+import { PortalActions, type PortalOptions } from "../../server/parts/portal/actions.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 import { later, now, silent } from "./quota-events.ts";

@@ -14,7 +14,7 @@ const paths = [
   "engine/README.md",
   "server/README.md",
   "server/api/README.md",
-  "server/replicas/README.md",
+  "server/parts/replicas/README.md",
 ];
 
 /** The documents' texts by their paths from the root. */

@@ -1,4 +1,4 @@
-import type { Ceilings, Counts } from "../../server/replicas/share.ts";
+import type { Ceilings, Counts } from "../../server/parts/replicas/share.ts";
 
 /** The counts of a replica in a simulation, in place of `Limits` in shared memory. */
 

@@ -1,4 +1,4 @@
-import type { Told } from "../../server/replicas/redis.ts";
+import type { Told } from "../../server/parts/replicas/redis.ts";
 
 /** What Redis has answered replicas in a simulation, added up beside its own sums: wrong with the first answer that is. */
 

@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Redis } from "ioredis";
-import { keyOf, scriptIn, type Told } from "../../server/replicas/redis.ts";
-import type { Ceilings } from "../../server/replicas/share.ts";
-import { Shares } from "../../server/replicas/shares.ts";
+import { keyOf, scriptIn, type Told } from "../../server/parts/replicas/redis.ts";
+import type { Ceilings } from "../../server/parts/replicas/share.ts";
+import { Shares } from "../../server/parts/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { VirtualCounts } from "./shares-counts.ts";

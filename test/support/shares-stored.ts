@@ -1,4 +1,4 @@
-import { keyOf } from "../../server/replicas/redis.ts";
+import { keyOf } from "../../server/parts/replicas/redis.ts";
 import { monthName } from "../../server/shared/months.ts";
 import type { Simulation } from "./shares-simulation.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Redis } from "ioredis";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
-import { Directory, DirectoryAway } from "../../server/replicas/directory.ts";
-import type { ScriptClient } from "../../server/replicas/script.ts";
+import { Directory, DirectoryAway } from "../../server/parts/replicas/directory.ts";
+import type { ScriptClient } from "../../server/parts/replicas/script.ts";
 import { type NewAccount, Store } from "../../server/store/store.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 

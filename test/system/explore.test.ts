@@ -6,7 +6,7 @@ import type {
   PricesAnswer,
   ProcedureAnswer,
   TrendsAnswer,
-} from "../../server/portal/browser/answers.ts";
+} from "../../server/parts/portal/browser/answers.ts";
 import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
 import {
   ample,

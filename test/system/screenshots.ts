@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { publishSnapshot } from "../../datasets/publish.ts";
-import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/synthetic.ts";
+import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
 import { ample, call, createKey, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
@@ -11,7 +11,7 @@ import { ample, call, createKey, pricesPath, startServer, temporaryFolder } from
  * looked at; README.md shows two of them.
  */
 
-const folder = path.resolve(import.meta.dirname, "../../server/portal/screenshots");
+const folder = path.resolve(import.meta.dirname, "../../server/parts/portal/screenshots");
 const years = [2021, 2022, 2023, 2024];
 const patienceMs = 120_000;
 const pages = {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { keysOf, scriptIn } from "../../server/replicas/redis.ts";
-import type { ScriptClient } from "../../server/replicas/script.ts";
-import type { Ceilings } from "../../server/replicas/share.ts";
+import { keysOf, scriptIn } from "../../server/parts/replicas/redis.ts";
+import type { ScriptClient } from "../../server/parts/replicas/script.ts";
+import type { Ceilings } from "../../server/parts/replicas/share.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";

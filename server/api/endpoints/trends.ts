@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isSynthetic } from "../../../datasets/synthetic-mark.ts";
+import { isSynthetic } from "../../../datasets/sample/synthetic-mark.ts";
 import {
   changeOf,
   findGroup,

@@ -1,0 +1,147 @@
+import {
+  DataError,
+  isWebAddress,
+  jsonIn,
+  maxDataYear,
+  minDataYear,
+  releasedPattern,
+} from "../../engine/index.ts";
+import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts";
+
+/** What the publisher offers: the release of each data year and its address. */
+
+export const catalogueUrl = "https://data.cms.gov/data.json";
+/** The letters and digits of the title under which CMS lists the files. */
+const titleLetters = "medicareoutpatienthospitalsbyproviderandservice";
+/** CMS's catalogue has some ten megabytes. */
+const maxCatalogueBytes = 2 ** 28;
+const catalogueTries = 2;
+/** Lists lie three levels deep in it. */
+const maxDepth = 12;
+
+/** Releases whose addresses are known without the catalogue. */
+const knownFiles = [
+  "2026-06/794975f5-e335-4cbf-8e87-982c834a9639/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv",
+  "2025-08/bceaa5e1-e58c-4109-9f05-832fc5e6bbc8/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv",
+  "2024-06/860428c0-6102-4fff-812d-57c7860613e5/MUP_OUT_RY24_P04_V10_DY22_Prov_Svc.csv",
+  "2024-06/657f3480-6e15-4978-8e4d-78bfa03b7a79/MUP_OUT_RY24_P04_V10_DY21_Prov_Svc.csv",
+  "2021-08/MUP_OUT_RY21_P04_V10_DY19_Prov_Svc.csv",
+];
+
+/** A release that can be downloaded. */
+export interface Offer {
+  year: number;
+  url: string;
+  /** Month of publication, by its address. */
+  released: string | null;
+}
+
+export function offerOf(year: number, url: string): Offer {
+  const months = url.split("/").filter((part) => releasedPattern.test(part));
+  return { year, url, released: months.at(-1) ?? null };
+}
+
+export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
+  offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
+);
+
+/** The newest release of each data year, newest year first, by the catalogue; where that can't be had, by known addresses. */
+export async function offers(url: string, network: Network): Promise<readonly Offer[]> {
+  try {
+    const text = await retried(url, network, catalogueTries, async (signal, alive) => {
+      const response = await openAddress(url, {}, signal, network.agents);
+      return readText(url, bodyOf(url, response, signal), maxCatalogueBytes, alive);
+    });
+    return offersIn(text, url).sort((a, b) => b.year - a.year);
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    network.say(`${error.message}; the known addresses serve instead of the catalogue`);
+    return knownOffers;
+  }
+}
+
+/**
+ * The newest release of each data year in a DCAT catalogue. Only what has to be there is asked for: a title, on the
+ * file or above it, that has the data set's words, and an address of a CSV file. Where the fields lie, and how their
+ * names are written, doesn't matter.
+ *
+ * @throws DataError when it has none
+ */
+export function offersIn(text: string, subject: string): Offer[] {
+  const catalogue = jsonIn(text, subject, "a catalogue in JSON");
+  const newest = new Map<number, { offer: Offer; modified: string }>();
+  for (const { titles, fields } of filesIn(catalogue, [], 0)) {
+    const url = addressOf(fields);
+    if (url === undefined || !titles.some((title) => lettersOf(title).includes(titleLetters))) continue;
+    const year = dataYearOf([url, fields.get("temporal"), ...titles.toReversed()]);
+    if (year === undefined) continue;
+    const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
+    const other = newest.get(year);
+    // Of those that say the same the first, as CMS lists the newest first.
+    if (other === undefined || modified > other.modified)
+      newest.set(year, { offer: offerOf(year, url), modified });
+  }
+  if (newest.size === 0)
+    throw new DataError(
+      subject,
+      "no file of the data set",
+      `CSV files of ${minDataYear} or later under "Medicare Outpatient Hospitals - by Provider and Service"`,
+    );
+  return [...newest.values()].map(({ offer }) => offer);
+}
+
+interface CatalogueEntry {
+  /** Its own and those above it, outermost first. */
+  titles: string[];
+  /** By the letters and digits of their names, without a prefix such as dcat. */
+  fields: Map<string, unknown>;
+}
+
+/** Every object in the catalogue. */
+function* filesIn(node: unknown, above: string[], depth: number): Generator<CatalogueEntry> {
+  if (typeof node !== "object" || node === null || depth > maxDepth) return;
+  if (Array.isArray(node)) {
+    for (const item of node) yield* filesIn(item, above, depth + 1);
+    return;
+  }
+  const fields = new Map(
+    Object.entries(node).map(([name, value]) => [lettersOf(name.replace(/^.*:/, "")), value]),
+  );
+  const title = textOf(fields.get("title")) ?? textOf(fields.get("name"));
+  const titles = title === undefined ? above : [...above, title];
+  yield { titles, fields };
+  for (const value of fields.values()) yield* filesIn(value, titles, depth + 1);
+}
+
+/** The address of a CSV file, if that is what an entry is about. */
+function addressOf(fields: Map<string, unknown>): string | undefined {
+  const url = textOf(fields.get("downloadurl")) ?? textOf(fields.get("accessurl"));
+  if (url === undefined || !isWebAddress(url)) return undefined;
+  return /\.csv$/i.test(new URL(url).pathname) ? url : undefined;
+}
+
+/** The year in the first of these texts that has one: the address of a file with DYnn in its name, a period, a title. */
+function dataYearOf(texts: unknown[]): number | undefined {
+  for (const given of texts) {
+    const text = textOf(given) ?? "";
+    const [, short] = /(?<![0-9a-z])DY(?:20)?([0-9]{2})(?![0-9a-z])/i.exec(text) ?? [];
+    const [long] =
+      short === undefined && !/^https?:/.test(text) ? (/(?<![0-9])20[0-9]{2}(?![0-9])/.exec(text) ?? []) : [];
+    const year = Number(short === undefined ? long : `20${short}`);
+    if (year >= minDataYear && year <= maxDataYear) return year;
+    // An older one has another layout.
+    if (!Number.isNaN(year)) return undefined;
+  }
+  return undefined;
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+/** A text, also one within an object such as {"@id": …} or {"@value": …}. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.values(value).find((inner) => typeof inner === "string");
+}

@@ -1,0 +1,409 @@
+import {
+  arrange,
+  blank,
+  byField,
+  ccnPattern,
+  countRows,
+  DataError,
+  type Facilities,
+  maxCents,
+  maxCount,
+  maxSnapshotRows,
+  measureFields,
+  newestSchema,
+  type Procedures,
+  type Provenance,
+  procedureCodePattern,
+  ruralUrbanCodePattern,
+  type SnapshotContent,
+  shown,
+  stateNames,
+  zipPattern,
+} from "../../engine/index.ts";
+import { cleanName, Spellings } from "./names.ts";
+
+/** The columns that are read, in the spelling of the 2023 release; a file's are matched by letters and digits alone. */
+const columnNames = {
+  ccn: "Rndrng_Prvdr_CCN",
+  facility: "Rndrng_Prvdr_Org_Name",
+  city: "Rndrng_Prvdr_City",
+  state: "Rndrng_Prvdr_State_Abrvtn",
+  code: "APC_Cd",
+  procedure: "APC_Desc",
+  charge: "Avg_Tot_Sbmtd_Chrgs",
+  allowed: "Avg_Mdcr_Alowd_Amt",
+  street: "Rndrng_Prvdr_St",
+  zip: "Rndrng_Prvdr_Zip5",
+  ruralUrbanCode: "Rndrng_Prvdr_RUCA",
+  ruralUrbanDescription: "Rndrng_Prvdr_RUCA_Desc",
+  services: "CAPC_Srvcs",
+  beneficiaries: "Bene_Cnt",
+  payment: "Avg_Mdcr_Pymt_Amt",
+  outlierServices: "Outlier_Srvcs",
+  outlierAmount: "Avg_Mdcr_Outlier_Amt",
+} as const;
+type Column = keyof typeof columnNames;
+/** Those that a file has to have. Others that it lacks are absent in every row. */
+const requiredColumns: readonly Column[] = [
+  "ccn",
+  "facility",
+  "city",
+  "state",
+  "code",
+  "procedure",
+  "charge",
+  "allowed",
+];
+const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const;
+const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
+const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
+
+/** Any of these, letters and digits only, marks the layout of 2011–2015. */
+const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
+
+/** What a snapshot of a CMS release says of itself. */
+export function cmsProvenance(
+  dataYear: number,
+  released: string | null,
+  sourceUrl: string | null,
+  sourceSha256: string,
+): Omit<Provenance, "revision"> {
+  return {
+    dataYear,
+    title: "Medicare Outpatient Hospitals - by Provider and Service",
+    publisher: "Centers for Medicare & Medicaid Services",
+    sourceUrl,
+    sourceSha256,
+    released,
+    caveat:
+      `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +
+      "submitted charges are list prices, not what patients pay. " +
+      "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure.",
+  };
+}
+
+const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
+
+/**
+ * Dollars in plain decimal text as cents, rounded once, half up. It works on the digits: 1.005 is 101 cents here,
+ * though the nearest binary number lies below it.
+ *
+ * @returns `blank` for white space only, NaN for anything else that is not an amount of 0 or more. The result can be
+ *   larger than `maxCents` and is inexact then.
+ */
+export function parseCents(text: string): number {
+  const trimmed = text.trim();
+  if (trimmed === "") return blank;
+  const match = amountPattern.exec(trimmed);
+  if (match === null) return Number.NaN;
+  const [, whole, fraction = "", exponent = "0"] = match;
+  const digits = whole + fraction;
+  if (digits === "") return Number.NaN;
+  // So many digits are whole cents, and the one after them alone decides the rounding.
+  const centDigits = whole.length + Number(exponent) + 2;
+  if (centDigits < 0) return 0;
+  const padded = digits.padEnd(centDigits + 1, "0");
+  return Number(padded.slice(0, centDigits)) + (padded[centDigits] >= "5" ? 1 : 0);
+}
+
+/** Zeros after the point are what a spreadsheet makes of a column with blanks. */
+const countPattern = /^([0-9]+)(?:\.0*)?$/;
+
+/** Integers of a column as they come in. The buffer doubles, so a row costs at most 8 bytes of it. */
+class GrowingColumn {
+  #values = new Int32Array(1024);
+  length = 0;
+
+  push(value: number): void {
+    if (this.length === this.#values.length)
+      this.#values = new Int32Array(this.#values.buffer.transfer(this.#values.byteLength * 2));
+    this.#values[this.length++] = value;
+  }
+
+  values(): Int32Array {
+    return this.#values.subarray(0, this.length);
+  }
+}
+
+/** One release, row by row: a header first, then `add` for every row, then `finish` once. */
+export class CmsTable {
+  readonly #file: string;
+  readonly #fields: number;
+  /** How many fields there are up to the last that has a name. */
+  readonly #named: number;
+  readonly #at: Record<Column, number>;
+  /** How many fields a row has: all have as many as the first one, which may leave out empty columns or add some. */
+  #width: number;
+
+  readonly #ccns: string[] = [];
+  readonly #names = new Spellings();
+  readonly #cities = new Spellings();
+  readonly #addresses = byField(addressColumns, () => new Spellings());
+  readonly #states: { state: string; line: number }[] = [];
+  readonly #procedures: Procedures = { code: [], name: [] };
+  /** By the CCN and by each way in which it is written. */
+  readonly #facilityIndex = new Map<string, number>();
+  readonly #procedureIndex = new Map<string, number>();
+  /** As first read, so that a row that repeats it needs no cleaning; and the line it came from. */
+  readonly #procedureText: { name: string; line: number }[] = [];
+
+  readonly #facility = new GrowingColumn();
+  readonly #procedure = new GrowingColumn();
+  readonly #measures = byField(measureFields, () => new GrowingColumn());
+  readonly #line = new GrowingColumn();
+
+  /**
+   * @param file what to call the file in errors
+   * @throws DataError if a column is missing or named twice, or the layout is that of 2011–2015
+   */
+  constructor(file: string, header: string[], line: number) {
+    this.#file = file;
+    this.#fields = header.length;
+    this.#named = 1 + header.findLastIndex((name) => name.trim() !== "");
+    this.#width = header.length;
+    this.#at = findColumns(header, `${file} line ${line}`);
+  }
+
+  get rows(): number {
+    return this.#line.length;
+  }
+
+  /**
+   * @param record all fields of the row
+   * @param line where the record starts
+   * @throws DataError naming line and column
+   */
+  add(record: string[], line: number): void {
+    this.#checkFields(record, line);
+    if (this.rows === maxSnapshotRows)
+      throw new DataError(`${this.#file} line ${line}`, "one row more", `at most ${maxSnapshotRows} rows`);
+    this.#facility.push(this.#enterFacility(record, line));
+    this.#procedure.push(this.#enterProcedure(record, line));
+    for (const column of amountColumns) this.#measures[column].push(this.#amount(record, column, line));
+    for (const column of countColumns) this.#measures[column].push(this.#count(record, column, line));
+    this.#line.push(line);
+  }
+
+  /**
+   * @returns the rows in snapshot order, and how many facilities are written with several names or addresses
+   * @throws DataError if there is no priced row, or there are two rows for one facility and procedure
+   */
+  finish(provenance: Provenance): { content: SnapshotContent; severalNames: number } {
+    if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
+    const facility = this.#facility.values();
+    const rowsOf = new Int32Array(this.#ccns.length);
+    for (const position of facility) rowsOf[position]++;
+    const facilities: Facilities = {
+      ccn: this.#ccns,
+      name: this.#names.commonest(rowsOf),
+      city: this.#cities.commonest(rowsOf),
+      state: this.#states.map(({ state }) => state),
+      ...byField(addressColumns, (column) => this.#addresses[column].commonest(rowsOf)),
+    };
+    const { content, order } = arrange({
+      schema: newestSchema,
+      provenance,
+      facilities,
+      procedures: this.#procedures,
+      rows: {
+        facility,
+        procedure: this.#procedure.values(),
+        ...byField(measureFields, (field) => this.#measures[field].values()),
+      },
+    });
+    this.#refuseDuplicates(content, order);
+    const { rows, pricedRows } = countRows(content);
+    if (pricedRows === 0)
+      throw new DataError(
+        this.#file,
+        `no priced row among ${rows}`,
+        `at least one with both ${columnNames.charge} and ${columnNames.allowed} above 0`,
+      );
+    const spellings = [this.#names, this.#cities, ...Object.values(this.#addresses)];
+    return { content, severalNames: new Set(spellings.flatMap(({ several }) => several)).size };
+  }
+
+  /** Columns that the file lacks, in CMS's spelling. */
+  get absentColumns(): string[] {
+    const columns = Object.keys(columnNames) as Column[];
+    return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
+  }
+
+  /** Columns without a name may be at the end, if they are empty; a row of another width has lost its place. */
+  #checkFields(record: string[], line: number): void {
+    let filled = record.length;
+    while (filled > this.#named && record[filled - 1].trim() === "") filled--;
+    if (this.rows === 0 && record.length >= this.#named && filled <= this.#named) this.#width = record.length;
+    if (record.length !== this.#width)
+      throw new DataError(
+        `${this.#file} line ${line}`,
+        `${record.length} ${record.length === 1 ? "field" : "fields"}`,
+        `${this.#width} as in the ${this.#width === this.#fields ? "header" : "first row"}`,
+      );
+    if (filled > this.#named)
+      throw new DataError(
+        `${this.#file} line ${line}, field ${filled}`,
+        shown(record[filled - 1]),
+        "nothing in a column without a name",
+      );
+  }
+
+  /** Equal keys stand side by side, in the order of the file. Of several pairs the first in the file is named. */
+  #refuseDuplicates({ facilities, procedures, rows }: SnapshotContent, order: Uint32Array): void {
+    let second = -1;
+    for (let row = 1; row < order.length; row++) {
+      const same =
+        rows.facility[row] === rows.facility[row - 1] && rows.procedure[row] === rows.procedure[row - 1];
+      if (same && (second === -1 || order[row] < order[second])) second = row;
+    }
+    if (second === -1) return;
+    const lines = this.#line.values();
+    const key = `${facilities.ccn[rows.facility[second]]} and ${procedures.code[rows.procedure[second]]}`;
+    throw new DataError(
+      `${this.#file} line ${lines[order[second]]}, columns ${columnNames.ccn} and ${columnNames.code}`,
+      `${key} a second time`,
+      `each pair once (it is on line ${lines[order[second - 1]]})`,
+    );
+  }
+
+  #enterFacility(record: string[], line: number): number {
+    const facility = this.#facilityOf(record, line);
+    this.#names.enter(facility, record[this.#at.facility], (text) => this.#name(text, "facility", line));
+    this.#cities.enter(facility, record[this.#at.city], (text) => this.#name(text, "city", line));
+    for (const column of addressColumns)
+      this.#addresses[column].enter(facility, this.#cell(record, column), (text) =>
+        this.#addressPart(text, column, line),
+      );
+    const text = record[this.#at.state];
+    const known = this.#states[facility];
+    if (text === known?.state) return facility;
+    const state = text.trim().toUpperCase();
+    if (!Object.hasOwn(stateNames, state))
+      this.#refuse(line, "state", shown(text), "a known two-letter state code");
+    if (known === undefined) this.#states.push({ state, line });
+    else if (state !== known.state)
+      this.#refuse(
+        line,
+        "state",
+        `${shown(text)} for ${this.#ccns[facility]}`,
+        `${shown(known.state)} as on line ${known.line}`,
+      );
+    return facility;
+  }
+
+  /** The facility with the CCN of a row, in capitals or not. */
+  #facilityOf(record: string[], line: number): number {
+    const text = record[this.#at.ccn];
+    const known = this.#facilityIndex.get(text);
+    if (known !== undefined) return known;
+    const ccn = text.trim().toUpperCase();
+    if (!ccnPattern.test(ccn))
+      this.#refuse(line, "ccn", shown(text), orLostZero("six letters or digits", ccn, 6));
+    const facility = this.#facilityIndex.get(ccn) ?? this.#ccns.push(ccn) - 1;
+    this.#facilityIndex.set(ccn, facility).set(text, facility);
+    return facility;
+  }
+
+  #enterProcedure(record: string[], line: number): number {
+    const code = record[this.#at.code].trim();
+    const known = this.#procedureIndex.get(code);
+    if (known !== undefined && this.#procedureText[known].name === record[this.#at.procedure]) return known;
+    if (!procedureCodePattern.test(code))
+      this.#refuse(line, "code", shown(code), orLostZero("four digits", code, 4));
+    const name = this.#name(record[this.#at.procedure], "procedure", line);
+    if (known !== undefined) {
+      const expected = this.#procedures.name[known];
+      const first = `as on line ${this.#procedureText[known].line}`;
+      if (name !== expected)
+        this.#refuse(line, "procedure", `${shown(name)} for ${code}`, `${shown(expected)} ${first}`);
+      return known;
+    }
+    const index = this.#procedures.code.length;
+    this.#procedureIndex.set(code, index);
+    this.#procedureText.push({ name: record[this.#at.procedure], line });
+    this.#procedures.code.push(code);
+    this.#procedures.name.push(name);
+    return index;
+  }
+
+  #name(text: string, column: Column, line: number): string {
+    const name = cleanName(text);
+    if (typeof name !== "string") this.#refuse(line, column, name.found, name.expected);
+    return name;
+  }
+
+  /** What a row has in a column; nothing where the file lacks it. */
+  #cell(record: string[], column: Column): string {
+    return this.#at[column] < 0 ? "" : record[this.#at[column]];
+  }
+
+  #addressPart(text: string, column: (typeof addressColumns)[number], line: number): string {
+    const trimmed = text.trim();
+    if (trimmed === "") return "";
+    if (column === "zip") {
+      if (!zipPattern.test(trimmed))
+        this.#refuse(line, column, shown(text), `${orLostZero("five digits", trimmed, 5)}, or nothing`);
+      return trimmed;
+    }
+    if (column === "ruralUrbanCode" && !ruralUrbanCodePattern.test(trimmed))
+      this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
+    // An address may be written in several lines.
+    return this.#name(trimmed.replace(/[\t\r\n ]+/g, " "), column, line);
+  }
+
+  #count(record: string[], column: Column, line: number): number {
+    const text = this.#cell(record, column);
+    const trimmed = text.trim();
+    if (trimmed === "") return blank;
+    const count = Number(countPattern.exec(trimmed)?.[1] ?? Number.NaN);
+    if (Number.isNaN(count)) this.#refuse(line, column, shown(text), "a whole number such as 41, or nothing");
+    if (count > maxCount) this.#refuse(line, column, shown(text), `at most ${maxCount}`);
+    return count;
+  }
+
+  #amount(record: string[], column: Column, line: number): number {
+    const text = this.#cell(record, column);
+    const cents = parseCents(text);
+    if (Number.isNaN(cents))
+      this.#refuse(line, column, shown(text), "an amount in dollars such as 1234.56, or nothing");
+    if (cents > maxCents) this.#refuse(line, column, shown(text), `at most ${(maxCents / 100).toFixed(2)}`);
+    return cents;
+  }
+
+  #refuse(line: number, column: Column, found: string, expected: string): never {
+    throw new DataError(`${this.#file} line ${line}, column ${columnNames[column]}`, found, expected);
+  }
+}
+
+/** Digits that are too few are mostly a spreadsheet's doing, which takes codes for numbers. */
+function orLostZero(expected: string, text: string, digits: number): string {
+  const isShort = /^[0-9]+$/.test(text) && text.length < digits;
+  return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
+}
+
+/** Where the columns are; −1 for one that may be lacking and is. */
+function findColumns(header: string[], subject: string): Record<Column, number> {
+  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const names = header.map(plain);
+  if (oldLayoutNames.some((name) => names.includes(name)))
+    throw new DataError(
+      subject,
+      "the layout of the 2011–2015 files, which is not supported",
+      `the layout of 2016 and later, with the columns ${columnNames.ccn} and ${columnNames.code}`,
+    );
+  const twice = names.findIndex((name, i) => name !== "" && names.indexOf(name) < i);
+  if (twice !== -1)
+    throw new DataError(subject, `column ${shown(header[twice].trim())} twice`, "each column once");
+
+  const missing = requiredColumns
+    .map((column) => columnNames[column])
+    .filter((name) => !names.includes(plain(name)));
+  if (missing.length > 0)
+    throw new DataError(
+      subject,
+      `a header without ${missing.join(", ")}`,
+      "the columns of the CMS file by Provider and Service",
+    );
+  const columns = Object.keys(columnNames) as Column[];
+  return byField(columns, (column) => names.indexOf(plain(columnNames[column])));
+}

@@ -1,0 +1,340 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import {
+  DataError,
+  isWebAddress,
+  minDataYear,
+  reasonOf,
+  shown,
+  shownAddress,
+  systemCode,
+} from "../../engine/index.ts";
+import { calledAs, parsedArguments } from "../arguments.ts";
+import { runCommand, say } from "../command.ts";
+import { claimedMetadata } from "../publish/publish.ts";
+import { isSynthetic } from "../sample/synthetic-mark.ts";
+import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
+import { type ByteProgress, download } from "./download.ts";
+import { agentsBy, type Clock, type Network, systemClock } from "./http.ts";
+import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
+import { checkEnds } from "./release.ts";
+
+const usage =
+  `${calledAs("fetch")} --year YYYY | --all | --list [--json] [--url URL] [--out DIR] [--catalogue URL] ` +
+  "[--allow-unterminated] [--force]";
+const help = `usage: ${usage}
+
+Downloads the official CMS file of a year, "Medicare Outpatient Hospitals - by Provider and Service", imports it as the
+next data version of that year, and prints the path of the snapshot. A download that was broken off goes on where it
+was; one that is there already isn't made again. To have it anew, delete it.
+
+  --year YYYY            calendar year of the services, the data year
+  --all                  every year that is offered, from ${minDataYear} on
+  --list                 what is offered, and what is in DIR; --json as JSON
+  --url URL              another address of the file
+  --out DIR              where snapshots lie, and downloads in DIR/downloads; DATASETS_DIR, or else ${defaultOut}
+  --catalogue URL        another catalogue than ${catalogueUrl}
+  --allow-unterminated   takes a file whose last line has no end; it may have been cut
+  --force                writes rows that a data version of that year in DIR has already
+
+Where the catalogue doesn't answer, addresses that are known serve. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. The
+registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
+`;
+
+const downloadsFolder = "downloads";
+const progressIntervalMs = 250;
+const megabyte = 1e6;
+/** Of a name that an address gives. */
+const maxNameCharacters = 100;
+
+interface FetchOptions {
+  /** Undefined for all that are offered. */
+  year: number | undefined;
+  isList: boolean;
+  isJson: boolean;
+  url: string | undefined;
+  out: string;
+  catalogue: string;
+  allowUnterminated: boolean;
+  force: boolean;
+}
+
+/**
+ * @param environment its DATASETS_DIR is the default for `--out`
+ * @throws DataError if the command line is not as `usage` says
+ */
+export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): FetchOptions {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const options = {
+    year: text,
+    all: flag,
+    list: flag,
+    json: flag,
+    url: text,
+    out: { ...text, default: environment.DATASETS_DIR || defaultOut },
+    catalogue: { ...text, default: catalogueUrl },
+    "allow-unterminated": flag,
+    force: flag,
+  };
+  const { values } = parsedArguments("command line", { args, options }, usage);
+  const { year, all, list, json, url, out, catalogue, force } = values;
+  const ways = [year !== undefined && "--year", all && "--all", list && "--list"].filter(
+    (way) => way !== false,
+  );
+  if (ways.length !== 1)
+    throw new DataError(
+      "command line",
+      ways.join(" and ") || "none of them",
+      "one of --year, --all and --list",
+    );
+  if (json && !list) throw new DataError("--json", `it with ${ways[0]}`, "it with --list");
+  if (url !== undefined && year === undefined)
+    throw new DataError("--url", `it with ${ways[0]}`, "it with --year");
+  if (year !== undefined && !/^20[0-9]{2}$/.test(year))
+    throw new DataError("--year", shown(year), "a year as YYYY");
+  for (const [name, address] of [
+    ["--url", url],
+    ["--catalogue", catalogue],
+  ])
+    if (address !== undefined && !isWebAddress(address))
+      throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
+  if (out === "") throw new DataError("--out", "nothing", "a folder");
+  return {
+    year: year === undefined ? undefined : Number(year),
+    isList: list,
+    isJson: json,
+    url,
+    out,
+    catalogue,
+    allowUnterminated: values["allow-unterminated"],
+    force,
+  };
+}
+
+/** Where the download of an address lies. Each address has a name of its own: releases have come under the same one. */
+export function downloadPath(out: string, url: string): string {
+  const named = basename(new URL(url).pathname)
+    .replace(/\.csv$/i, "")
+    .replace(/[^\w.-]/g, "_");
+  const digest = createHash("sha256").update(url).digest("hex").slice(0, 8);
+  return join(out, downloadsFolder, `${named.slice(0, maxNameCharacters)}.${digest}.csv`);
+}
+
+/** Downloads a release, unless it is there, and imports it. */
+async function fetchOffer(offer: Offer, options: FetchOptions, network: Network, now: Date): Promise<void> {
+  const { url, year, released } = offer;
+  const { out, allowUnterminated } = options;
+  const path = downloadPath(out, url);
+  const isKnownMonth =
+    released !== null && released >= String(year) && released <= now.toISOString().slice(0, 7);
+  // As the import command has them, so that what it refuses isn't downloaded.
+  const importOptions = parseImportOptions(
+    [
+      ...[`--year=${year}`, `--out=${out}`, `--source-url=${url}`],
+      ...(isKnownMonth ? [`--released=${released}`] : []),
+      ...(allowUnterminated ? ["--allow-unterminated"] : []),
+      ...(options.force ? ["--force"] : []),
+      ...["--", path],
+    ],
+    {},
+    now,
+  );
+  if (existsSync(path)) network.say(`downloaded before: ${path}`);
+  else {
+    network.say(`downloading ${url}`);
+    const progress = byteProgress(network.clock, process.stderr.isTTY, (text) => process.stderr.write(text));
+    try {
+      await download(url, path, {
+        clock: network.clock,
+        agents: network.agents,
+        say(line) {
+          progress.clear();
+          network.say(line);
+        },
+        onProgress: progress.update,
+        check: (part) => checkEnds(part, url, allowUnterminated),
+      });
+    } finally {
+      progress.clear();
+    }
+    network.say(`downloaded ${path}`);
+  }
+  try {
+    await importAndSay(importOptions, process.env);
+  } catch (error) {
+    // What is wrong with the folder or the registry is no matter of the file.
+    if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
+    throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to have it anew`);
+  }
+}
+
+/**
+ * Tells how far a download is: on a terminal on one line that is written over, elsewhere in a line for each tenth.
+ */
+export function byteProgress(
+  clock: Pick<Clock, "now">,
+  isTerminal: boolean,
+  write: (text: string) => void,
+): { update: ByteProgress; clear: () => void } {
+  let start: { ms: number; bytes: number } | undefined;
+  let last = { ms: Number.NEGATIVE_INFINITY, bytes: 0, tenth: 0 };
+  let isShown = false;
+  return {
+    update(bytes, totalBytes) {
+      const ms = clock.now();
+      const tenth = Math.floor((10 * bytes) / (totalBytes ?? Number.POSITIVE_INFINITY));
+      if (start === undefined || bytes < last.bytes) {
+        start = { ms, bytes };
+        last = { ...last, bytes, tenth };
+        return;
+      }
+      last.bytes = bytes;
+      if (isTerminal ? ms - last.ms < progressIntervalMs : tenth === last.tenth) return;
+      last = { ms, bytes, tenth };
+      const line = progressLine(
+        bytes,
+        totalBytes,
+        (1000 * (bytes - start.bytes)) / Math.max(1, ms - start.ms),
+      );
+      isShown = isTerminal;
+      write(isTerminal ? `\r${line}\x1b[K` : `${line}\n`);
+    },
+    clear() {
+      if (isShown) write("\r\x1b[K");
+      isShown = false;
+    },
+  };
+}
+
+function progressLine(bytes: number, totalBytes: number | undefined, bytesPerSecond: number): string {
+  const mega = (count: number) => (count / megabyte).toFixed(1);
+  const rate = `${mega(bytesPerSecond)} MB/s`;
+  if (totalBytes === undefined) return `${mega(bytes)} MB, ${rate}`;
+  const share = Math.floor((100 * bytes) / totalBytes);
+  const left = bytesPerSecond > 0 ? `, ${Math.ceil((totalBytes - bytes) / bytesPerSecond)} s left` : "";
+  return `${mega(bytes)} of ${mega(totalBytes)} MB, ${share} %, ${rate}${left}`;
+}
+
+interface Listed {
+  year: number;
+  released: string | null;
+  versions: { version: string; synthetic: boolean }[];
+  downloaded: string | null;
+  url: string | null;
+}
+
+/** What is offered of each year, and what is in the folder. */
+export function listOf(offered: readonly Offer[], out: string): Listed[] {
+  const loaded = versionsIn(out);
+  const others = new Set(loaded.map(({ year }) => year));
+  for (const { year } of offered) others.delete(year);
+  const rows = [...offered, ...Array.from(others, (year) => ({ year, url: null, released: null }))];
+  return rows
+    .sort((a, b) => b.year - a.year)
+    .map(({ year, url, released }) => {
+      const path = url === null ? null : downloadPath(out, url);
+      return {
+        year,
+        released,
+        versions: loaded
+          .filter((version) => version.year === year)
+          .map(({ version, synthetic }) => ({ version, synthetic })),
+        downloaded: path !== null && existsSync(path) ? path : null,
+        url,
+      };
+    });
+}
+
+/** The snapshots in a folder, by what they say of themselves. */
+function versionsIn(out: string): { year: number; version: string; synthetic: boolean }[] {
+  const names = namesIn(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name));
+  return names.sort().flatMap((name) => {
+    const path = join(out, name);
+    try {
+      // Reading a FIFO would block for ever.
+      if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
+      const metadata = claimedMetadata(readFileSync(path), path);
+      const version = basename(name, ".parquet");
+      const claimed = `${metadata.data_year}.${metadata.revision}`;
+      // The server refuses it as well.
+      if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
+      return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
+    } catch (error) {
+      say(`not counted: ${reasonOf(error)}`);
+      return [];
+    }
+  });
+}
+
+function namesIn(out: string): string[] {
+  try {
+    return existsSync(out) ? readdirSync(out) : [];
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(`--out ${out}`, `a refusal to read it (${code})`, "a folder that can be read");
+  }
+}
+
+function tableOf(rows: readonly Listed[]): string {
+  const lines = rows.map(({ year, released, versions, downloaded, url }) => [
+    String(year),
+    released ?? "-",
+    versions.map(({ version, synthetic }) => (synthetic ? `${version} (synthetic)` : version)).join(", ") ||
+      "-",
+    downloaded === null ? "no" : "yes",
+    url ?? "-",
+  ]);
+  return [["year", "released", "versions", "downloaded", "url"], ...lines]
+    .map((fields) => `${fields.join("\t")}\n`)
+    .join("");
+}
+
+async function run(args: string[]): Promise<void> {
+  const options = parseOptions(args, process.env);
+  const { year, url, out } = options;
+  const now = new Date();
+  const network: Network = { clock: systemClock, agents: agentsBy(process.env), say };
+  if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, network, now);
+  const offered = await offers(options.catalogue, network);
+  if (options.isList) {
+    const rows = listOf(offered, out);
+    process.stdout.write(options.isJson ? `${JSON.stringify(rows, undefined, 2)}\n` : tableOf(rows));
+    return;
+  }
+  if (year === undefined) return fetchAll(offered, options, network, now);
+  const offer = offered.find((one) => one.year === year);
+  if (offer === undefined)
+    throw new DataError(
+      "--year",
+      String(year),
+      `one that is offered (${offered.map((one) => one.year).join(", ")}), or --url with an address`,
+    );
+  await fetchOffer(offer, options, network, now);
+}
+
+/** All that are offered, oldest first; one that can't be had keeps the others from nothing. */
+async function fetchAll(
+  offered: readonly Offer[],
+  options: FetchOptions,
+  network: Network,
+  now: Date,
+): Promise<void> {
+  const thisYear = now.getUTCFullYear();
+  const missing = Array.from({ length: thisYear - minDataYear }, (_, i) => minDataYear + i).filter(
+    (year) => !offered.some((offer) => offer.year === year),
+  );
+  if (missing.length > 0) say(`not offered: ${missing.join(", ")}`);
+  for (const offer of offered.toReversed())
+    try {
+      await fetchOffer(offer, options, network, now);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      say(error.message);
+      process.exitCode = 1;
+    }
+}
+
+if (import.meta.main) await runCommand(help, run);

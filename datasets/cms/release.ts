@@ -1,0 +1,238 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { CsvError, type Parser, parse } from "csv-parse";
+import { parse as parseNow } from "csv-parse/sync";
+import { DataError, type SnapshotContent, systemCode } from "../../engine/index.ts";
+import { CmsTable, cmsProvenance } from "./cms.ts";
+import { type StrayByte, TextScan } from "./encoding.ts";
+import { foreignKind } from "./kind.ts";
+
+const readChunkBytes = 2 ** 20;
+/** Far above any record, and low enough that a quote left open can't swallow a large file. */
+const maxRecordBytes = 2 ** 16;
+
+export interface ReleaseOptions {
+  file: string;
+  year: number;
+  released: string | null;
+  sourceUrl: string | null;
+  /** Whether the last line may lack its end, as it does in a file that was cut. */
+  allowUnterminated: boolean;
+}
+
+/** Called after every chunk of the file: rows so far, bytes so far, bytes of the file. */
+export type Progress = (rows: number, bytes: number, totalBytes: number) => void;
+
+interface Release {
+  /** As the first revision of its year. */
+  content: SnapshotContent;
+  /** The first byte that isn't UTF-8 in a file that was read as Windows-1252 for that. */
+  stray: StrayByte | undefined;
+  /** Facilities with several names or addresses, of which the commonest is taken. */
+  severalNames: number;
+  /** Columns that the file lacks, in CMS's spelling. */
+  absentColumns: string[];
+}
+
+/**
+ * Reads a CMS release in two passes: one over its bytes, which settles what the whole file is, one that parses it.
+ *
+ * @throws DataError whatever is wrong with the file
+ */
+export async function readRelease(options: ReleaseOptions, onProgress?: Progress): Promise<Release> {
+  const { file, year, released, sourceUrl } = options;
+  let handle: FileHandle | undefined;
+  try {
+    // Before it is opened: opening a pipe waits for its other end.
+    const { isFile, size } = await stat(file).then((found) => ({ isFile: found.isFile(), size: found.size }));
+    if (!isFile) throw new DataError(file, "no regular file", "a CSV file");
+    handle = await open(file);
+    const scan = await scanFile(handle, file);
+    checkText(scan, file, options.allowUnterminated);
+    const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined, (rows, bytes) =>
+      onProgress?.(rows, bytes, size),
+    );
+    if (bytes !== scan.bytes)
+      throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
+    const provenance = { ...cmsProvenance(year, released, sourceUrl, sha256), revision: 1 };
+    return { ...table.finish(provenance), stray: scan.stray, absentColumns: table.absentColumns };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(file, `no readable file (${code})`, "a CSV file");
+  } finally {
+    await handle?.close();
+  }
+}
+
+/**
+ * Looks at the first and the last bytes of a file alone, which tell whether it can be a release, and whole.
+ *
+ * @param subject what to call it in errors
+ * @throws DataError where it can't
+ */
+export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
+  const handle = await open(file);
+  try {
+    const { value: start = Buffer.alloc(0) } = await chunksOf(handle).next();
+    const kind = foreignKind(start);
+    if (kind !== undefined) throw new DataError(subject, kind, "a CSV file, as it was published");
+    const [line] = start
+      .toString("latin1")
+      .replace(/^\xef\xbb\xbf/, "")
+      .trimStart()
+      .split(/[\r\n]/, 1);
+    const [header] = parseNow(line, { relax_quotes: true });
+    new CmsTable(subject, header ?? [], 1);
+    const { size } = await handle.stat();
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+    if (!allowUnterminated && !/[\r\n]/.test(buffer.toString("latin1")))
+      throw new DataError(
+        subject,
+        "a last line without its end, as in a file that was cut",
+        "a whole file; --allow-unterminated takes it for one",
+      );
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The file from its start. Each chunk is a buffer of its own, as the parser holds on to the end of it. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const buffer = Buffer.allocUnsafe(readChunkBytes);
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function scanFile(handle: FileHandle, file: string): Promise<TextScan> {
+  const scan = new TextScan();
+  for await (const chunk of chunksOf(handle)) {
+    const kind = scan.bytes === 0 ? foreignKind(chunk) : undefined;
+    if (kind !== undefined) throw new DataError(file, kind, "a CSV file, as it was published");
+    scan.push(chunk);
+  }
+  scan.finish();
+  if (scan.bytes === 0) throw new DataError(file, "an empty file", "a CSV file with a header");
+  return scan;
+}
+
+/** Refuses a file that seems to be cut, and one of two encodings: the wrong one of them would garble every name. */
+function checkText(
+  { isTerminated, line, stray, multibyteLine }: TextScan,
+  file: string,
+  allowUnterminated: boolean,
+): void {
+  if (!isTerminated && !allowUnterminated)
+    throw new DataError(
+      `${file} line ${line}`,
+      "a last line without its end, as in a file that was cut",
+      "a whole file; --allow-unterminated takes it for one",
+    );
+  if (stray !== undefined && multibyteLine !== undefined)
+    throw new DataError(
+      `${file} line ${stray.line}, byte ${stray.byte}`,
+      hexadecimal(stray),
+      `UTF-8 as on line ${multibyteLine}`,
+    );
+}
+
+/** A byte as it is written in messages, such as 0xE9. */
+export function hexadecimal({ value }: StrayByte): string {
+  return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+/** Parses the file from its start. Records go into the table one by one and are kept nowhere else. */
+async function readTable(
+  handle: FileHandle,
+  file: string,
+  isWindows1252: boolean,
+  onProgress: (rows: number, bytes: number) => void,
+): Promise<{ table: CmsTable; sha256: string; bytes: number }> {
+  let table: CmsTable | undefined;
+  let header: string[] = [];
+  let nextLine = 1;
+  let emptyLines = 0;
+  const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
+
+  const parser = parse({
+    bom: true,
+    max_record_size: maxRecordBytes,
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    on_record(record: string[]): null {
+      // Lines are counted here because the parser takes a CRLF inside quotes for two.
+      const line = startOfRecord(parser);
+      emptyLines = parser.info.empty_lines;
+      nextLine = line + 1;
+      for (const field of record) if (field.includes("\n")) nextLine += field.split("\n").length - 1;
+
+      // A spreadsheet's empty line has its commas.
+      if (record.every((field) => field.trim() === "")) return null;
+      if (table === undefined) {
+        table = new CmsTable(file, record, line);
+        header = record;
+      } else {
+        table.add(record, line);
+      }
+      return null;
+    },
+  });
+  // Nothing comes out of the parser; without a reader it would not end.
+  parser.resume();
+
+  const hash = createHash("sha256");
+  let bytes = 0;
+  try {
+    await pipeline(
+      chunksOf(handle),
+      async function* (chunks: AsyncIterable<Buffer>) {
+        const decoder = new TextDecoder("windows-1252");
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          yield isWindows1252 ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
+          bytes += chunk.length;
+          onProgress(table?.rows ?? 0, bytes);
+        }
+      },
+      parser,
+    );
+  } catch (error) {
+    if (error instanceof CsvError) throw brokenRecord(error, file, startOfRecord(parser), header);
+    throw error;
+  }
+  if (table === undefined) throw new DataError(file, "only empty lines", "a CSV file with a header");
+  return { table, sha256: hash.digest("hex"), bytes };
+}
+
+function brokenRecord(error: CsvError, file: string, line: number, header: string[]): Error {
+  const index = Number(error.column);
+  const field =
+    index in header ? `column ${header[index].trim().replace(/\s+/g, " ")}` : `field ${index + 1}`;
+  const subject = `${file} line ${line}, ${field}`;
+  switch (error.code) {
+    case "CSV_QUOTE_NOT_CLOSED":
+      return new DataError(subject, "a quote that is never closed", "a closing quote");
+    case "CSV_INVALID_CLOSING_QUOTE":
+      return new DataError(subject, "text after a closing quote", "a comma or the end of the line");
+    case "INVALID_OPENING_QUOTE":
+      return new DataError(
+        subject,
+        "a quote within unquoted text",
+        'the whole field in quotes, and "" inside it',
+      );
+    case "CSV_MAX_RECORD_SIZE":
+      return new DataError(
+        subject,
+        `a record of more than ${maxRecordBytes} bytes`,
+        "a shorter one; a quote may be open",
+      );
+    default:
+      return error;
+  }
+}

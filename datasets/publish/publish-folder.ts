@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { constants, existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFile, rename, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { DataError, decodeSnapshot, systemCode, versionName } from "../../engine/index.ts";
+import { calledAs, parsedArguments } from "../arguments.ts";
+import { runCommand, say } from "../command.ts";
+import { makeFolder, sync } from "../folder.ts";
+import {
+  type IndexEntry,
+  indexIn,
+  indexName,
+  newestFirst,
+  sha256Of,
+  versionPattern,
+} from "./snapshot-index.ts";
+
+const usage = `${calledAs("publish")} DIR`;
+const help = `usage: ${usage}
+
+Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder that a web server or a bucket serves as
+it is, with ${indexName}, from which servers with DATASETS_URL fetch them. What servers have fetched and the index doesn't
+name any more, they retire; files stay in DIR until you delete them.
+`;
+
+const extension = ".parquet";
+
+/** Links or copies a file into a folder, whole or not at all. */
+async function place(from: string, to: string): Promise<void> {
+  const draft = `${to}.${randomUUID()}.tmp`;
+  try {
+    try {
+      linkSync(from, draft);
+    } catch {
+      // On another file system, or where links aren't allowed.
+      await copyFile(from, draft, constants.COPYFILE_FICLONE);
+      sync(draft);
+    }
+    await rename(draft, to);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** @throws DataError when a file isn't the snapshot that its name says */
+function checkSound(path: string, version: string): void {
+  const { provenance } = decodeSnapshot(readFileSync(path), path);
+  if (versionName(provenance) !== version)
+    throw new DataError(`${path}: data version in its metadata`, versionName(provenance), version);
+}
+
+/** What the folder says so far. @throws DataError when its index isn't one, as it may be something else of another's */
+function publishedIn(folder: string): IndexEntry[] {
+  const path = join(folder, indexName);
+  return existsSync(path) ? indexIn(readFileSync(path, "utf8"), path) : [];
+}
+
+/**
+ * Puts the snapshots of a folder into another one with an index of them: the files first, so that what an index names
+ * is there.
+ *
+ * @returns the index
+ * @throws DataError when a file is no sound snapshot, or a version was published with other content
+ */
+export async function publishFolder(from: string, to: string): Promise<IndexEntry[]> {
+  const versions = (existsSync(from) ? readdirSync(from) : []).flatMap((name) => {
+    const version = name.slice(0, -extension.length);
+    return name.endsWith(extension) && versionPattern.test(version) ? [version] : [];
+  });
+  if (versions.length === 0)
+    throw new DataError(`DATASETS_DIR ${from}`, "no snapshots", "at least one <year>.<revision>.parquet");
+  makeFolder(to);
+  const published = new Map(publishedIn(to).map((entry) => [entry.version, entry.sha256]));
+  const entries: IndexEntry[] = [];
+  for (const version of versions) {
+    const file = version + extension;
+    const [source, target] = [join(from, file), join(to, file)];
+    const sha256 = await sha256Of(source);
+    const before = published.get(version) ?? (existsSync(target) ? await sha256Of(target) : undefined);
+    if (before !== undefined && before !== sha256)
+      throw new DataError(`${source}: content`, sha256, `${before}, which was published as ${version}`);
+    if (before === undefined) checkSound(source, version);
+    if (!existsSync(target)) await place(source, target);
+    const { size: bytes } = await stat(target);
+    entries.push({ version, file, bytes, sha256 });
+  }
+  entries.sort(newestFirst);
+  const draft = join(to, `${indexName}.${randomUUID()}.tmp`);
+  try {
+    writeFileSync(draft, `${JSON.stringify(entries, null, 2)}\n`, { flag: "wx", flush: true });
+    await rename(draft, join(to, indexName));
+  } finally {
+    await rm(draft, { force: true });
+  }
+  sync(to);
+  return entries;
+}
+
+async function run(args: string[]): Promise<void> {
+  const { positionals } = parsedArguments("publish", { args, options: {}, allowPositionals: true }, usage);
+  const [folder, ...more] = positionals;
+  if (folder === undefined || folder === "" || more.length > 0)
+    throw new DataError("publish", `${positionals.length} folders`, usage);
+  const from = resolve(process.env.DATASETS_DIR || "datasets/snapshots");
+  try {
+    const entries = await publishFolder(from, resolve(folder));
+    process.stdout.write(`${join(resolve(folder), indexName)}\n`);
+    say(`published ${entries.map(({ version }) => version).join(", ")}`);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(folder, `a refusal to write (${code})`, "a folder that can be written");
+  }
+}
+
+if (import.meta.main) await runCommand(help, run);

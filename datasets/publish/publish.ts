@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  DataError,
+  decodeSnapshot,
+  headBytes,
+  readSnapshotHead,
+  type Snapshot,
+  type SnapshotHead,
+  snapshotFooterRange,
+  systemCode,
+  tailBytes,
+  versionName,
+} from "../../engine/index.ts";
+import { makeFolder, sync } from "../folder.ts";
+import { isSynthetic } from "../sample/synthetic-mark.ts";
+import type { KnownVersion } from "./registry.ts";
+
+/** The highest revision that a snapshot's metadata can carry. */
+const maxRevision = 9999;
+
+/**
+ * Writes the next revision of a year into a folder: beside, synced, then linked into place, so that a reader sees
+ * the whole file or none and an existing file is never replaced. It runs without a pause for other code, so a signal
+ * that the process handles can't come in between.
+ *
+ * @param outDir made if it doesn't exist
+ * @param known versions that were ever served: their numbers are taken, too
+ * @param encode makes the snapshot file of that revision; called again if another process takes the revision meanwhile
+ * @returns the path of the new file, `<outDir>/<year>.<revision>.parquet`
+ * @throws DataError when the folder can't be written, or a year has no revision left; no file is left behind then
+ */
+export function publishSnapshot(
+  outDir: string,
+  dataYear: number,
+  known: readonly KnownVersion[],
+  encode: (revision: number) => Uint8Array,
+): string {
+  writing(outDir, () => makeFolder(outDir));
+  for (let taken = 0; ; ) {
+    const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
+    const last = revisionsOf(dataYear, names).at(-1);
+    const revision = 1 + (last?.revision ?? 0);
+    // Some folders say of any name that it is taken.
+    if (revision === taken)
+      throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
+    taken = revision;
+    if (revision > maxRevision)
+      throw new DataError(
+        `${outDir}: next revision of ${dataYear}`,
+        `${revision}, after ${last?.name}`,
+        `at most ${maxRevision}: a file that is no snapshot can be moved away`,
+      );
+    const path = join(outDir, `${dataYear}.${revision}.parquet`);
+    const bytes = encode(revision);
+    if (writing(outDir, () => placeNew(outDir, path, bytes))) return path;
+  }
+}
+
+/**
+ * The newest snapshot of a year in a folder that has these rows, whatever else it says of itself.
+ *
+ * @param known versions that were ever served; a file that has the number of one and isn't it will not be
+ * @returns its path, and what it says of its rows
+ */
+export function findContent(
+  outDir: string,
+  dataYear: number,
+  contentSha256: string,
+  known: readonly KnownVersion[],
+): { path: string; provenance: Snapshot["provenance"] } | undefined {
+  if (!existsSync(outDir)) return undefined;
+  const served = new Map(known.map(({ version, sha256 }) => [version, sha256]));
+  const pathOf = (revision: number) => join(outDir, `${dataYear}.${revision}.parquet`);
+  for (const { revision } of revisionsOf(dataYear, namesIn(outDir)).toReversed()) {
+    const [path, version] = [pathOf(revision), `${dataYear}.${revision}`];
+    const snapshot = snapshotWith(path, version, contentSha256);
+    if (snapshot !== undefined && snapshot.sha256 === (served.get(version) ?? snapshot.sha256))
+      return { path, provenance: snapshot.provenance };
+  }
+  return undefined;
+}
+
+/** A snapshot file's content if it is sound, that version, and has these rows. */
+function snapshotWith(path: string, version: string, contentSha256: string): Snapshot | undefined {
+  try {
+    if (!statSync(path).isFile()) return undefined;
+    const bytes = readFileSync(path);
+    const claimed = claimedMetadata(bytes, path).content_sha256;
+    if (claimed !== undefined && claimed !== contentSha256) return undefined;
+    // The footer's word is not enough to leave an import out: damaged rows aren't there.
+    const snapshot = decodeSnapshot(bytes, path);
+    const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
+    return isIt ? snapshot : undefined;
+  } catch {
+    // What can't be read is not served either.
+    return undefined;
+  }
+}
+
+/** What a snapshot file says of itself, which takes no reading of its rows. */
+export function claimedMetadata(bytes: Uint8Array, subject: string): SnapshotHead["metadata"] {
+  const [head, tail] = [bytes.subarray(0, headBytes), bytes.subarray(-tailBytes)];
+  const { start, length } = snapshotFooterRange(bytes.length, head, tail, subject);
+  return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata;
+}
+
+/** Whether a file says that it is a synthetic snapshot; false where there is none, or it can't be read. */
+export function isSyntheticFile(path: string): boolean {
+  try {
+    return isSynthetic(claimedMetadata(readFileSync(path), path));
+  } catch {
+    return false;
+  }
+}
+
+function namesIn(outDir: string): string[] {
+  return writing(outDir, () => readdirSync(outDir));
+}
+
+/** The revisions of a year among versions and names of files, lowest first. */
+function revisionsOf(dataYear: number, names: string[]): { revision: number; name: string }[] {
+  const found = names.flatMap((name) => {
+    // In any case: some file systems take 2024.1.PARQUET for the same name.
+    const [, year, revision] = /^([0-9]{4})\.([1-9][0-9]*)(?:\.parquet)?$/i.exec(name) ?? [];
+    return Number(year) === dataYear ? [{ revision: Number(revision), name }] : [];
+  });
+  return found.sort((a, b) => a.revision - b.revision);
+}
+
+/** @returns false if there is a file of that name already */
+function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
+  const temporary = join(outDir, `.${randomUUID()}.tmp`);
+  try {
+    writeFileSync(temporary, bytes, { flag: "wx", flush: true });
+    // A link, unlike a rename, fails where the name is taken.
+    linkSync(temporary, path);
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+  sync(outDir);
+  return true;
+}
+
+function writing<T>(outDir: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(outDir, `a refusal to write (${code})`, "a folder that can be written");
+  }
+}

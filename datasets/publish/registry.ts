@@ -1,0 +1,79 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import Database from "better-sqlite3";
+import { DataError } from "../../engine/query.ts";
+import { checkServed, databaseFile } from "../state.ts";
+
+/**
+ * The registry of data versions that were ever served. It lies in the state database of the server, so that a number
+ * never comes to mean other content, and the commands that give out numbers read it.
+ */
+export const versionsTable = `
+  CREATE TABLE versions (
+    version TEXT PRIMARY KEY, -- <year>.<revision>
+    sha256 TEXT NOT NULL, -- of content and provenance
+    content_sha256 TEXT NOT NULL, -- of the rows alone
+    first_served INTEGER NOT NULL, -- Unix milliseconds
+    retired INTEGER -- null while it is served
+  ) STRICT;`;
+
+/** A data version that a server has served. */
+export interface KnownVersion {
+  version: string;
+  sha256: string;
+}
+
+const maxWaitMs = 5000;
+
+/**
+ * The versions in the registry of a state folder. The database stays as it is; like any reader of one with a
+ * write-ahead log, this may leave SQLite's two files beside it, which the next server takes over.
+ *
+ * @returns undefined where there is no state yet
+ * @throws DataError when the database can't be read, is damaged, another program's, or not the one that a running server has
+ */
+export function knownVersions(stateDir: string): KnownVersion[] | undefined {
+  const file = databaseFile(stateDir);
+  const refusal = (found: string) =>
+    new DataError(
+      `state database ${file}`,
+      found,
+      "a sound state database of this service, as its registry of data versions says which numbers are taken",
+    );
+  let database: Database.Database | undefined;
+  try {
+    checkServed(stateDir);
+    if (!existsSync(file)) {
+      if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+        throw refusal("nothing beside a write-ahead log");
+      return undefined;
+    }
+    database = new Database(file, { readonly: true, timeout: maxWaitMs });
+    const check = database.pragma("quick_check(1)", { simple: true });
+    if (check !== "ok") throw refusal(`damage (${check})`);
+    const isThere = database.prepare<[string]>(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
+    );
+    if (isThere.get("versions") === undefined) throw refusal("no registry of data versions");
+    return database.prepare<[], KnownVersion>("SELECT version, sha256 FROM versions").all();
+  } catch (error) {
+    if (error instanceof DataError || !(error instanceof Error)) throw error;
+    throw refusal(error.message);
+  } finally {
+    database?.close();
+  }
+}
+
+/** The versions that the server with this environment has served, and where there is no registry, a line that says so. */
+export function registryOf(environment: NodeJS.ProcessEnv): {
+  known: readonly KnownVersion[];
+  notice: string | undefined;
+} {
+  const stateDir = resolve(environment.STATE_DIR || "var");
+  const known = knownVersions(stateDir);
+  if (known !== undefined) return { known, notice: undefined };
+  return {
+    known: [],
+    notice: `numbered after the snapshots in the folder: no server has used STATE_DIR ${stateDir} yet`,
+  };
+}

@@ -1,0 +1,419 @@
+import {
+  blank,
+  byField,
+  DataError,
+  type Facilities,
+  facilityFields,
+  maxCents,
+  maxSnapshotRows,
+  measureFields,
+  newestSchema,
+  type Procedures,
+  type Rows,
+  type SnapshotContent,
+} from "../../engine/index.ts";
+import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
+import { syntheticPublisher } from "./synthetic-mark.ts";
+
+/** One row more than CMS's file of 2023 has. */
+export const defaultSampleRows = 116_800;
+export const defaultSampleSeed = 20_230_101;
+/** Seeds are whole numbers from 0 to this one. */
+export const maxSampleSeed = 2 ** 32 - 1;
+/** 3,100 facilities at the default size. */
+const rowsPerFacility = defaultSampleRows / 3100;
+const suppressedShare = 0.45;
+/** Fewer services or beneficiaries than this are suppressed, each by itself. */
+const fewestShown = 11;
+/** Procedures rarer than this in the nation are suppressed everywhere: nobody provides more than ten. */
+const fewestPricedServices = 100;
+
+/** How far amounts and volumes stray, as sigma of a logarithm. */
+const markupSpread = 0.45;
+const chargeSpread = 0.22;
+const wageSpread = 0.08;
+const allowedSpread = 0.09;
+const demandSpread = 1.3;
+const sizeSpread = 1.2;
+const paymentSpread = 0.01;
+/** Of their number, as few hospitals have most of them; and of their amounts. */
+const outlierSpread = { services: 1.5, amount: 0.3 };
+/** How far a hospital's services per beneficiary stray from the nation's. */
+const repeatSpread = 0.3;
+/** What a year adds to these, anew each year. */
+const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
+/** Growth a year as a share of the level of 2023, whose figures these are; straight, to stay in range up to 2099. */
+const baseYear = 2023;
+const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
+
+export interface SampleOptions {
+  dataYear: number;
+  revision: number;
+  /** 1 to `maxSnapshotRows`; there are about 37.7 rows to a facility. */
+  rows: number;
+  /** 0 to `maxSampleSeed`. */
+  seed: number;
+}
+
+/**
+ * An invented snapshot with exactly `rows` rows. The same options give the same content on any machine; another year
+ * with the same rows and seed has the same facilities, nearly the same procedures at each, and grown amounts.
+ *
+ * O(rows), about 56 bytes a row.
+ *
+ * @throws DataError when `rows` is out of range
+ */
+export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptions): SnapshotContent {
+  if (!Number.isInteger(rows) || rows < 1 || rows > maxSnapshotRows)
+    throw new DataError("rows", String(rows), `a whole number from 1 to ${maxSnapshotRows}`);
+  const lasting = randomSource(seed, 0);
+  const hospitals = hospitalsFor(rows, lasting, randomSource(seed, addressStream));
+  return {
+    schema: newestSchema,
+    provenance: {
+      dataYear,
+      revision,
+      title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
+      publisher: syntheticPublisher,
+      sourceUrl: null,
+      sourceSha256: null,
+      released: null,
+      caveat:
+        "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
+        "CMS 2023. It says nothing about any real hospital and is not for decisions.",
+    },
+    facilities: hospitals.facilities,
+    ...rowsFor(rows, hospitals, dataYear, lasting, {
+      amounts: randomSource(seed, dataYear),
+      use: randomSource(seed, useStream + dataYear),
+    }),
+  };
+}
+
+/** Streams of their own, so that one can draw more and no other number changes. */
+const addressStream = 1;
+const useStream = 10_000;
+
+/** Draws; what lasts from year to year comes from one source, and what a year adds from another. */
+interface RandomSource {
+  /** A whole number below `count`. */
+  below(count: number): number;
+  /** A nearly normal number, mean 0 and variance 1, never beyond ±3.47, so that no amount is absurd. */
+  bell(): number;
+}
+
+/** Chris Doty-Humphrey's sfc32: 32-bit integers only, hence the same numbers everywhere. */
+function randomSource(seed: number, stream: number): RandomSource {
+  let a = seed | 0;
+  let b = stream | 0;
+  let c = 0x9e3779b9 | 0;
+  let counter = 1;
+  const next = () => {
+    const drawn = (((a + b) | 0) + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + drawn) | 0;
+    return drawn >>> 0;
+  };
+  for (let i = 0; i < 16; i++) next();
+  const scale = Math.sqrt(3) / 65_536;
+  return {
+    below: (count) => Math.floor((next() / 2 ** 32) * count),
+    // The sum of four even draws of 16 bits: close to a normal one, and without a logarithm.
+    bell() {
+      const x = next();
+      const y = next();
+      return ((x >>> 16) + (x & 0xffff) + (y >>> 16) + (y & 0xffff) - 131_070) * scale;
+    },
+  };
+}
+
+interface Hospitals {
+  facilities: Facilities;
+  /** Position in `stateFigures`. */
+  state: Uint8Array;
+  /** How large, as a normal number. */
+  size: Float64Array;
+  /** How many procedures it has rows for; they sum up to the rows asked for. */
+  offered: Uint8Array;
+}
+
+function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSource): Hospitals {
+  const count = Math.max(1, Math.round(rows / rowsPerFacility));
+  const facilities: Facilities = byField(facilityFields, () => []);
+  const zips = new Map<string, string>();
+  const state = statesOf(count);
+  const size = new Float64Array(count);
+  const offered = new Uint8Array(count);
+  for (let i = 0; i < count; i++) {
+    const city = cityIn(state[i], random);
+    facilities.ccn.push(sampleCcn(i, count));
+    facilities.name.push(`${facilityName(city, random)} (sample)`);
+    facilities.city.push(city);
+    const figures = stateFigures[state[i]];
+    facilities.state.push(figures.state);
+    facilities.street.push(
+      `${1 + addresses.below(9999)} ${one(cityHeads, addresses)} ${one(ways, addresses)}`,
+    );
+    const place = `${city}, ${figures.state}`;
+    const zip = zips.get(place) ?? `${figures.zip}${String(addresses.below(1000)).padStart(3, "0")}`;
+    zips.set(place, zip);
+    facilities.zip.push(zip);
+    const { code, description } = ruralUrbanOf(addresses.below(100) / 100);
+    facilities.ruralUrbanCode.push(code);
+    facilities.ruralUrbanDescription.push(description);
+    size[i] = random.bell();
+    // Saturating: the smallest offer a handful of procedures, the largest nearly all.
+    const share = 1 / (1 + Math.exp(-0.1 - sizeSpread * size[i]));
+    offered[i] = Math.max(1, Math.round(share * procedureFigures.length));
+  }
+  settle(offered, rows);
+  return { facilities, state, size, offered };
+}
+
+/** The kind of place at a share of all hospitals, from 0 to below 1. */
+function ruralUrbanOf(share: number) {
+  let reached = 0;
+  for (const figures of ruralUrbanFigures) {
+    reached += figures.share;
+    if (share < reached) return figures;
+  }
+  return ruralUrbanFigures[0];
+}
+
+/** Each facility's state, in order and in proportion to the real hospitals of each. */
+function statesOf(count: number): Uint8Array {
+  const hospitals = stateFigures.reduce((sum, figures) => sum + figures.hospitals, 0);
+  const states = new Uint8Array(count);
+  let state = 0;
+  let reached = stateFigures[0].hospitals;
+  for (let i = 0; i < count; i++) {
+    const place = ((i + 0.5) / count) * hospitals;
+    while (place >= reached) reached += stateFigures[++state].hospitals;
+    states[i] = state;
+  }
+  return states;
+}
+
+/** Adds or takes one procedure per facility, in turn, until there are exactly `rows`. */
+function settle(offered: Uint8Array, rows: number): void {
+  let missing = rows - offered.reduce((sum, procedures) => sum + procedures, 0);
+  const step = Math.sign(missing);
+  for (let i = 0; missing !== 0; i = (i + 1) % offered.length) {
+    const procedures = offered[i] + step;
+    if (procedures < 1 || procedures > procedureFigures.length) continue;
+    offered[i] = procedures;
+    missing -= step;
+  }
+}
+
+/** No real CCN starts with 99. Ascending: decimal while four digits suffice, then base 36, enough for 1.68 million. */
+function sampleCcn(i: number, count: number): string {
+  const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
+  return `99${number.padStart(4, "0")}`;
+}
+
+function rowsFor(
+  count: number,
+  { facilities, state, size, offered }: Hospitals,
+  dataYear: number,
+  lasting: RandomSource,
+  { amounts: yearly, use }: { amounts: RandomSource; use: RandomSource },
+): { procedures: Procedures; rows: Rows } {
+  const rows: Rows = {
+    facility: new Int32Array(count),
+    procedure: new Int32Array(count),
+    ...byField(measureFields, () => new Int32Array(count).fill(blank)),
+  };
+  const kinds = procedureFigures.length;
+  const services = procedureFigures.map((figures) => Math.log(figures.services));
+  const years = dataYear - baseYear;
+  const chargeGrowth = 1 + yearlyGrowth.charge * years;
+  const allowedGrowth = 1 + yearlyGrowth.allowed * years;
+
+  /** Logarithm of each row's services, up to a constant. */
+  const volume = new Float32Array(count);
+  /** Each procedure's row with the most volume. It is priced, so that only those too rare in the nation never are. */
+  const busiest = new Int32Array(kinds).fill(-1);
+  const demand = new Float64Array(kinds);
+  const ascending = new Float64Array(kinds);
+  const chargeNoise = new Float64Array(kinds);
+  const allowedNoise = new Float64Array(kinds);
+  let row = 0;
+  for (let facility = 0; facility < facilities.ccn.length; facility++) {
+    const { chargeFactor, allowedFactor } = stateFigures[state[facility]];
+    const markup = chargeGrowth * chargeFactor * logNormal(lasting.bell(), markupSpread);
+    const wage = allowedGrowth * allowedFactor * logNormal(lasting.bell(), wageSpread);
+    // Drawn for every procedure, offered or not, so that another year finds the same numbers.
+    for (let p = 0; p < kinds; p++) {
+      demand[p] = services[p] + lasting.bell() * demandSpread + yearly.bell() * yearlySpread.demand;
+      chargeNoise[p] = lasting.bell();
+      allowedNoise[p] = lasting.bell();
+    }
+    ascending.set(demand);
+    ascending.sort();
+    const least = ascending[kinds - offered[facility]];
+    const end = row + offered[facility];
+    for (let p = 0; p < kinds && row < end; p++) {
+      if (demand[p] < least) continue;
+      const figures = procedureFigures[p];
+      const charge = logNormal(chargeNoise[p], chargeSpread) * logNormal(yearly.bell(), yearlySpread.charge);
+      const allowed =
+        logNormal(allowedNoise[p], allowedSpread) * logNormal(yearly.bell(), yearlySpread.allowed);
+      rows.facility[row] = facility;
+      rows.procedure[row] = p;
+      rows.charge[row] = cents(figures.charge * markup * charge);
+      rows.allowed[row] = cents(figures.allowed * wage * allowed);
+      volume[row] = -Infinity;
+      if (figures.services >= fewestPricedServices) {
+        volume[row] = demand[p] + sizeSpread * size[facility];
+        if (busiest[p] < 0 || volume[row] > volume[busiest[p]]) busiest[p] = row;
+      }
+      row++;
+    }
+  }
+  const preferred = volume.slice();
+  for (const busiestRow of busiest) if (busiestRow >= 0) preferred[busiestRow] = Infinity;
+  const least = suppress(rows, preferred);
+  measureUse(rows, volume, least, allowedGrowth, use);
+  return { procedures: usedProcedures(rows), rows };
+}
+
+/** A log-normal factor with mean 1. */
+function logNormal(bell: number, sigma: number): number {
+  return Math.exp(sigma * bell - (sigma * sigma) / 2);
+}
+
+function cents(dollars: number): number {
+  return Math.min(maxCents, Math.max(1, Math.round(dollars * 100)));
+}
+
+/**
+ * Blanks both amounts of the rows with the least volume, as CMS does where there were ten services or fewer.
+ *
+ * @returns the least volume of the others
+ */
+function suppress(rows: Rows, volume: Float32Array): number {
+  const least = volume.slice().sort()[Math.round(volume.length * suppressedShare)];
+  for (let row = 0; row < volume.length; row++) {
+    if (volume[row] >= least) continue;
+    rows.charge[row] = blank;
+    rows.allowed[row] = blank;
+  }
+  return least;
+}
+
+/**
+ * Fills in the services of priced rows, and what comes with them. Services grow with the volume from the fewest that
+ * are shown, at the least volume, so that a procedure's add up to its share of the nation's.
+ */
+function measureUse(
+  rows: Rows,
+  volume: Float32Array,
+  least: number,
+  growth: number,
+  random: RandomSource,
+): void {
+  const excessOf = (row: number) => Math.max(0, Math.exp(volume[row] - least) - 1);
+  const excess = new Float64Array(procedureFigures.length);
+  const missing = procedureFigures.map(({ services }) => (services * volume.length) / defaultSampleRows);
+  for (let row = 0; row < volume.length; row++) {
+    if (rows.charge[row] === blank) continue;
+    excess[rows.procedure[row]] += excessOf(row);
+    missing[rows.procedure[row]] -= fewestShown;
+  }
+  for (let row = 0; row < volume.length; row++) {
+    if (rows.charge[row] === blank) continue;
+    const p = rows.procedure[row];
+    const figures = procedureFigures[p];
+    const more = excess[p] > 0 ? (Math.max(0, missing[p]) * excessOf(row)) / excess[p] : 0;
+    const services = fewestShown + Math.round(more);
+    const repeats = (1 - figures.beneficiaryShare) * logNormal(random.bell(), repeatSpread);
+    const beneficiaries = Math.round(services * Math.max(0, 1 - repeats));
+    const outliers = Math.round(
+      services * figures.outlierShare * logNormal(random.bell(), outlierSpread.services),
+    );
+    const outlierAmount = figures.outlierAmount * growth * logNormal(random.bell(), outlierSpread.amount);
+    rows.services[row] = services;
+    if (beneficiaries >= fewestShown) rows.beneficiaries[row] = beneficiaries;
+    rows.payment[row] = Math.round(
+      rows.allowed[row] * figures.paymentShare * (1 + random.bell() * paymentSpread),
+    );
+    if (outliers > 0 && outliers < fewestShown) continue;
+    rows.outlierServices[row] = outliers;
+    rows.outlierAmount[row] = outliers === 0 ? 0 : cents(outlierAmount);
+  }
+}
+
+/** A snapshot lists the procedures that it has rows for; small samples have few. Renumbers the rows in place. */
+function usedProcedures(rows: Rows): Procedures {
+  const used = new Set(rows.procedure);
+  const position = new Int32Array(procedureFigures.length);
+  const procedures: Procedures = { code: [], name: [] };
+  procedureFigures.forEach(({ code, name }, p) => {
+    if (!used.has(p)) return;
+    position[p] = procedures.code.push(code) - 1;
+    procedures.name.push(name);
+  });
+  for (let row = 0; row < rows.procedure.length; row++) rows.procedure[row] = position[rows.procedure[row]];
+  return procedures;
+}
+
+const cityHeads = words(
+  "Cedar Maple Alder Juniper Willow Hazel Larch Sumac Heron Falcon Otter Badger Copper Granite Flint Amber Marble " +
+    "Harvest Lantern Beacon Meadow Prairie Summit Harbor Quarry Orchard Thistle Clover Saddle Timber",
+);
+const cityTails = words(
+  "Falls Springs Grove Ridge Hollow Crossing Landing Mills Valley Heights Bluffs Point Creek Terrace Bend Junction",
+);
+const ways = words("Street Avenue Boulevard Drive Lane Parkway Road Way");
+const saints = words(
+  "Aldric Brannoc Cuthwin Dympna Emeric Frideswide Gwinear Hélène Ismelda Kentigern Ludmila Médard Noyala Odile " +
+    "Piran Roísín Senán Thérésia Ursmar Vedast Wendreda Zoë",
+);
+const founders = words(
+  "Abernethy Bellweather Castañeda Delacroix Everhart Fitzalan Grünwald Halloway Ibáñez Jessop Kowalczyk Larkspur " +
+    "Moncrieff Nørgaard O'Dwyer Pemberly Quillfeather Rosenthal Sørensen Tremayne Underhill Vasquez Winterbourne",
+);
+const commonNames = words(
+  "Evenlight Gracewell Hopewater Kindlehall Merrowdale Newhaven~Fields Silverbrook Trueheart",
+);
+const institutions = [
+  "Regional Medical Center",
+  "Community Hospital",
+  "Memorial Hospital",
+  "Medical Center",
+  "General Hospital",
+  "Hospital & Clinics",
+  "Health System",
+  "Surgical Hospital",
+  "Heart Hospital",
+  "Women's & Children's Hospital",
+];
+
+/** A tilde stands for a space inside a word. */
+function words(text: string): string[] {
+  return text.split(" ").map((word) => word.replace("~", " "));
+}
+
+function one(list: readonly string[], random: RandomSource): string {
+  return list[random.below(list.length)];
+}
+
+/** A few cities of a state have many hospitals, most have one; which they are differs by state. */
+function cityIn(state: number, random: RandomSource): string {
+  const cities = cityHeads.length * cityTails.length;
+  const city = (Math.min(random.below(cities), random.below(cities)) + state * 37) % cities;
+  return `${cityHeads[city % cityHeads.length]} ${cityTails[Math.floor(city / cityHeads.length)]}`;
+}
+
+/** Half of them after their city; the others can occur in several cities, as in the real file. */
+function facilityName(city: string, random: RandomSource): string {
+  const institution = one(institutions, random);
+  const kind = random.below(10);
+  if (kind < 5) return `${city} ${institution}`;
+  if (kind < 7) return `St. ${one(saints, random)}'s ${institution}`;
+  if (kind < 9) return `${one(founders, random)} & ${one(founders, random)} ${institution}`;
+  return `${one(commonNames, random)} ${institution}`;
+}

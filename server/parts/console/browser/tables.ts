@@ -1,0 +1,90 @@
+import type { ComponentChildren } from "preact";
+import { whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { State } from "../state.ts";
+
+/** Data versions, files, accounts and events. */
+
+type Props = { state: State };
+
+const time = (iso: string | null) => (iso === null ? "now" : new Date(iso).toLocaleString());
+
+function Table(props: {
+  title: string;
+  about?: string;
+  heads: string[];
+  rows: ComponentChildren[][];
+  none: string;
+}) {
+  const { title, about, heads, rows, none } = props;
+  // A number stands to the right, beneath its head.
+  const side = (head: string) => (head.startsWith("#") ? "number" : "");
+  return html`<section class="card"><header><h2>${title}</h2>${about && html`<p class="about quiet">${about}</p>`}</header>
+    ${
+      rows.length === 0
+        ? html`<p class="quiet">${none}</p>`
+        : html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
+          <thead><tr>${heads.map((head) => html`<th scope="col" class=${side(head)}>${head.replace("#", "")}</th>`)}</tr></thead>
+          <tbody>${rows.map((row) => html`<tr>${row.map((cell, i) => html`<td class=${side(heads[i])}>${cell}</td>`)}</tr>`)}</tbody></table></div>`
+    }</section>`;
+}
+
+export function Refused({ state: { refused } }: Props) {
+  if (refused.length === 0) return null;
+  return html`<${Table} title="Refused files" about="What was served before goes on." heads=${["File", "Since", "Why"]}
+    rows=${refused.map(({ file, at, reason }) => [html`<code>${file}</code>`, time(at), html`<span class="bad">${reason}</span>`])} none="" />`;
+}
+
+export function Versions({ state: { versions } }: Props) {
+  const rows = versions.map((version) => [
+    html`<strong>${version.version}</strong> ${version.status}`,
+    version.title,
+    whole(version.rows),
+    `${whole(version.priced_rows)} (${Math.round((100 * version.priced_rows) / version.rows)} %)`,
+    whole(version.facilities),
+    whole(version.procedures),
+    html`<details><summary>${version.states} states</summary><ul>${version.missing_states.map(({ state, reason }) => html`<li>${state}: ${reason}</li>`)}</ul></details>`,
+    `${(version.bytes / 2 ** 20).toFixed(1)} MiB`,
+    time(version.loaded_at),
+  ]);
+  return html`<${Table} title="Data versions" heads=${["Version", "Title", "#Rows", "#Priced", "#Facilities", "#Procedures", "Coverage", "#Memory", "Loaded"]}
+    rows=${rows} none="none" />`;
+}
+
+export function Accounts({ state: { accounts, all_accounts } }: Props) {
+  const rows = accounts.map(({ name, plan, used, quota, burst, keys }) => {
+    const share = used / quota;
+    const level = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "";
+    return [
+      name,
+      plan,
+      html`<meter min="0" max="1" low="0.8" high="0.999" optimum="0" value=${Math.min(1, share)} aria-label=${`used by ${name}`}></meter> <span class=${level}>${(100 * share).toFixed(1)} %</span>`,
+      whole(used),
+      whole(quota),
+      whole(burst),
+      whole(keys),
+    ];
+  });
+  const about =
+    all_accounts > accounts.length
+      ? `the ${accounts.length} that have used the largest share, of ${whole(all_accounts)}`
+      : "by the share of the month's quota that is used";
+  return html`<${Table} title="Accounts" about=${about} heads=${["Account", "Plan", "Used of the quota", "#Used", "#Quota", "#Per second", "#Keys"]} rows=${rows} none="There is no account." />`;
+}
+
+export function Events({ state: { events } }: Props) {
+  const level = { failed: "bad", pending: "warn", delivered: "good" } as Record<string, string>;
+  const trouble = (state: string) => ["failed", "pending"].includes(state);
+  const rows = events
+    .toSorted((a, b) => Number(trouble(b.state)) - Number(trouble(a.state)))
+    .map(({ account, threshold, created_at, channel, state, tries, last_answer }) => [
+      account,
+      `${threshold} %`,
+      time(created_at),
+      channel ?? "",
+      html`<span class=${level[state] ?? ""}>${state}</span>`,
+      whole(tries),
+      last_answer ?? "",
+    ]);
+  return html`<${Table} title="Events" about="of quotas, and their deliveries; those in trouble first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
+}

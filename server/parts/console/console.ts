@@ -1,0 +1,116 @@
+import type { ServerResponse } from "node:http";
+import { pageOf, readProgram } from "../../shared/browser-program.ts";
+import type { WebFile } from "../../shared/messages.ts";
+import { webFile } from "../../shared/web-file.ts";
+import type { History } from "./history.ts";
+import type { State } from "./state.ts";
+
+/** Shows the operator what the server does: a page, and a stream of what it draws. Read only. */
+
+/** The program's folder. */
+const browser = "parts/console/browser";
+/** Of the portal's. */
+const borrowed = ["shared/browser"];
+const libraries = {
+  preact: "preact/dist/preact.mjs",
+  "preact/hooks": "preact/hooks/dist/hooks.mjs",
+  htm: "htm/dist/htm.mjs",
+  uplot: "uplot/dist/uPlot.iife.min.js",
+  "uplot.css": "uplot/dist/uPlot.min.css",
+};
+export const streamPath = "/console/stream";
+const maxViewers = 16;
+/** What waits for a viewer that doesn't read, at most. */
+const maxUnreadBytes = 4 * 2 ** 20;
+/** Of the state: at most this share of the control thread's time goes into it. */
+const stateShare = 1 / 20;
+const minStateMs = 2000;
+
+export class OperatorConsole {
+  readonly #history: History;
+  readonly #state: () => State;
+  readonly #viewers = new Set<ServerResponse>();
+  #files: ReadonlyMap<string, WebFile> | undefined;
+  #stateText = "";
+  #nextStateMs = 0;
+
+  constructor(history: History, state: () => State) {
+    this.#history = history;
+    this.#state = state;
+  }
+
+  /** Reads the page and its files, once. @throws Error when they can't be read */
+  loadFiles(): ReadonlyMap<string, WebFile> {
+    this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
+    return this.#files;
+  }
+
+  /** @throws Error when the files can't be read */
+  file(path: string): WebFile | undefined {
+    return this.loadFiles().get(path);
+  }
+
+  /** Sends all that is kept, and from then on what comes: server-sent events. */
+  stream(response: ServerResponse): void {
+    if (this.#viewers.size >= maxViewers) {
+      response.writeHead(503, {
+        "Content-Type": "text/plain; charset=utf-8",
+        "Retry-After": "10",
+        Connection: "close",
+      });
+      response.end(`${maxViewers} consoles are open already\n`);
+      return;
+    }
+    if (this.#stateText === "") this.#lookAtState();
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    this.#viewers.add(response);
+    response.on("close", () => this.#viewers.delete(response));
+    response.write(event("history", JSON.stringify(this.#history.samples)) + event("state", this.#stateText));
+  }
+
+  /** To be called each second. */
+  tick(steadyMs: number, unixMs: number): void {
+    const sample = this.#history.take(steadyMs, unixMs);
+    if (this.#viewers.size === 0) {
+      this.#stateText = "";
+      return;
+    }
+    let text = event("sample", JSON.stringify(sample));
+    if (steadyMs >= this.#nextStateMs) {
+      const before = this.#stateText;
+      const took = this.#lookAtState();
+      this.#nextStateMs = steadyMs + Math.max(minStateMs, took / stateShare);
+      if (this.#stateText !== before) text += event("state", this.#stateText);
+    }
+    for (const viewer of this.#viewers) {
+      if (viewer.writableLength > maxUnreadBytes) viewer.destroy();
+      else viewer.write(text);
+    }
+  }
+
+  /** @returns how many milliseconds it took */
+  #lookAtState(): number {
+    const begun = performance.now();
+    this.#stateText = JSON.stringify(this.#state());
+    return performance.now() - begun;
+  }
+}
+
+/** The page and what it loads. */
+function filesOf(): WebFile[] {
+  const program = readProgram("/console/", [browser, ...borrowed], libraries);
+  const { html, headers } = pageOf(program, {
+    title: "Console",
+    description: "What the service does.",
+    body: '<div id="app"></div><noscript>The console draws its pictures with JavaScript; /metrics has the numbers without.</noscript>',
+    styles: ["uplot.css", "shared/browser/style.css", `${browser}/console.css`],
+    scripts: ["uplot"],
+    entry: `${browser}/console.ts`,
+    settings: { stream: streamPath },
+  });
+  return [webFile("/", "text/html; charset=utf-8", html, "changing", headers), ...program.files];
+}
+
+function event(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
+}

@@ -1,0 +1,111 @@
+import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
+
+/** Keeps what the service did in each of the last ten minutes' seconds. */
+
+const keptSeconds = 600;
+
+/** A second, or a little more. Rates are per second. */
+export interface Sample {
+  /** Unix seconds at its end. */
+  at: number;
+  /** Answers, by `<route> <status>`. */
+  requests: Record<string, number>;
+  /** Time that the server spends on a request, in microseconds; null when there was none. */
+  p50: number | null;
+  p90: number | null;
+  p99: number | null;
+  /** Refused by a ceiling. */
+  refused: number;
+  unauthorized: number;
+  /** Of the answers' bodies. */
+  bytes: number;
+  connections: number;
+  /** Of the process, in bytes. */
+  memory: number;
+}
+
+/** What is now, and isn't counted. */
+interface Now {
+  connections: number;
+  memory: number;
+}
+
+export class History {
+  readonly #traffic: Pick<Traffic, "snapshot">;
+  readonly #now: () => Now;
+  readonly #samples: Sample[] = [];
+  #before: TrafficSnapshot;
+  #beforeMs: number;
+
+  /** @param steadyMs by a clock that never steps */
+  constructor(traffic: Pick<Traffic, "snapshot">, now: () => Now, steadyMs: number) {
+    this.#traffic = traffic;
+    this.#now = now;
+    this.#before = traffic.snapshot();
+    this.#beforeMs = steadyMs;
+  }
+
+  /** The oldest first. */
+  get samples(): readonly Sample[] {
+    return this.#samples;
+  }
+
+  /** Sums up what was done since the last call. */
+  take(steadyMs: number, unixMs: number): Sample {
+    const after = this.#traffic.snapshot();
+    const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);
+    const rate = (count: number) => Math.round((count / seconds) * 10) / 10;
+    const requests: Record<string, number> = {};
+    const buckets = new Array<number>(bucketBounds.length + 1).fill(0);
+    let bytes = 0;
+    const before = new Map(
+      this.#before.answers.map((answers) => [`${answers.route} ${answers.status}`, answers]),
+    );
+    for (const answers of after.answers) {
+      const name = `${answers.route} ${answers.status}`;
+      const known = before.get(name);
+      const count = answers.requests - (known?.requests ?? 0);
+      if (count === 0) continue;
+      requests[name] = rate(count);
+      bytes += answers.bytes - (known?.bytes ?? 0);
+      for (const [i, total] of answers.buckets.entries()) buckets[i] += total - (known?.buckets[i] ?? 0);
+    }
+    const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0);
+    const sample = {
+      at: Math.round(unixMs / 1000),
+      requests,
+      p50: percentile(buckets, 0.5),
+      p90: percentile(buckets, 0.9),
+      p99: percentile(buckets, 0.99),
+      refused: rate(sum(after.refused) - sum(this.#before.refused)),
+      unauthorized: rate(sum(after.unauthorized) - sum(this.#before.unauthorized)),
+      bytes: rate(bytes),
+      ...this.#now(),
+    };
+    this.#samples.push(sample);
+    if (this.#samples.length > keptSeconds) this.#samples.shift();
+    this.#before = after;
+    this.#beforeMs = steadyMs;
+    return sample;
+  }
+}
+
+/**
+ * Within the bucket where it lies, as if times there were spread evenly on a logarithmic scale.
+ *
+ * @param share from 0 to 1
+ * @returns microseconds, or null of nothing
+ */
+export function percentile(buckets: readonly number[], share: number): number | null {
+  const all = buckets.reduce((a, b) => a + b, 0);
+  if (all <= 0) return null;
+  let rest = share * all;
+  for (const [i, count] of buckets.entries()) {
+    if (count > 0 && rest <= count) {
+      const upper = 1e6 * (bucketBounds[i] ?? 2 * bucketBounds[bucketBounds.length - 1]);
+      return Math.round(10 * (upper / 2) * 2 ** (rest / count)) / 10;
+    }
+    rest -= count;
+  }
+  return 1e6 * bucketBounds[bucketBounds.length - 1];
+}

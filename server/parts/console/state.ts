@@ -1,0 +1,128 @@
+import { reasonOf, statusOf, versionName } from "../../../engine/query.ts";
+import { gapsOf } from "../../api/absence.ts";
+import { monthName, monthOf } from "../../shared/months.ts";
+import { isoTime } from "../../shared/time.ts";
+import type { SnapshotFolder } from "../../snapshots/snapshots.ts";
+import type { Store } from "../../store/store.ts";
+
+/** What the console's tables show: data versions, files, accounts and events as they are now. */
+
+const maxListed = 100;
+
+/** A data version that is served. */
+interface VersionState {
+  version: string;
+  status: string;
+  title: string;
+  rows: number;
+  priced_rows: number;
+  facilities: number;
+  procedures: number;
+  loaded_at: string;
+  /** Of its image. */
+  bytes: number;
+  states: number;
+  missing_states: { state: string; reason: string }[];
+}
+
+export interface State {
+  server: ServerState;
+  versions: VersionState[];
+  refused: { file: string; reason: string; at: string | null }[];
+  /** Those that have used the largest share of their quota. */
+  accounts: { name: string; plan: string; used: number; quota: number; burst: number; keys: number }[];
+  /** How many accounts there are. */
+  all_accounts: number;
+  /** The newest, once for each way by which they are sent. */
+  events: {
+    id: string;
+    account: string;
+    month: string;
+    threshold: number;
+    created_at: string;
+    /** By which it is sent; null where by none. */
+    channel: string | null;
+    state: string;
+    tries: number;
+    last_answer: string | null;
+  }[];
+}
+
+/** The server itself. */
+interface ServerState {
+  node: string;
+  threads: number;
+  started_at: string;
+  ready: boolean;
+  /** What is wrong with the state's files. */
+  fault: string | null;
+}
+
+export function stateOf(
+  server: ServerState,
+  snapshots: Pick<SnapshotFolder, "images" | "published" | "refused">,
+  store: Pick<Store, "accounts" | "events">,
+  now: Date,
+): State {
+  const images = snapshots.images();
+  const { versions: published } = snapshots.published();
+  const { fault, ...stored } = storedState(store, now);
+  return {
+    server: { ...server, fault: server.fault ?? fault },
+    versions: images.map((image, i) => {
+      const { provenance, counts } = image.description;
+      const { states, missing_states } = gapsOf(image);
+      return {
+        version: versionName(provenance),
+        status: statusOf(images, image),
+        title: provenance.title,
+        rows: counts.rows,
+        priced_rows: counts.pricedRows,
+        facilities: counts.facilities,
+        procedures: counts.procedures,
+        loaded_at: published[i].loadedAt,
+        bytes: image.buffer.byteLength,
+        states: states.length,
+        missing_states,
+      };
+    }),
+    refused: snapshots.refused(),
+    ...stored,
+  };
+}
+
+/** Accounts and events. Where the database can't be read there are none, and the fault says why. */
+function storedState(
+  store: Pick<Store, "accounts" | "events">,
+  now: Date,
+): Pick<State, "accounts" | "all_accounts" | "events"> & { fault: string | null } {
+  const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
+  try {
+    const accounts = store.accounts(monthName(monthOf(now.getTime())), now);
+    const events = store.events().sort((a, b) => b.created_at - a.created_at || b.threshold - a.threshold);
+    return {
+      fault: null,
+      accounts: accounts
+        .sort((a, b) => share(b) - share(a))
+        .slice(0, maxListed)
+        .map(({ name, plan, used, quota, burst, keys }) => ({ name, plan, used, quota, burst, keys })),
+      all_accounts: accounts.length,
+      events: events
+        .slice(0, maxListed)
+        .map(({ id, name, month, threshold, created_at, channel, state, tries, last_answer }) => ({
+          id,
+          account: name,
+          month,
+          threshold,
+          created_at: isoTime(created_at),
+          channel,
+          state,
+          tries,
+          last_answer,
+        })),
+    };
+  } catch (error) {
+    const fault = `accounts and events can't be read: ${reasonOf(error)}`;
+    return { fault, accounts: [], all_accounts: 0, events: [] };
+  }
+}

@@ -1,0 +1,65 @@
+import * as v from "valibot";
+import type { Metrics } from "../../shared/metrics.ts";
+import type { StoredEvent } from "../../store/store.ts";
+import { type Letter, UnknownRecipient } from "./letter.ts";
+import type { Mailer } from "./mail.ts";
+import type { Sender } from "./outbox.ts";
+
+/** Sends events to accounts' e-mail addresses. */
+
+const payload = v.object({
+  data: v.object({
+    // It stands in a header.
+    account: v.pipe(v.string(), v.regex(/^[ -~]*$/)),
+    plan: v.string(),
+    month: v.string(),
+    quota: v.object({ limit: v.number(), used: v.number() }),
+  }),
+});
+
+/** Whether a text is an event's payload. */
+export function isPayload(text: string): boolean {
+  try {
+    return v.is(payload, JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** What an event says to people. */
+function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Letter {
+  const { account, plan, month, quota } = v.parse(payload, JSON.parse(text)).data;
+  const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
+  const meaning =
+    threshold < 100
+      ? "Requests are answered as before. When the quota is used up, they are refused until the next month begins."
+      : "Requests are refused (429) until the next month begins.";
+  return {
+    id,
+    to,
+    subject: `${threshold} % of the month's requests are used: account ${account}`,
+    text: `The account ${account} (plan ${plan}) has used ${used} of its ${limit} requests in ${month} (UTC).\n\n${meaning}\n`,
+  };
+}
+
+/** Mails to accounts' addresses. @param mailer undefined where no mail is sent */
+export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
+  return {
+    channel: "email",
+    // All go to one server: others' tries would have to wait there, too.
+    maxUnderWay: 20,
+    minTryMs: Number.POSITIVE_INFINITY,
+    tries: metrics.emailDeliveries,
+    async send(event, account, _now, signal) {
+      const to = account?.email ?? null;
+      if (to === null) return { kind: "impossible", answer: "no e-mail address" };
+      if (mailer === undefined) return { kind: "impossible", answer: "SMTP_URL isn't set" };
+      try {
+        return { kind: "delivered", answer: await mailer.send(letterOf(event, to), signal) };
+      } catch (error) {
+        if (!(error instanceof UnknownRecipient)) throw error;
+        return { kind: "failed", answer: error.message };
+      }
+    },
+  };
+}

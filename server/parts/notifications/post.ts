@@ -1,0 +1,122 @@
+import type { LookupAddress } from "node:dns";
+import { Resolver } from "node:dns/promises";
+import type { IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isIP } from "node:net";
+import { http } from "../../shared/runtime.ts";
+import { safely } from "../../shared/safely.ts";
+import { specialPurposeOf } from "./addresses.ts";
+
+/** One post to a stranger's server: to public addresses only, and over by a deadline whatever that server does. */
+
+const maxTryMs = 15_000;
+/** 1xx answers before the one that counts. */
+const maxInformational = 10;
+const resolverOptions = { timeout: 2000, tries: 2 };
+
+export interface PostOptions {
+  /** Whether this machine may be posted to as well, by plain http too. */
+  allowLoopback: boolean;
+  maxMs?: number;
+}
+
+function isAllowed(address: string, allowLoopback: boolean): boolean {
+  const purpose = specialPurposeOf(address);
+  return purpose === undefined || (allowLoopback && purpose === "loopback");
+}
+
+/**
+ * Checks a webhook's address when it is set.
+ *
+ * @returns what is wrong with it, or undefined
+ */
+export function webhookFault(url: string, allowLoopbackHttp: boolean): string | undefined {
+  if (!URL.canParse(url) || url.length > 2000) return "a URL";
+  // URL drops tabs and line breaks without a word.
+  if (/[\s\p{Cc}]/u.test(url)) return "a URL without spaces and control characters";
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== "" || password !== "") return "a URL without a user name or password";
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const isAddress = isIP(host) !== 0;
+  const isLoopback = host === "localhost" || (isAddress && specialPurposeOf(host) === "loopback");
+  if (allowLoopbackHttp && isLoopback && (protocol === "http:" || protocol === "https:")) return undefined;
+  if (protocol !== "https:") return "an https URL";
+  return isAddress && !isAllowed(host, false) ? "a public address" : undefined;
+}
+
+/**
+ * A host's addresses, of which each may be connected to: the check and the use are one. They are asked for by queries
+ * of our own rather than the system's `getaddrinfo`, which holds one of few threads until it is done and can't be given
+ * up.
+ */
+async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {
+  const answers = await Promise.allSettled(
+    host === "localhost" ? [["127.0.0.1"], ["::1"]] : [resolver.resolve4(host), resolver.resolve6(host)],
+  );
+  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  const [first] = answers;
+  if (found.length === 0)
+    throw first.status === "rejected" ? first.reason : new Error(`no address of ${host}`);
+  const refused = found.find((address) => !isAllowed(address, allowLoopback));
+  if (refused !== undefined)
+    throw new Error(`${refused} isn't a public address: ${specialPurposeOf(refused)}`);
+  return found.map((address) => ({ address, family: isIP(address) }));
+}
+
+/**
+ * Posts a body. Redirects are answers like others, and so is a switch of protocols; what follows an answer's head is
+ * nobody's business.
+ *
+ * @param signal gives it up, for an error as its reason
+ * @returns the status of the answer
+ * @throws Error when there is none by the deadline; nothing is left of the try in any case
+ */
+export function post(
+  url: string,
+  body: Buffer,
+  headers: Record<string, string>,
+  { allowLoopback, maxMs = maxTryMs }: PostOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const target = new URL(url);
+  const fault = webhookFault(url, allowLoopback);
+  if (fault !== undefined) return Promise.reject(new Error(`${target.host} isn't ${fault}`));
+  return new Promise((succeed, fail) => {
+    const resolver = new Resolver(resolverOptions);
+    const send = target.protocol === "https:" ? requestHttps : http.request;
+    const request = send(target, {
+      method: "POST",
+      headers: { ...headers, "Content-Length": body.length },
+      lookup: (host, { all }, done) =>
+        resolve(host, resolver, allowLoopback).then(
+          (found) => (all ? done(null, found) : done(null, found[0].address, found[0].family)),
+          (error) => done(error, []),
+        ),
+      agent: false,
+    });
+    const end = (outcome: number | Error) => {
+      clearTimeout(deadline);
+      signal.removeEventListener("abort", giveUp);
+      resolver.cancel();
+      request.destroy();
+      if (typeof outcome === "number") succeed(outcome);
+      else fail(outcome);
+    };
+    const late = () => end(new Error(`no answer in ${maxMs} ms`));
+    const deadline = setTimeout(safely(late, fail), maxMs);
+    const giveUp = safely(() => end(signal.reason), fail);
+    signal.addEventListener("abort", giveUp);
+
+    let informational = 0;
+    const count = () => {
+      if (++informational > maxInformational) end(new Error(`more than ${maxInformational} 1xx answers`));
+    };
+    const answered = ({ statusCode = 0 }: IncomingMessage) => end(statusCode);
+    request.on("information", safely(count, fail));
+    request.on("response", safely(answered, fail));
+    // Without this, Node drops the connection and says nothing.
+    request.on("upgrade", safely(answered, fail));
+    request.on("error", safely(end, fail));
+    request.end(body);
+  });
+}

@@ -1,0 +1,60 @@
+import { Webhook } from "standardwebhooks";
+import type { Metrics } from "../../shared/metrics.ts";
+import type { Account, Store, StoredEvent } from "../../store/store.ts";
+import type { Sender } from "./outbox.ts";
+import { type PostOptions, post } from "./post.ts";
+
+/** Sends events to webhooks by the Standard Webhooks specification: with the same id on every try. */
+
+/** @param now also the time of the signatures */
+function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
+  return {
+    "Content-Type": "application/json",
+    "User-Agent": "healthcare-charge-query-service",
+    "webhook-id": event.id,
+    "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+    "webhook-signature": signatures.join(" "),
+  };
+}
+
+/** What an account's posts are signed with: for a while after a rotation, by the secret before as well. */
+function secretsOf(account: Account, now: Date): string[] {
+  const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
+  const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
+  return [webhook_secret, isOverlap ? webhook_old_secret : null].filter((secret) => secret !== null);
+}
+
+const noWebhook = {
+  webhook: null,
+  webhook_secret: null,
+  webhook_old_secret: null,
+  webhook_old_secret_until: null,
+} as const;
+
+/** Posts to accounts' webhooks. A receiver that answers 410 is gone for good: its address is forgotten. */
+export function webhookSender(store: Store, metrics: Metrics, options: PostOptions): Sender {
+  return {
+    channel: "webhook",
+    maxUnderWay: 200,
+    minTryMs: 500,
+    tries: metrics.webhookDeliveries,
+    async send(event, account, now, signal) {
+      const url = account?.webhook ?? null;
+      const secrets = account === undefined ? [] : secretsOf(account, now);
+      if (account === undefined || url === null || secrets.length === 0)
+        return { kind: "impossible", answer: "no webhook" };
+      const headers = signedHeaders(event, secrets, now);
+      const status = await post(url, Buffer.from(event.payload), headers, options, signal);
+      const answer = String(status);
+      if (status >= 200 && status < 300) return { kind: "delivered", answer };
+      if (status !== 410) return { kind: "retry", answer };
+      const record = () => {
+        const current = store.accountOf(account.id);
+        // Only the address that said so.
+        if (current?.webhook === url) store.updateAccount({ ...current, ...noWebhook });
+      };
+      return { kind: "failed", answer, record };
+    },
+  };
+}

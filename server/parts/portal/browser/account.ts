@@ -1,0 +1,95 @@
+import { useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { base, Failure, get, keepKey, post } from "./api.ts";
+import { PasteKey, useOwnKey } from "./key.ts";
+import { type KeyRow, Keys } from "./keys.ts";
+import { useLoaded } from "./load.ts";
+import { settings } from "./settings.ts";
+import { Trouble } from "./trouble.ts";
+import { Usage, type UsageAnswer } from "./usage.ts";
+import { type Notices, Warnings } from "./warnings.ts";
+
+/** Your account, by the key that this browser keeps: what was used, its keys, and where warnings go. */
+
+interface AccountAnswer extends Notices {
+  account: string;
+  plan: string;
+  quota: number;
+  burst: number;
+}
+
+interface View {
+  key: string;
+  account: AccountAnswer;
+  keys: KeyRow[];
+  /** A failure when even this can't be asked any more. */
+  usage: UsageAnswer | Failure;
+}
+
+async function load(key: string): Promise<View> {
+  const [account, { keys }, usage] = await Promise.all([
+    post<AccountAnswer>("/portal/account", {}, key),
+    post<{ keys: KeyRow[] }>("/portal/keys", {}, key),
+    get<UsageAnswer>(`${base}/usage`).catch((error: unknown) => {
+      if (error instanceof Failure && error.status === 429) return error;
+      throw error;
+    }),
+  ]);
+  return { key, account, keys, usage };
+}
+
+export function Account() {
+  const key = useOwnKey();
+  const [said, setSaid] = useState("");
+  const leave = (why: string) => {
+    setSaid(why);
+    keepKey(null);
+  };
+  return key === null ? html`<${SignIn} said=${said} />` : html`<${Signed} ownKey=${key} leave=${leave} />`;
+}
+
+function SignIn({ said }: { said: string }) {
+  return html`<div class="column">
+    <h1>Your account</h1>
+    ${said && html`<p class="band note-band" role="status">${said}</p>`}
+    <p class="lead">A key is all that you sign in with. Paste yours, and this browser keeps it.</p>
+    <section class="card"><${PasteKey} /></section>
+    ${settings.signup !== "off" && html`<p>No key yet? <a href="/signup">Get one</a></p>`}
+  </div>`;
+}
+
+interface SignedProps {
+  ownKey: string;
+  /** Has the browser forget the key. */
+  leave: (why: string) => void;
+}
+
+function Signed({ ownKey, leave }: SignedProps) {
+  const [changes, setChanges] = useState(0);
+  const { view, failure, isLate, retry } = useLoaded(`${ownKey} ${changes}`, () => load(ownKey));
+  const reload = () => setChanges((before) => before + 1);
+  const signOut = html`<button type="button" onClick=${() => leave("You are signed out: this browser has forgotten the key.")}>Sign out</button>`;
+  if (failure?.status === 403)
+    return html`<div class="column">
+      <h1>This key has no account of yours</h1>
+      <p class="lead">It is the one by which all visitors of these pages look.</p>
+      <p>${settings.signup !== "off" && html`<a href="/signup">Get a key of your own</a> `} ${signOut}</p>
+    </div>`;
+  if (!view)
+    return html`<h1>Your account</h1>
+      ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+  const { account, keys, usage } = view;
+  return html`<div class=${isLate ? "account late" : "account"}>
+    <div class="heading">
+      <div>
+        <h1>${account.account}</h1>
+        <p class="quiet">Plan ${account.plan} · signed in by the key that ends in ${ownKey.slice(-4)}, which this browser keeps</p>
+      </div>
+      ${signOut}
+    </div>
+    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
+    <${Usage} usage=${usage} quota=${account.quota} burst=${account.burst} retry=${reload} />
+    <${Keys} keys=${keys} changed=${reload} leave=${leave} />
+    <${Warnings} notices=${account} changed=${reload} />
+  </div>`;
+}

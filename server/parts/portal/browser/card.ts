@@ -1,0 +1,60 @@
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { Curl } from "./curl.ts";
+import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
+import { asFailure } from "./trouble.ts";
+
+/** The frame of a picture: what it shows, and its numbers as CSV, by curl and as a table. */
+
+interface CardProps {
+  title: string;
+  /** What the picture shows, in a line. */
+  about: ComponentChildren;
+  /** Of the file of its numbers, without the ending. */
+  name: string;
+  /** Without them there is nothing yet. */
+  figures?: Figures | undefined;
+  /** Of the API, where the numbers are from. */
+  path?: string | undefined;
+  /** Whether the picture is a table itself. */
+  isTable?: boolean;
+  /** Another way to the CSV, with its name, where the picture shows a part only. */
+  csv?: { title: string; save: () => Promise<void> } | undefined;
+  class?: string;
+  children?: ComponentChildren;
+}
+
+export function Card(props: CardProps) {
+  const { title, about, name, figures, path, isTable = false, csv, children } = props;
+  const id = useId();
+  const [isCurl, setCurl] = useState(false);
+  const [isFigures, setFigures] = useState(false);
+  const [said, setSaid] = useState("");
+  const saveCsv = async () => {
+    setSaid("");
+    try {
+      if (csv) await csv.save();
+      else if (figures) save(`${name}.csv`, csvFile(figures));
+    } catch (error) {
+      setSaid(asFailure(error).message);
+    }
+  };
+  const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>
+    html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${() => set(!isOn)}>
+      ${text}
+    </button>`;
+  return html`<section class=${`card ${props.class ?? ""}`} aria-labelledby=${id}>
+    <header>
+      <h2 id=${id}>${title}</h2>
+      <div class="actions">
+        ${figures && html`<button type="button" class="plain" aria-describedby=${id} onClick=${saveCsv}>${csv?.title ?? "CSV"}</button>`}
+        ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
+      </div>
+      <p class="about quiet">${about}</p>
+    </header>
+    <p class="trouble" role="status">${said}</p>
+    ${isCurl && path && html`<${Curl} path=${path} />`}
+    ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
+  </section>`;
+}

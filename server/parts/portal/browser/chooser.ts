@@ -1,0 +1,140 @@
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { asFailure } from "./trouble.ts";
+
+/** A field that finds while one writes: the combobox of the ARIA Authoring Practices, with a list. */
+
+/** So that not every letter asks. */
+const restMs = 120;
+
+export interface Option {
+  id: string;
+  title: string;
+  /** In small, behind it. */
+  detail?: string | undefined;
+}
+
+interface ChooserProps {
+  label: string;
+  /** What is chosen, or null. */
+  value: string | null;
+  placeholder?: string;
+  /** What there is for a text; for an empty one what to begin with. May reject with what to say. */
+  find: (text: string, signal: AbortSignal) => Promise<Option[]>;
+  choose: (id: string) => void;
+  /** Takes the choice back, where that can be. */
+  clear?: (() => void) | undefined;
+  class?: string;
+}
+
+export function Chooser({ label, value, placeholder, find, choose, clear, class: more = "" }: ChooserProps) {
+  const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLUListElement>(null);
+  /** What is being written; null: nothing, the choice is shown. */
+  const [text, setText] = useState<string | null>(null);
+  const [options, setOptions] = useState<Option[] | null>(null);
+  const [said, setSaid] = useState("");
+  const [active, setActive] = useState(-1);
+  const isOpen = text !== null && (options !== null || said !== "");
+
+  useEffect(() => {
+    if (text === null) return;
+    const aborting = new AbortController();
+    const ask = async () => {
+      try {
+        const found = await find(text.trim(), aborting.signal);
+        if (aborting.signal.aborted) return;
+        setOptions(found);
+        setSaid("");
+        setActive(text.trim() !== "" && found.length > 0 ? 0 : -1);
+      } catch (error) {
+        if (aborting.signal.aborted) return;
+        setOptions(null);
+        setSaid(asFailure(error).message);
+      }
+    };
+    const timer = setTimeout(ask, text === "" ? 0 : restMs);
+    return () => {
+      clearTimeout(timer);
+      aborting.abort();
+    };
+  }, [text]);
+  useLayoutEffect(() => {
+    // As after Tab: what is written next replaces the choice, however soon it is.
+    if (text === null && document.activeElement === input.current) input.current?.select();
+  }, [text, value]);
+  useEffect(() => {
+    list.current?.children[active]?.scrollIntoView({ block: "nearest" });
+  }, [active]);
+
+  const close = () => {
+    setText(null);
+    setOptions(null);
+    setSaid("");
+    setActive(-1);
+  };
+  const pick = (option: Option) => {
+    close();
+    choose(option.id);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const count = options?.length ?? 0;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (text === null) setText("");
+      else if (count > 0) {
+        const step = event.key === "ArrowDown" ? 1 : -1;
+        setActive((active === -1 && step === -1 ? count : active + step + count) % count);
+      }
+    } else if (event.key === "Enter" && isOpen) {
+      event.preventDefault();
+      const option = options?.[active];
+      if (option) pick(option);
+    } else if (event.key === "Escape" && text !== null) {
+      event.preventDefault();
+      close();
+    }
+  };
+  const optionId = (i: number) => `${id}-${i}`;
+  return html`<div class=${`field ${more} ${clear && value !== null ? "clearable" : ""}`}>
+    <label for=${id}>${label}</label>
+    <input
+      id=${id}
+      ref=${input}
+      type="text"
+      role="combobox"
+      autocomplete="off"
+      spellcheck=${false}
+      aria-expanded=${isOpen}
+      aria-controls=${`${id}-list`}
+      aria-autocomplete="list"
+      aria-activedescendant=${isOpen && active >= 0 ? optionId(active) : undefined}
+      value=${text ?? value ?? ""}
+      placeholder=${text === null ? placeholder : (value ?? placeholder)}
+      title=${value ?? undefined}
+      onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)}
+      onClick=${() => text === null && setText("")}
+      onKeyDown=${onKeyDown}
+      onBlur=${close}
+    />
+    ${clear && value !== null && text === null && html`<button type="button" class="plain clear" onClick=${clear} aria-label=${`Remove: ${label}`}>×</button>`}
+    <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
+      ${options?.map(
+        (option, i) => html`<li
+          key=${option.id}
+          id=${optionId(i)}
+          role="option"
+          aria-selected=${i === active}
+          onMouseDown=${(event: MouseEvent) => {
+            event.preventDefault();
+            pick(option);
+          }}
+        >
+          <span>${option.title}</span>${option.detail && html`<small class="quiet"> ${option.detail}</small>`}
+        </li>`,
+      )}
+    </ul>
+    <p class="said" role="status" hidden=${said === "" || text === null}>${text === null ? "" : said}</p>
+  </div>`;
+}

@@ -1,0 +1,30 @@
+import { useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+
+/** The command that gives the same numbers, ready to be copied. */
+
+export const curlOf = (path: string, key = "$KEY") =>
+  `curl -H "Authorization: Bearer ${key}" \\\n  "${new URL(path, location.origin)}"`;
+
+/** @param path of the API, with its query */
+export function Curl({ path }: { path: string }) {
+  return html`<${Command} text=${curlOf(path)} />`;
+}
+
+/** A command, or what else is to be copied, with a button that copies it. */
+export function Command({ text, label = "Command" }: { text: string; label?: string }) {
+  const [said, setSaid] = useState("");
+  const copy = async () => {
+    // There is no clipboard where the page came without TLS from another machine.
+    const isCopied = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    setSaid(isCopied ? "copied" : "select it and copy");
+  };
+  return html`<div class="command">
+    <pre tabindex="0" role="region" aria-label=${label}>${text}</pre>
+    <button type="button" class="plain" onClick=${copy}>copy</button>
+    <span class="quiet" role="status">${said}</span>
+  </div>`;
+}

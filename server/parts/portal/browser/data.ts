@@ -1,0 +1,131 @@
+import { useState } from "preact/hooks";
+import { counted, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { Dataset, DatasetsAnswer } from "./answers.ts";
+import { base, get } from "./api.ts";
+import { Card } from "./card.ts";
+import { Command } from "./curl.ts";
+import { Downloads, pathOf } from "./download.ts";
+import { FiguresTable } from "./figures.ts";
+import { useLoaded } from "./load.ts";
+import { useScrollToHash } from "./location.ts";
+import { SampleBand, Trouble } from "./trouble.ts";
+
+/** The data versions that are served: what is in them, what isn't and why, and their files. */
+
+const path = `${base}/datasets`;
+const statusWords = {
+  current: "current: what is answered unless a version is asked for",
+  available: "the newest of an older year",
+  superseded: "superseded by a newer revision",
+};
+
+export function Data() {
+  const { view, failure, isLate, retry } = useLoaded("datasets", (signal) =>
+    get<DatasetsAnswer>(path, signal),
+  );
+  useScrollToHash(view !== null);
+  return html`<h1>The data</h1>
+    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Asking the server…</p>`}
+    ${view && html`<${Versions} versions=${view.data} />`}`;
+}
+
+function Versions({ versions }: { versions: Dataset[] }) {
+  const years = new Set(versions.map(({ data_year }) => data_year));
+  const [newest] = versions;
+  const figures = {
+    columns: [
+      { title: "Version" },
+      { title: "Status" },
+      { title: "Rows", write: whole },
+      { title: "Priced", write: whole },
+      { title: "Suppressed", write: whole },
+      { title: "Incomplete", write: whole },
+      { title: "Facilities", write: whole },
+      { title: "Procedures", write: whole },
+      { title: "Released" },
+    ],
+    rows: versions.map((one) => [
+      one.data_version,
+      one.status,
+      one.rows,
+      one.priced_rows,
+      one.suppressed_rows,
+      one.incomplete_rows,
+      one.facilities,
+      one.procedures,
+      one.released,
+    ]),
+  };
+  return html`<p class="lead">
+      ${counted(versions.length, "version", "versions")} of ${counted(years.size, "year", "years")}. A version's number names the same numbers for ever: cite it, and others find what you found.
+    </p>
+    <${SampleBand} caveat=${newest.caveat} />
+    <${Card}
+      title="Versions"
+      about="rows: one hospital and procedure each; suppressed: CMS leaves amounts out where a hospital had 10 services or fewer"
+      name="versions"
+      figures=${figures}
+      path=${path}
+      isTable
+    ><${FiguresTable} figures=${figures} caption="Versions" /><//>
+    ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === 0} />`)}`;
+}
+
+function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
+  const [isOpen, setOpen] = useState(isFirst || location.hash === `#${version.data_version}`);
+  const { data_version: name, status, released, source_url, coverage } = version;
+  const onToggle = (event: Event & { currentTarget: HTMLDetailsElement }) =>
+    setOpen(event.currentTarget.open);
+  return html`<details class="card version" id=${name} open=${isOpen} onToggle=${onToggle}>
+    <summary><h2>${name}</h2> <span class="quiet">${statusWords[status]}</span></summary>
+    ${
+      isOpen &&
+      html`<div class="parts">
+        <section aria-label=${`Files of ${name}`}>
+          <h3>Download</h3>
+          <${Downloads} version=${name} />
+          <details class="more"><summary>by curl</summary>
+            <${Command} text=${`curl -OJ -H "Authorization: Bearer $KEY" \\\n  "${new URL(pathOf(name, "csv"), location.origin)}"`} />
+          </details>
+        </section>
+        <section>
+          <h3>Cite it</h3>
+          <${Command} label="Citation" text=${citationOf(version)} />
+        </section>
+        <section>
+          <h3>What is in it</h3>
+          <p>${version.title}, by ${version.publisher}. ${counted(coverage.states.length, "state has", "states have")} prices: <span class="quiet">${coverage.states.join(" ")}</span></p>
+          <p>${released === null ? "No date of release is known." : `Released ${released}.`} ${source_url && html`<a href=${source_url} rel="noreferrer">The source</a>`}</p>
+          <p class="quiet">${version.caveat}</p>
+        </section>
+        <section>
+          <h3>What isn't</h3>
+          <${Gaps} coverage=${coverage} />
+        </section>
+        <section class="wide">
+          <h3>Checksums (SHA-256)</h3>
+          <dl class="sums">
+            <dt>the rows, in whatever file</dt><dd><code>${version.content_sha256}</code></dd>
+            <dt>the Parquet file</dt><dd><code>${version.sha256}</code></dd>
+            ${version.source_sha256 && html`<dt>the source's CSV</dt><dd><code>${version.source_sha256}</code></dd>`}
+          </dl>
+        </section>
+      </div>`
+    }
+  </details>`;
+}
+
+/** States without rows, by why. */
+function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
+  const byReason = Map.groupBy(coverage.missing_states, ({ reason }) => reason);
+  const without = coverage.procedures_without_prices;
+  return html`<ul>
+    ${[...byReason].map(([reason, states]) => html`<li><b>${states.map(({ state }) => state).join(", ")}</b>: ${reason}</li>`)}
+    ${without.length > 0 && html`<li><b>${without.join(", ")}</b>: ${without.length === 1 ? "a procedure" : "procedures"} without a price, since all their rows are suppressed or incomplete</li>`}
+  </ul>
+  ${byReason.size === 0 && without.length === 0 && html`<p>Nothing is missing: every state and every procedure has prices.</p>`}`;
+}
+
+const citationOf = ({ publisher, title, data_version, released, content_sha256 }: Dataset) =>
+  `${publisher}${released === null ? "" : ` (${released})`}. ${title}. Version ${data_version}.\n${new URL(`/data#${data_version}`, location.origin)}\nSHA-256 of the rows: ${content_sha256}`;

@@ -1,0 +1,119 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { sentenceOf } from "./action.ts";
+import { ask, base, Failure, failureOf } from "./api.ts";
+import { save } from "./figures.ts";
+import { asFailure } from "./trouble.ts";
+
+/** Files of a data version, fetched with the key, since a link can't carry one. */
+
+interface Format {
+  name: string;
+  ending: "csv" | "arrow" | "parquet";
+  about: string;
+}
+
+const formats: readonly Format[] = [
+  { name: "CSV", ending: "csv", about: "for spreadsheets; amounts in dollars" },
+  { name: "Arrow", ending: "arrow", about: "for data frames; amounts in dollars" },
+  { name: "Parquet", ending: "parquet", about: "the snapshot itself, smallest; amounts in cents" },
+];
+
+export const pathOf = (version: string, ending: Format["ending"]) =>
+  `${base}/versions/${version}/export.${ending}`;
+
+/** In a version nothing changes. */
+const sizes = new Map<string, number>();
+const sizeWords = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+const megabytes = (bytes: number) =>
+  bytes < 100_000 ? `${sizeWords.format(bytes / 1e3)} KB` : `${sizeWords.format(bytes / 1e6)} MB`;
+
+async function sizeAt(path: string, signal: AbortSignal): Promise<number | null> {
+  const known = sizes.get(path);
+  if (known !== undefined) return known;
+  const response = await ask(path, { method: "HEAD", signal });
+  const length = response.headers.get("Content-Length");
+  if (!response.ok || length === null) return null;
+  sizes.set(path, Number(length));
+  return Number(length);
+}
+
+export function Downloads({ version }: { version: string }) {
+  return html`<ul class="downloads">
+    ${formats.map((format) => html`<${Download} key=${format.ending} version=${version} format=${format} />`)}
+  </ul>`;
+}
+
+function Download({ version, format }: { version: string; format: Format }) {
+  const path = pathOf(version, format.ending);
+  const [size, setSize] = useState(sizes.get(path) ?? null);
+  /** Bytes so far; null: nothing is being fetched. */
+  const [got, setGot] = useState<number | null>(null);
+  const [said, setSaid] = useState("");
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const aborting = useRef<AbortController | null>(null);
+  useEffect(() => {
+    const asking = new AbortController();
+    // Without a size it can be fetched all the same.
+    sizeAt(path, asking.signal).then(setSize, () => {});
+    return () => {
+      asking.abort();
+      aborting.current?.abort();
+    };
+  }, [path]);
+  const fetchFile = async () => {
+    const fetching = new AbortController();
+    aborting.current = fetching;
+    setGot(0);
+    setSaid("");
+    setFailure(null);
+    try {
+      const response = await ask(path, { signal: fetching.signal });
+      if (!response.ok || response.body === null) throw await failureOf(response);
+      const parts: Uint8Array<ArrayBuffer>[] = [];
+      const reader = response.body.getReader();
+      for (let bytes = 0; ; ) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        parts.push(value);
+        bytes += value.length;
+        setGot(bytes);
+      }
+      const name = `opps-${version}.${format.ending}`;
+      save(name, new Blob(parts, { type: response.headers.get("Content-Type") ?? "" }));
+      setSaid(`${name} is saved.`);
+    } catch (error) {
+      if (fetching.signal.aborted) setSaid("Stopped.");
+      else
+        setFailure(
+          error instanceof TypeError
+            ? new Failure(0, "offline", "the server can't be reached")
+            : asFailure(error),
+        );
+    }
+    setGot(null);
+  };
+  return html`<li>
+    <button type="button" class="primary" disabled=${got !== null} onClick=${fetchFile} aria-label=${`Download ${version} as ${format.name}`}>
+      ${format.name}
+    </button>
+    <span class="size">${size === null ? "" : megabytes(size)}</span>
+    <span class="quiet">${format.about}</span>
+    ${
+      got !== null &&
+      html`<span class="going">
+        <progress max=${size ?? undefined} value=${size === null ? undefined : got} aria-label=${`${format.name} of ${version}`}></progress>
+        ${megabytes(got)} <button type="button" class="plain" onClick=${() => aborting.current?.abort()}>stop</button>
+      </span>`
+    }
+    <span class="good" role="status">${said}</span>
+    <span class="trouble" role="alert">${failure && fileTrouble(failure)}</span>
+  </li>`;
+}
+
+function fileTrouble(failure: Failure) {
+  if (failure.status === 0) return "The server can't be reached. Nothing was saved: try again.";
+  if (failure.status === 404) return "This version isn't served any more. Load the page again for what is.";
+  if (failure.status === 401) return html`A key that works is needed: <a href="/account">sign in</a>`;
+  return sentenceOf(failure);
+}

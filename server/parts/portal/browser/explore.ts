@@ -1,0 +1,514 @@
+import { useEffect, useState } from "preact/hooks";
+import { counted, printable, times, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type {
+  Dataset,
+  DatasetsAnswer,
+  FacilityAnswer,
+  PricesAnswer,
+  ProcedureAnswer,
+  ProceduresAnswer,
+  SearchAnswer,
+  TrendsAnswer,
+} from "./answers.ts";
+import { Failure, getFile } from "./api.ts";
+import { ask, askIfThere, pathOf } from "./ask.ts";
+import { Card } from "./card.ts";
+import { Chooser, type Option } from "./chooser.ts";
+import { Command, curlOf } from "./curl.ts";
+import { Facilities, type Range } from "./facilities.ts";
+import { noFacility } from "./facility.ts";
+import { Histogram, histogramFigures } from "./histogram.ts";
+import { useLoaded } from "./load.ts";
+import { go, withParameters } from "./location.ts";
+import { mapFigures, StatesMap } from "./map.ts";
+import { Sentence } from "./sentence.ts";
+import { stateInSentence, stateName, states } from "./states.ts";
+import { Trend, trendFigures } from "./trend.ts";
+import { SampleBand, Trouble } from "./trouble.ts";
+
+/** The page explore: a procedure's prices in a sentence and in pictures; what is chosen stands in the address. */
+
+/** What is on screen when nothing is chosen; where the data hasn't got it, what most facilities do. */
+const defaultProcedure = "5072";
+
+interface Choice {
+  /** Null: nothing is chosen. */
+  procedure: string | null;
+  state: string | null;
+  year: string | null;
+  facility: string | null;
+  /** The charges that the list is about, as a bar of the histogram has them. */
+  from: string | null;
+  to: string | null;
+}
+
+function choiceOf({ searchParams }: URL): Choice {
+  const chosen = (name: string) => searchParams.get(name)?.trim() || null;
+  return {
+    procedure: chosen("procedure"),
+    state: chosen("state")?.toUpperCase() ?? null,
+    year: chosen("year"),
+    facility: chosen("facility"),
+    from: chosen("from"),
+    to: chosen("to"),
+  };
+}
+
+type Paths = Record<"scope" | "nation" | "prices" | "trends" | "export", string>;
+
+interface View {
+  choice: Choice;
+  code: string;
+  paths: Paths;
+  /** What was asked for; in place of an answer, why there is none. */
+  scope: ProcedureAnswer | Failure;
+  nation: ProcedureAnswer | Failure;
+  prices: PricesAnswer | Failure;
+  range: Range | null;
+  trends: TrendsAnswer | Failure;
+  facility: FacilityAnswer | Failure | null;
+  /** Its rows, where none has a price. */
+  unpriced: Unpriced | null;
+}
+
+interface Unpriced {
+  name: string;
+  year: string;
+  suppressed: number;
+  incomplete: number;
+}
+
+const there = <T extends object>(answer: T | Failure | null): T | null =>
+  answer instanceof Failure ? null : answer;
+
+function pathsOf(code: string, { state, year }: Choice): Paths {
+  const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
+  return {
+    scope: pathOf(segment, { state }, year),
+    nation: pathOf(segment, {}, year),
+    prices: pathOf("/healthcare/prices", { procedure: code, state }, year),
+    trends: pathOf("/healthcare/trends", { procedure: code, state }),
+    export: pathOf("/export.csv", { procedure: code, state }, year),
+  };
+}
+
+/** Three requests, all at once; more of them only where a state or a facility is chosen. */
+async function load(choice: Choice, signal: AbortSignal): Promise<View> {
+  const code = choice.procedure ?? defaultProcedure;
+  const paths = pathsOf(code, choice);
+  const facilityPath =
+    choice.facility &&
+    pathOf(`/healthcare/facilities/${encodeURIComponent(choice.facility)}`, {}, choice.year);
+  const asked = {
+    scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
+    nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
+    prices: askIfThere<PricesAnswer>(paths.prices, signal),
+    range: rangeOf(choice, paths.export, signal),
+    trends: askIfThere<TrendsAnswer>(paths.trends, signal),
+    facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
+  };
+  const [scope, nation, prices, range, trends, facility] = await Promise.all([
+    asked.scope,
+    asked.nation ?? asked.scope,
+    asked.prices,
+    asked.range,
+    asked.trends,
+    asked.facility,
+  ]);
+  if (choice.procedure === null && nation instanceof Failure) {
+    const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
+    const most = await askIfThere<ProceduresAnswer>(path, signal);
+    const found = there(most)?.data[0]?.code;
+    if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
+  }
+  const unpriced =
+    scope instanceof Failure && scope.status === 404 ? await unpricedOf(paths.export, signal) : null;
+  return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
+}
+
+/** The lines of an export, and what a line has in a column. */
+async function linesOf(path: string, signal?: AbortSignal) {
+  const text = await getFile(path, signal).then((file) => file.text());
+  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
+  const [columns, ...lines] = d3.csvParseRows(text);
+  return { lines, cell: (line: string[], column: string) => line[columns.indexOf(column)] };
+}
+
+/** What the data has of a procedure without a price; the export lists such rows too. */
+async function unpricedOf(path: string, signal: AbortSignal): Promise<Unpriced | null> {
+  try {
+    const { lines, cell } = await linesOf(path, signal);
+    const count = (status: string) => lines.filter((line) => cell(line, "status") === status).length;
+    return {
+      name: cell(lines[0], "procedure"),
+      year: cell(lines[0], "data_year"),
+      suppressed: count("suppressed"),
+      incomplete: count("incomplete"),
+    };
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** Of a price list the part between two charges: no endpoint gives it, but the export has all. */
+async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
+  const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
+  if (!(low <= high)) return null;
+  const { lines, cell } = await linesOf(path, signal);
+  const all = lines
+    .filter((line) => cell(line, "status") === "priced")
+    .map((line) => ({
+      ccn: cell(line, "ccn"),
+      facility: cell(line, "facility"),
+      city: cell(line, "city"),
+      state: cell(line, "state"),
+      submitted_charge: Number(cell(line, "submitted_charge")),
+      medicare_allowed: Number(cell(line, "medicare_allowed")),
+    }));
+  all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
+  const highest = all.at(-1)?.submitted_charge;
+  // As in the histogram: the last bar has its end too.
+  const isIn = (charge: number) =>
+    charge >= low && (charge < high || (charge === high && charge === highest));
+  return {
+    from: low,
+    to: high,
+    before: all.filter(({ submitted_charge }) => submitted_charge < low).length,
+    data: all.filter(({ submitted_charge }) => isIn(submitted_charge)),
+  };
+}
+
+let latestPriced: { path: string; facilities: Promise<Set<string> | null> } | null = null;
+
+/** The facilities that have a price for a procedure, anywhere; null where nobody says. Asked for once while it stays. */
+function pricedIn(code: string, year: string | null): Promise<Set<string> | null> {
+  const path = pathOf("/export.csv", { procedure: code }, year);
+  if (latestPriced?.path === path) return latestPriced.facilities;
+  const read = async () => {
+    const { lines, cell } = await linesOf(path);
+    const priced = lines.filter((line) => cell(line, "status") === "priced");
+    return new Set(priced.map((line) => cell(line, "ccn")));
+  };
+  latestPriced = { path, facilities: read().catch(() => null) };
+  return latestPriced.facilities;
+}
+
+/** Another procedure, state or year has other bars. */
+const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
+  go(withParameters("facility" in changes ? changes : { from: null, to: null, ...changes }));
+
+export function Explore({ url }: { url: URL }) {
+  const choice = choiceOf(url);
+  const { view, failure, isLate, isOld, retry } = useLoaded(JSON.stringify(choice), (signal) =>
+    load(choice, signal),
+  );
+  const [datasets, setDatasets] = useState<Dataset[]>([]);
+  const isThere = view !== null;
+  useEffect(() => {
+    // After the pictures: they don't wait for it, and a failure shows with the next view.
+    if (isThere)
+      ask<DatasetsAnswer>(pathOf("/datasets")).then(
+        ({ data }) => setDatasets(data),
+        () => {},
+      );
+  }, [isThere]);
+  const answer = view && there(view.scope);
+  const known = answer ?? (view && there(view.nation));
+  const name = known?.procedure.name ?? view?.unpriced?.name;
+  useEffect(() => {
+    if (name === undefined) return;
+    const where = view?.choice.state ? ` in ${stateInSentence(view.choice.state)}` : "";
+    document.title = `${name}${where} – What hospitals charge`;
+  }, [name, view]);
+  const dataset = datasets.find(({ data_version }) => data_version === known?.source.data_version);
+  const shown = isOld && view ? shownText(view) : undefined;
+  return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
+    <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
+    ${failure && html`<${Trouble} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
+    ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
+    ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} failure=${failure} />`}
+  </div>`;
+}
+
+/** Which choice a view is of. */
+function shownText(view: View): string {
+  const { choice, code, unpriced } = view;
+  const name = known(view)?.procedure.name ?? unpriced?.name ?? "";
+  const year = known(view)?.source.data_year ?? unpriced?.year ?? choice.year;
+  const where = choice.state ? stateInSentence(choice.state) : "the whole nation";
+  return `${printable(code)} ${name} in ${printable(where)}${year === null ? "" : `, ${year}`}`;
+}
+
+/** Holds the places, so that nothing jumps when the answers come. The page comes with the same words, of `pages.ts`. */
+function Blank({ failure }: { failure: Failure | null }) {
+  if (failure)
+    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown before that is settled.</p></div>`;
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div>
+    <div class="pictures" aria-hidden="true">
+      <div class="card blank"></div>
+      <div class="card blank"></div>
+    </div>`;
+}
+
+interface ControlsProps {
+  choice: Choice;
+  view: View | null;
+  datasets: Dataset[];
+  nation: ProcedureAnswer | null;
+}
+
+function Controls({ choice, view, datasets, nation }: ControlsProps) {
+  const { state, year } = choice;
+  const code = choice.procedure ?? view?.code ?? defaultProcedure;
+  const name = view?.code === code ? (nation?.procedure.name ?? view.unpriced?.name) : undefined;
+  const facility = view && there(view.facility);
+  const priced = new Set(nation?.data.map((row) => row.state));
+  const years = [...new Set(datasets.map(({ data_year }) => data_year))].sort(d3.descending);
+  const shownYear = year ?? String(known(view)?.source.data_year ?? view?.unpriced?.year ?? years[0] ?? "");
+  const findProcedure = async (text: string, signal: AbortSignal): Promise<Option[]> => {
+    const all = await ask<ProceduresAnswer>(
+      pathOf("/healthcare/procedures", { sort: "spread", limit: 100, state }, year),
+      signal,
+    );
+    const optionOf = (procedure: { code: string; name: string }): Option => {
+      const row = all.data.find((each) => each.code === procedure.code);
+      const detail = row
+        ? `dearest ${times(row.spread)} the cheapest · ${counted(row.facilities, "facility", "facilities")}`
+        : undefined;
+      return { id: procedure.code, title: `${procedure.code} · ${procedure.name}`, detail };
+    };
+    if (text === "") return all.data.map(optionOf);
+    const path = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
+    const { data } = await ask<SearchAnswer>(path, signal);
+    return data.flatMap((found) => (found.type === "procedure" ? [optionOf(found)] : []));
+  };
+  const findFacility = async (text: string, signal: AbortSignal): Promise<Option[]> => {
+    if (text === "") throw new Error("Write a name, a city or a ZIP code.");
+    const path = pathOf("/search", { q: text, limit: 20 }, year);
+    const [{ data }, pricedHere] = await Promise.all([ask<SearchAnswer>(path, signal), pricedIn(code, year)]);
+    const more = (ccn: string) =>
+      pricedHere && !pricedHere.has(ccn) ? " · no price for this procedure" : "";
+    return data.flatMap((found) =>
+      found.type === "facility"
+        ? [
+            {
+              id: found.ccn,
+              title: found.facility,
+              detail: `${found.city}, ${found.state}${more(found.ccn)}`,
+            },
+          ]
+        : [],
+    );
+  };
+  const select = (event: Event & { currentTarget: HTMLSelectElement }) => event.currentTarget.value || null;
+  return html`<search class="controls">
+    <${Chooser}
+      class="procedure"
+      label="Procedure group"
+      value=${name === undefined ? code : `${code} · ${name}`}
+      find=${findProcedure}
+      choose=${(procedure: string) => choose({ procedure })}
+    />
+    <div class="field">
+      <label for="state">Where</label>
+      <select id="state" value=${state ?? ""} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ state: select(event) })}>
+        <option value="">Whole nation</option>
+        ${Object.entries(states)
+          .sort(([, a], [, b]) => d3.ascending(a.name, b.name))
+          .map(
+            ([each, { name }]) =>
+              html`<option value=${each} selected=${each === state}>${name}${nation && !priced.has(each) ? " (no prices)" : ""}</option>`,
+          )}
+        ${state && !(state in states) && html`<option value=${state} selected>${state}</option>`}
+      </select>
+    </div>
+    <div class="field">
+      <label for="year">Year</label>
+      <select id="year" value=${shownYear} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: Number(select(event)) === years[0] ? null : select(event) })}>
+        ${(years.length > 0 ? [...new Set([...years.map(String), shownYear])] : [shownYear]).map(
+          (each) => html`<option value=${each} selected=${each === shownYear}>${each || "newest"}</option>`,
+        )}
+      </select>
+    </div>
+    <${Chooser}
+      class="hospital"
+      label="Your hospital"
+      placeholder="find…"
+      value=${choice.facility === null ? null : (facility?.facility.facility ?? choice.facility)}
+      find=${findFacility}
+      choose=${(ccn: string) => choose({ facility: ccn })}
+      clear=${() => choose({ facility: null })}
+    />
+  </search>`;
+}
+
+const known = (view: View | null) => view && (there(view.scope) ?? there(view.nation));
+
+interface PicturesProps {
+  view: View;
+  dataset: Dataset | undefined;
+  datasets: Dataset[];
+}
+
+function Pictures({ view, dataset, datasets }: PicturesProps) {
+  const { choice, code, paths } = view;
+  const scope = there(view.scope);
+  const nation = there(view.nation);
+  const prices = there(view.prices);
+  const trends = there(view.trends);
+  const facility = there(view.facility);
+  const row = facility?.data.find((each) => each.code === code);
+  const marked = facility && row ? { name: facility.facility.facility, row } : null;
+  const hasFew = prices !== null && prices.next === null;
+  const place = choice.state ? `-${choice.state}` : "";
+  const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
+  const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
+  // The band stands below what was on screen before the first answer, so that nothing of it moves.
+  return html`<div class="sentence" aria-live="polite">
+      ${
+        scope
+          ? html`<${Sentence} answer=${scope} standing=${facility} />`
+          : html`<${Nothing} view=${view} dataset=${dataset} datasets=${datasets} />`
+      }
+      ${view.facility instanceof Failure && choice.facility && html`<p class="under">${noFacility(choice.facility)}</p>`}
+    </div>
+    <${SampleBand} caveat=${known(view)?.source.caveat} />
+    <div class="pictures">
+      ${
+        scope &&
+        html`<${Card}
+          title="How charges are spread"
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half. " : ""}A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
+          name=${name(scope, "charges")}
+          figures=${histogramFigures(scope, prices)}
+          path=${paths.scope}
+        >
+          <${Histogram} answer=${scope} prices=${prices} marked=${marked} mark=${(ccn: string) => choose({ facility: ccn })}
+            range=${view.range} list=${(from: number | null, to: number | null) => choose({ from: from === null ? null : String(from), to: to === null ? null : String(to) })} />
+        <//>`
+      }
+      ${
+        nation &&
+        html`<${Card}
+          title="Where it costs more"
+          about="median charge by state; a click on a state goes there, a second click on it goes back to the nation"
+          name=${`states-${yearOf(nation)}-${code}`}
+          figures=${mapFigures(nation, dataset)}
+          path=${paths.nation}
+        >
+          <${StatesMap} answer=${nation} dataset=${dataset} state=${choice.state} choose=${(state: string | null) => choose({ state })} />
+        <//>`
+      }
+    </div>
+    ${
+      scope &&
+      prices &&
+      html`<${Facilities}
+        answer=${scope}
+        prices=${prices}
+        range=${view.range}
+        all=${withParameters({ from: null, to: null })}
+        path=${paths.prices}
+        exportPath=${paths.export}
+        marked=${facility}
+        mark=${(ccn: string | null) => choose({ facility: ccn })}
+        hrefOf=${(ccn: string) => `/facilities/${encodeURIComponent(ccn)}${choice.year ? `?year=${encodeURIComponent(choice.year)}` : ""}`}
+      />`
+    }
+    <div class="pictures">
+      ${
+        trends &&
+        html`<${Card}
+          title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : ""}`}
+          about="median charge with the middle half, and Medicare's median"
+          name=${`years-${code}${place}`}
+          figures=${trendFigures(trends.data)}
+          path=${paths.trends}
+        >
+          <${Trend} years=${trends.data} />
+        <//>`
+      }
+      ${scope && html`<${Reading} answer=${scope} dataset=${dataset} path=${paths.scope} />`}
+    </div>`;
+}
+
+/** Why there are no prices, as far as the data tells. */
+function Nothing({ view, dataset, datasets }: PicturesProps) {
+  const { choice, code, unpriced } = view;
+  const { state, year } = choice;
+  const name = unpriced?.name ?? there(view.nation)?.procedure.name;
+  const isState = state === null || state in states;
+  const where = state !== null && isState ? ` in ${stateInSentence(state)}` : "";
+  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
+  const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
+  const why = () => {
+    if (!isState) return `There is no state “${printable(state)}”: choose one at “Where”.`;
+    if (unpriced) return unpricedText(unpriced, where);
+    if (year !== null && datasets.length > 0 && !isYear)
+      return `There is no data of “${printable(year)}”: choose another year.`;
+    if (name === undefined)
+      return `The data has no procedure group “${printable(code)}”: choose one above, by its number or a word of its name.`;
+    return reason
+      ? `${reason[0].toUpperCase()}${reason.slice(1)}.`
+      : `No facility${where} is in the data with it.`;
+  };
+  return html`<h1>${name && isState ? `No prices for ${name}${where}.` : "Nothing was found."}</h1>
+    <p class="under">${why()}${" "}
+      ${
+        state === null
+          ? html`<a href="/">See what there is</a>`
+          : html`<a href=${withParameters({ state: null })}>See the whole nation</a>`
+      }
+    </p>`;
+}
+
+function unpricedText({ suppressed, incomplete }: Unpriced, where: string): string {
+  const all = suppressed + incomplete;
+  const reasons = [
+    suppressed > 0 ? "suppressed by CMS (10 services or fewer)" : "",
+    incomplete > 0 ? "incomplete" : "",
+  ].filter(Boolean);
+  const rows = all === 1 ? `Its only row${where} is` : `All ${whole(all)} rows of it${where} are`;
+  return `${rows} ${reasons.join(" or ")}: nobody says what ${all === 1 ? "this facility charges" : "these facilities charge"}.`;
+}
+
+/** What isn't in the pictures, and where all of it is from. */
+function Reading({
+  answer,
+  dataset,
+  path,
+}: {
+  answer: ProcedureAnswer;
+  dataset: Dataset | undefined;
+  path: string;
+}) {
+  const { rows, source } = answer;
+  const isSynthetic = /synthetic/i.test(source.caveat);
+  const all = rows.priced + rows.suppressed + rows.incomplete;
+  const rowsText =
+    all === rows.priced
+      ? all === 1
+        ? "Its only row in the data has a price."
+        : `All ${whole(all)} rows of this procedure in the data have a price; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} facilities that do it have a price.
+          ${
+            rows.suppressed > 0 &&
+            html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
+          }
+          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
+          zero: nobody says what they are, and no figure counts them.`;
+  return html`<section class="card reading" aria-labelledby="reading">
+    <h2 id="reading">What this doesn't say</h2>
+    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>
+    <p>${rowsText}</p>
+    ${!isSynthetic && html`<p class="quiet small">${source.caveat}</p>`}
+    <p class="quiet small">
+      ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
+      ${" "}<a href="/data">${source.data_version}</a>.
+    </p>
+    <h2>The same numbers, by the API</h2>
+    <${Command} text=${curlOf(path)} />
+  </section>`;
+}

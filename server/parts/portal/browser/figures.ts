@@ -1,0 +1,60 @@
+import { html } from "../../../shared/browser/html.ts";
+
+/** The numbers of a picture: as a table for whoever can't see it, and as CSV. */
+
+type Cell = string | number | null;
+
+export interface Column {
+  title: string;
+  /** How its numbers are written; a column that has it is aligned to the right. */
+  write?: (value: number) => string;
+}
+
+export interface Figures {
+  columns: readonly Column[];
+  rows: readonly (readonly Cell[])[];
+}
+
+const written = (cell: Cell, { write }: Column) =>
+  cell === null ? "–" : typeof cell === "number" && write ? write(cell) : cell;
+
+export function FiguresTable({ figures, caption }: { figures: Figures; caption: string }) {
+  const { columns, rows } = figures;
+  const kind = ({ write }: Column) => (write ? "number" : undefined);
+  return html`<div class="figures" tabindex="0" role="region" aria-label=${caption}>
+    <table>
+      <caption class="unseen">${caption}</caption>
+      <thead>
+        <tr>${columns.map((column) => html`<th scope="col" class=${kind(column)}>${column.title}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>${row.map((cell, i) => html`<td class=${kind(columns[i])}>${written(cell, columns[i])}</td>`)}</tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** RFC 4180. */
+function csvOf({ columns, rows }: Figures): string {
+  const field = (cell: Cell) => {
+    const text = cell === null ? "" : String(cell);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const lines = [columns.map(({ title }) => title), ...rows];
+  return lines.map((line) => `${line.map(field).join(",")}\r\n`).join("");
+}
+
+export const csvFile = (figures: Figures) => new Blob([csvOf(figures)], { type: "text/csv" });
+
+/** Has the browser save a file. */
+export function save(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser takes the content when the click is done with.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

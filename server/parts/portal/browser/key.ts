@@ -1,0 +1,80 @@
+import { useEffect, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { sentenceOf, useAction } from "./action.ts";
+import { base, type Failure, keepKey, keyChanged, ownKey, post } from "./api.ts";
+import { Command, curlOf } from "./curl.ts";
+import { Field } from "./field.ts";
+
+/** The visitor's own key: shown when it is made, kept in this browser, or pasted. */
+
+/** The key that this browser keeps, also when it changes, be it in another tab. */
+export function useOwnKey(): string | null {
+  const [key, setKey] = useState(ownKey);
+  useEffect(() => {
+    const update = () => setKey(ownKey());
+    addEventListener(keyChanged, update);
+    addEventListener("storage", update);
+    return () => {
+      removeEventListener(keyChanged, update);
+      removeEventListener("storage", update);
+    };
+  }, []);
+  return key;
+}
+
+/** A key that was made just now. Nothing shows it a second time. */
+export function NewKey({ value }: { value: string }) {
+  const kept = useOwnKey();
+  return html`<div class="new-key">
+    <p><b>This key is shown this once.</b> Copy it to a safe place: whoever has it can use your account.</p>
+    <${Command} text=${value} label="Your new key" />
+    ${
+      kept === value
+        ? html`<p class="good" role="status">This browser keeps the key, and asks with it.</p>`
+        : html`<p>
+            <button type="button" class=${kept === null ? "primary" : ""} onClick=${() => keepKey(value)}>
+              ${kept === null ? "Keep it in this browser" : `Use it in this browser, in place of …${kept.slice(-4)}`}
+            </button>
+          </p>`
+    }
+    <p class="quiet">Try it: the three procedures whose charges differ most.</p>
+    <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, value)} />
+  </div>`;
+}
+
+const keyLength = 53;
+
+/** A field for a key that one has. It is kept when the server knows it. */
+export function PasteKey() {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState("");
+  const { failure, isBusy, run } = useAction();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const key = text.trim();
+    const isKey = /^hcq_[0-9A-Za-z]*$/.test(key) && key.length === keyLength;
+    setFault(isKey ? "" : `A key has ${keyLength} characters, letters and digits, and begins with hcq_.`);
+    if (isKey)
+      run(async () => {
+        await post("/portal/account", {}, key);
+        keepKey(key);
+      });
+  };
+  return html`<form class="fields" onSubmit=${submit} novalidate>
+    <${Field}
+      label="Your key"
+      type="password"
+      value=${text}
+      set=${setText}
+      placeholder="hcq_…"
+      hint="It stays in this browser, until you sign out."
+      error=${fault || wordsOf(failure)}
+    />
+    <button type="submit" class="primary" disabled=${isBusy}>Use this key</button>
+  </form>`;
+}
+
+function wordsOf(failure: Failure | null): string {
+  if (failure?.status === 401) return "The server doesn't know this key: it may be cut, revoked or expired.";
+  return failure === null ? "" : sentenceOf(failure);
+}

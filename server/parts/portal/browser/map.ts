@@ -1,0 +1,208 @@
+import type { Feature } from "geojson";
+import { useEffect, useState } from "preact/hooks";
+import { counted, money, shortMoney, times, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
+import type { Figures } from "./figures.ts";
+import { Steps, useWidth } from "./picture.ts";
+import { settings } from "./settings.ts";
+import { stateName, states } from "./states.ts";
+
+/** The states, coloured by their median charge; a click chooses one. */
+
+const [mapWidth, mapHeight] = [975, 610];
+const mostColours = 6;
+
+interface Shape {
+  code: string;
+  path: string;
+  centre: [number, number];
+}
+
+declare const topojson: typeof import("topojson-client");
+
+let shapes: Promise<Shape[]> | null = null;
+
+/** The states' outlines, in the order of their names. */
+function loadShapes(): Promise<Shape[]> {
+  shapes ??= fetch(settings.states)
+    .then((response) => response.json())
+    .then((topology) => {
+      const path = d3.geoPath();
+      const codeOf = new Map(Object.entries(states).map(([code, { fips }]) => [fips, code]));
+      const found = topojson.feature(topology, topology.objects.states) as unknown as { features: Feature[] };
+      return found.features
+        .flatMap((feature) => {
+          const code = codeOf.get(String(feature.id));
+          return code ? [{ code, path: path(feature) ?? "", centre: path.centroid(feature) }] : [];
+        })
+        .sort((a, b) => d3.ascending(stateName(a.code), stateName(b.code)));
+    });
+  return shapes;
+}
+
+interface MapProps {
+  /** Of the nation, or why there is none. */
+  answer: ProcedureAnswer | null;
+  dataset: Dataset | undefined;
+  state: string | null;
+  choose: (state: string | null) => void;
+}
+
+export function StatesMap({ answer, dataset, state, choose }: MapProps) {
+  const [measured, width] = useWidth();
+  const [active, setActive] = useState<number | null>(null);
+  const [outlines, setOutlines] = useState<Shape[]>([]);
+  useEffect(() => {
+    loadShapes().then(setOutlines, () => {
+      // It is asked for again when the page comes back to it.
+      shapes = null;
+    });
+  }, []);
+  const rows = new Map((answer?.data ?? []).map((row) => [row.state, row]));
+  const medians = [...rows.values()].map(({ median_charge }) => median_charge);
+  const colours = Math.min(mostColours, new Set(medians).size);
+  const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
+  const thresholds = scale.quantiles();
+  const reasons = new Map(dataset?.coverage.missing_states.map(({ state, reason }) => [state, reason]));
+  // With few colours the ends of the scale are taken, not its beginning.
+  const colourOf = (row: StateRow) =>
+    colours < 2
+      ? "colour-3"
+      : `colour-${Math.round((scale(row.median_charge) * (mostColours - 1)) / (colours - 1))}`;
+  const factor = width / mapWidth;
+  const noteOf = (i: number) => {
+    const { code, centre } = outlines[i];
+    const row = rows.get(code);
+    const lines = row
+      ? [
+          `${stateName(code)}: ${money(row.median_charge)}`,
+          row.facilities === 1
+            ? "one facility"
+            : `${counted(row.facilities, "facility", "facilities")}, ${money(row.min_charge)} to ${money(row.max_charge)}`,
+          `Medicare allows ${money(row.median_allowed)}`,
+        ]
+      : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no facility with a price for this procedure"];
+    return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
+  };
+  const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
+  const isHatched = outlines.some(({ code }) => !rows.has(code));
+  return html`<div class="map">
+    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} isHatched=${isHatched} />
+    <${Steps}
+      label=${label}
+      height="auto"
+      count=${outlines.length}
+      active=${active}
+      setActive=${setActive}
+      noteOf=${noteOf}
+      choose=${(i: number) => choose(outlines[i].code === state ? null : outlines[i].code)}
+      width=${width}
+      measured=${measured}
+    >
+      <svg viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
+        <defs>
+          <pattern id="hatched" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect width="9" height="9" class="hatched-ground" />
+            <line x1="0" x2="0" y1="0" y2="9" class="hatched-line" />
+          </pattern>
+        </defs>
+        ${outlines.map(({ code, path }, i) => {
+          const row = rows.get(code);
+          return html`<path
+            key=${code}
+            d=${path}
+            data-state=${code}
+            class=${`state ${row ? colourOf(row) : "hatched"}`}
+            onPointerEnter=${() => setActive(i)}
+            onClick=${() => choose(code === state ? null : code)}
+          />`;
+        })}
+        ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(
+          (shape, i) => shape && html`<path d=${shape.path} class=${i === 0 ? "pointed" : "chosen"} />`,
+        )}
+      </svg>
+    <//>
+    <p class="quiet small">${gapsText(rows, reasons)}</p>
+  </div>`;
+}
+
+function Legend({
+  thresholds,
+  colours,
+  medians,
+  isHatched,
+}: {
+  thresholds: number[];
+  colours: number;
+  medians: number[];
+  isHatched: boolean;
+}) {
+  const [low, high] = [d3.min(medians), d3.max(medians)];
+  if (low === undefined || high === undefined) return html`<div class="legend"></div>`;
+  const ends = [low, ...thresholds, high];
+  return html`<div class="legend" aria-hidden="true">
+    ${d3.range(colours).map((i) => {
+      const colour = colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1));
+      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i><span>${shortMoney(ends[i])}</span></span>`;
+    })}
+    <span class="last">${colours > 1 ? shortMoney(high) : ""}</span>
+    ${isHatched && html`<span class="none"><svg class="swatch" width="22" height="10"><rect width="22" height="10" fill="url(#hatched)" /></svg>no price</span>`}
+  </div>`;
+}
+
+/** Names the states without a price, Maryland's reason first. */
+function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
+  const missing = Object.keys(states).filter((code) => !rows.has(code) && code.length === 2);
+  const onMap = missing.filter((code) => Number(states[code].fips) < 60);
+  if (rows.size === 0 || onMap.length === 0) return "";
+  // Why it is missing is known, and asked for most.
+  const maryland = onMap.includes("MD") ? (reasons.get("MD") ?? "") : "";
+  const others = onMap.filter((code) => code !== "MD" || maryland === "");
+  const list =
+    others.length === 0
+      ? ""
+      : others.length <= 8
+        ? `No facility with a price: ${others.map(stateName).join(", ")}.`
+        : `${others.length}${maryland === "" ? "" : " other"} states have no facility with a price.`;
+  const reason =
+    maryland === "" ? "" : `${maryland.replace("OPPS", "OPPS, Medicare's outpatient payment system")}. `;
+  return reason + list;
+}
+
+export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
+  return {
+    columns: [
+      { title: "state" },
+      { title: "facilities", write: whole },
+      { title: "median charge", write: money },
+      { title: "lowest", write: money },
+      { title: "highest", write: money },
+      { title: "spread", write: times },
+      { title: "median allowed", write: money },
+      { title: "why not" },
+    ],
+    rows: [
+      ...data.map((row) => [
+        stateName(row.state),
+        row.facilities,
+        row.median_charge,
+        row.min_charge,
+        row.max_charge,
+        row.spread,
+        row.median_allowed,
+        null,
+      ]),
+      ...(dataset?.coverage.missing_states ?? []).map(({ state, reason }) => [
+        stateName(state),
+        0,
+        null,
+        null,
+        null,
+        null,
+        null,
+        reason,
+      ]),
+    ],
+  };
+}

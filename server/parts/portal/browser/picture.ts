@@ -1,0 +1,119 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { money } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+
+/** What pictures share: their width, a logarithmic scale in dollars, and a note by the pointer or the arrow keys. */
+
+/** A ref for an element, and its width in pixels, also when it changes. */
+export function useWidth(): [(element: HTMLElement | null) => void, number] {
+  const [width, setWidth] = useState(0);
+  const observer = useRef<ResizeObserver | null>(null);
+  const ref = useCallback((element: HTMLElement | null) => {
+    observer.current?.disconnect();
+    if (element === null) return;
+    setWidth(element.clientWidth);
+    observer.current = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.current.observe(element);
+  }, []);
+  return [ref, width];
+}
+
+/** From the lowest to the highest of some amounts, with a little air; also where they are all the same. */
+export function dollarScale(amounts: readonly number[], from: number, to: number) {
+  const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
+  const air = low === high ? 1.5 : (high / low) ** 0.03;
+  return d3.scaleLog([low / air, high * air], [from, to]);
+}
+
+/** Round amounts within the scale, such as $2,000, no more than there is room for. */
+function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
+  const [low, high] = scale.domain();
+  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+    const ticks: number[] = [];
+    for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++)
+      for (const step of steps) {
+        const tick = step * 10 ** power;
+        if (tick >= low && tick <= high) ticks.push(tick);
+      }
+    if (ticks.length >= 3 && ticks.length <= most) return ticks;
+    if (ticks.length < 3) break;
+  }
+  return d3.ticks(low, high, Math.min(4, most));
+}
+
+/** Of a digit or so, of the small texts in pictures. */
+const letterWidth = 7;
+
+/** Round amounts and where the middle of their text is, so that none is cut or meets the one before. */
+export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: number, width: number) {
+  const placed: { tick: number; at: number; end: number }[] = [];
+  for (const tick of dollarTicks(scale, most)) {
+    const half = (money(tick).length * letterWidth) / 2;
+    const at = Math.max(half, Math.min(scale(tick), width - half));
+    if (at - half > (placed.at(-1)?.end ?? Number.NEGATIVE_INFINITY) + letterWidth)
+      placed.push({ tick, at, end: at + half });
+  }
+  return placed;
+}
+
+interface Note {
+  /** In pixels within the picture. */
+  x: number;
+  y: number;
+  lines: readonly string[];
+}
+
+interface StepsProps {
+  /** What the picture shows, for whoever doesn't see it. */
+  label: string;
+  height: string;
+  /** How many parts it has that the arrow keys go through. */
+  count: number;
+  active: number | null;
+  setActive: (part: number | null) => void;
+  noteOf: (part: number) => Note;
+  /** What Enter does, if anything. */
+  choose?: (part: number) => void;
+  width: number;
+  measured: (element: HTMLElement | null) => void;
+  children: preact.ComponentChildren;
+}
+
+/** The frame of a drawing whose parts tell their numbers on hover, and by the arrow keys. */
+export function Steps(props: StepsProps) {
+  const { label, height, count, active, setActive, noteOf, choose, width, measured, children } = props;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && count > 0) {
+      event.preventDefault();
+      setActive(active === null ? (step === 1 ? 0 : count - 1) : (active + step + count) % count);
+    } else if (event.key === "Escape") setActive(null);
+    else if ((event.key === "Enter" || event.key === " ") && active !== null && choose) {
+      event.preventDefault();
+      choose(active);
+    }
+  };
+  // The parts change with the answer.
+  const part = active !== null && active < count ? active : null;
+  useEffect(() => {
+    if (active !== null && active >= count) setActive(null);
+  }, [active, count]);
+  const note = part === null ? null : noteOf(part);
+  const left = note && Math.min(Math.max(note.x, 95), Math.max(95, width - 95));
+  return html`<div
+    class="picture"
+    role="group"
+    aria-label=${`${label} The arrow keys go through the numbers${choose ? ", Enter chooses" : ""}.`}
+    tabindex="0"
+    ref=${measured}
+    style=${{ height }}
+    onKeyDown=${onKeyDown}
+    onBlur=${() => setActive(null)}
+    onPointerLeave=${() => setActive(null)}
+  >
+    ${width > 0 && children}
+    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px` } : {}}>
+      ${note?.lines.map((line, i) => (i === 0 ? html`<b>${line}</b>` : html`<span>${line}</span>`))}
+    </div>
+  </div>`;
+}

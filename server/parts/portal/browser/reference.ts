@@ -1,0 +1,92 @@
+import { html } from "../../../shared/browser/html.ts";
+import { base, get } from "./api.ts";
+import { useLoaded } from "./load.ts";
+import { useScrollToHash } from "./location.ts";
+import { anchorOf, inline, Markdown } from "./markdown.ts";
+import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
+import { Trouble } from "./trouble.ts";
+import { TryIt, textOf } from "./try-it.ts";
+
+/** The API's reference, made from its own description. */
+
+const manyChoices = 12;
+
+export function Reference() {
+  const { view, failure, isLate, retry } = useLoaded("openapi", (signal) =>
+    get<OpenApi>(`${base}/openapi.json`, signal),
+  );
+  useScrollToHash(view !== null);
+  if (!view)
+    return html`<h1>API reference</h1>
+      ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+  const all = operationsOf(view);
+  const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
+  const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
+  const headings = chapters.map((chapter) => chapter.slice(3, chapter.indexOf("\n")));
+  return html`<div class="reference">
+    <header>
+      <h1>API reference</h1>
+      <div class="lead"><${Markdown} text=${about} /></div>
+      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools make clients as well. Try each request here: it is asked with your key, if this browser has one, else with that of these pages.</p>
+    </header>
+    <nav class="contents" aria-label="On this page">
+      ${view.tags.map(
+        ({ name, description }) => html`<p>${description}</p>
+          <ul>
+            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`}><code>${shortOf(path)}</code></a></li>`)}
+          </ul>`,
+      )}
+      <p>For all of them</p>
+      <ul>${headings.map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
+    </nav>
+    <div class="operations">
+      ${operations.map((operation) => html`<${Section} key=${operation.id} operation=${operation} />`)}
+      <section class="card general">${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}</section>
+    </div>
+  </div>`;
+}
+
+const shortOf = (path: string) => (path.startsWith(`${base}/`) ? path.slice(base.length) : path);
+
+function Section({ operation }: { operation: Operation }) {
+  const { id, path, versionPath, summary, description, parameters, returns, example, errors } = operation;
+  return html`<section class="card operation" id=${id} aria-labelledby=${`${id}-title`}>
+    ${versionPath && html`<span id=${`${id}OfVersion`}></span>`}
+    <h2 id=${`${id}-title`}><a href=${`#${id}`}><span class="method">GET</span> <code>${path}</code></a></h2>
+    ${versionPath && html`<p class="quiet small">or <code>${versionPath}</code></p>`}
+    <p class="summary">${inline(summary)}.</p>
+    <${Markdown} text=${description} />
+    ${
+      parameters.length > 0 &&
+      html`<h3>Parameters</h3>
+        <dl class="parameters">${parameters.map((one) => html`<${Description} parameter=${one} isVersion=${one.name === "version" && versionPath !== null} />`)}</dl>`
+    }
+    <h3>Try it</h3>
+    <${TryIt} operation=${operation} />
+    <h3>Answer</h3>
+    <p>${inline(returns)}</p>
+    ${example && html`<details class="more"><summary>An example</summary><pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${path}`}>${textOf(example.value)}</pre></details>`}
+    <details class="more"><summary>Errors</summary>
+      <div class="figures" tabindex="0" role="region" aria-label=${`Errors of ${path}`}><table>
+        <thead><tr><th scope="col">Status</th><th scope="col">Type</th><th scope="col">When</th></tr></thead>
+        <tbody>${errors.map(({ status, type, when }) => html`<tr><td>${status}</td><td><code>${type}</code></td><td>${inline(when)}</td></tr>`)}</tbody>
+      </table></div>
+    </details>
+  </section>`;
+}
+
+function Description({ parameter, isVersion }: { parameter: Parameter; isVersion: boolean }) {
+  const { name, in: place, required, description, schema } = parameter;
+  const choices = choicesOf(parameter);
+  const facts = [
+    place === "path" ? "in the path" : undefined,
+    isVersion ? "optional: the newest without it" : required ? "required" : undefined,
+    choices === undefined ? typeOf(parameter) : undefined,
+    schema.default === undefined ? undefined : `default ${schema.default}`,
+  ];
+  return html`<dt><code>${name}</code> <span class="quiet">${facts.filter(Boolean).join(" · ")}</span></dt>
+    <dd>
+      ${inline(description ?? "")}
+      ${choices && html` <span class="quiet">${choices.length > manyChoices ? `One of ${choices.length}: the form lists them.` : `One of ${choices.join(", ")}.`}</span>`}
+    </dd>`;
+}

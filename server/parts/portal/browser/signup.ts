@@ -1,0 +1,150 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { errorOf, otherError, useAction } from "./action.ts";
+import { post } from "./api.ts";
+import { Field } from "./field.ts";
+import { NewKey, PasteKey, useOwnKey } from "./key.ts";
+import { settings } from "./settings.ts";
+
+/** Get a key: by a form, by the link of a mail, or from whoever runs the server. */
+
+interface Made {
+  account: string;
+  plan: string;
+  key: string;
+}
+
+/** The answer of a server that mails a link first. */
+interface Sent {
+  sent: true;
+}
+
+export function Signup({ url }: { url: URL }) {
+  const [made, setMade] = useState<Made | null>(null);
+  const token = url.searchParams.get("token");
+  if (made) return html`<${Welcome} made=${made} />`;
+  if (settings.signup === "off") return html`<${Closed} />`;
+  if (token !== null) return html`<${Confirmation} token=${token} done=${setMade} />`;
+  return html`<${Form} done=${setMade} />`;
+}
+
+/** A heading that is told when it takes the place of what was done. */
+function Result({ children }: { children: preact.ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return html`<h1 ref=${heading} tabindex="-1">${children}</h1>`;
+}
+
+function Welcome({ made }: { made: Made }) {
+  return html`<div class="column">
+    <${Result}>Here is your key<//>
+    <p class="lead">Your account is ${made.account}, on the plan ${made.plan}.</p>
+    <section class="card"><${NewKey} value=${made.key} /></section>
+    <p><a href="/account">Your account</a> shows what you use, and changes keys. The <a href="/reference">reference</a> shows what there is to ask.</p>
+  </div>`;
+}
+
+function Form({ done }: { done: (made: Made) => void }) {
+  const opened = useRef(performance.now());
+  const [name, setName] = useState("");
+  const [email, setEmail] = useState("");
+  const [website, setWebsite] = useState("");
+  const [sentTo, setSentTo] = useState<string | null>(null);
+  const { failure, isBusy, run } = useAction();
+  const own = useOwnKey();
+  if (sentTo !== null)
+    return html`<div class="column">
+      <${Result}>Look into your mail<//>
+      <p class="lead">If ${sentTo} can have a key, a link is on its way there. It works for 24 hours.</p>
+      <p>Nothing there after some minutes? Look among the spam, or <button type="button" onClick=${() => setSentTo(null)}>write the address again</button></p>
+    </div>`;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    run(async () => {
+      const elapsedMs = Math.round(performance.now() - opened.current);
+      const answer = await post<Made | Sent>("/portal/signup", { name, email, website, elapsedMs });
+      if ("sent" in answer) setSentTo(email.trim());
+      else done(answer);
+    });
+  };
+  const isQuick = failure?.param === "elapsedMs";
+  return html`<div class="column">
+    <h1>Get a key</h1>
+    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " You only look here? That needs no key."}</p>
+    ${own !== null && html`<p class="band note-band">This browser has a key already: <a href="/account">your account</a>.</p>`}
+    <section class="card">
+      <form class="fields" onSubmit=${submit} novalidate>
+        <${Field} label="Your name" value=${name} set=${setName} autocomplete="name" required error=${errorOf(failure, "name")} />
+        <${Field}
+          label="Your e-mail address"
+          type="email"
+          value=${email}
+          set=${setEmail}
+          autocomplete="email"
+          required
+          hint=${
+            settings.signup === "email"
+              ? "A link is sent there. Later it gets a warning when your requests run out, and nothing else."
+              : settings.mail
+                ? "It gets a warning when your requests run out, and nothing else."
+                : "By it whoever runs this server can reach you. This server sends no mail."
+          }
+          error=${errorOf(failure, "email")}
+        />
+        <div class="aside" aria-hidden="true">
+          <label>Leave this empty
+            <input
+              name="website"
+              tabindex="-1"
+              autocomplete="off"
+              value=${website}
+              onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => setWebsite(event.currentTarget.value)}
+            />
+          </label>
+        </div>
+        <p class="trouble" role="alert">
+          ${isQuick ? "That was faster than people write. Please press once more." : otherError(failure, "name", "email", "elapsedMs")}
+        </p>
+        <button type="submit" class="primary" disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
+      </form>
+    </section>
+    <details><summary>I have a key</summary><${PasteKey} /></details>
+  </div>`;
+}
+
+/** A press of a button, since programs open the links of mails before people do. */
+function Confirmation({ token, done }: { token: string; done: (made: Made) => void }) {
+  const { failure, isBusy, run } = useAction();
+  const own = useOwnKey();
+  const confirm = () =>
+    run(async () => {
+      done(await post<Made>("/portal/signup/confirm", { token }));
+      // A second view of this page would offer what is spent.
+      history.replaceState(null, "", "/signup");
+    });
+  if (failure?.param === "token")
+    return html`<div class="column">
+      <${Result}>This link isn't valid any more<//>
+      <p class="lead">It was used, it is older than 24 hours, or a part of it is missing. A link makes one key, and shows it once.</p>
+      <p>${own === null ? html`<a href="/account">I have the key that it made</a>` : html`This browser has a key: <a href="/account">your account</a>`} · <a href="/signup">Ask for another link</a></p>
+    </div>`;
+  return html`<div class="column">
+    <h1>One more step</h1>
+    <p class="lead">You have opened the link of our mail. Press the button, and your key is made and shown, this once.</p>
+    <p class="trouble" role="alert">${otherError(failure)}</p>
+    <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
+  </div>`;
+}
+
+function Closed() {
+  const own = useOwnKey();
+  return html`<div class="column">
+    <h1>Keys come from whoever runs this server</h1>
+    <p class="lead">Nobody can sign up here by themselves. Ask the operator for a key, then paste it.</p>
+    ${
+      own === null
+        ? html`<section class="card"><${PasteKey} /></section>`
+        : html`<p class="band note-band" role="status">This browser has a key: <a href="/account">your account</a>.</p>`
+    }
+  </div>`;
+}

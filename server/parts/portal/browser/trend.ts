@@ -1,0 +1,159 @@
+import { useState } from "preact/hooks";
+import { change, counted, money, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { TrendYear } from "./answers.ts";
+import { Shape } from "./dots.ts";
+import type { Figures } from "./figures.ts";
+import { Steps, useWidth } from "./picture.ts";
+
+/** The median charge and what Medicare allows over the years; the line breaks where it isn't the same any more. */
+
+const height = 290;
+const [left, right, top, floor] = [56, 78, 14, 262];
+
+/** Whether a line may lead from a year to the next: neighbours, and the procedure under the same name. */
+const isSame = (before: TrendYear, year: TrendYear) =>
+  year.data_year === before.data_year + 1 && year.name === before.name;
+
+export function Trend({ years }: { years: TrendYear[] }) {
+  const [measured, width] = useWidth();
+  const [active, setActive] = useState<number | null>(null);
+  const [first, last] = [years[0], years[years.length - 1]];
+  const x = d3.scaleLinear(
+    [first.data_year, last.data_year],
+    [left + 16, Math.max(width - right, left + 60)],
+  );
+  // One year alone stands in the middle.
+  if (years.length === 1) x.range([(left + width - right) / 2, (left + width - right) / 2]);
+  const highest = Math.max(...years.map((year) => Math.max(year.p75_charge, year.median_allowed)));
+  const y = d3.scaleLinear([0, highest * 1.05], [floor, top]);
+  const runs: TrendYear[][] = [];
+  for (const [i, year] of years.entries())
+    if (i > 0 && isSame(years[i - 1], year)) runs[runs.length - 1].push(year);
+    else runs.push([year]);
+  const at = ({ data_year }: TrendYear) => x(data_year);
+  const lineOf = (key: "median_charge" | "median_allowed") => d3.line(at, (year: TrendYear) => y(year[key]));
+  const band = d3.area(
+    at,
+    (year: TrendYear) => y(year.p25_charge),
+    (year: TrendYear) => y(year.p75_charge),
+  );
+  const noteOf = (i: number) => {
+    const year = years[i];
+    return {
+      x: at(year),
+      y: Math.max(y(year.median_charge), 84),
+      lines: [
+        `${year.data_year}: ${money(year.median_charge)}`,
+        `half ${money(year.p25_charge)} to ${money(year.p75_charge)}`,
+        `Medicare allows ${money(year.median_allowed)}`,
+        counted(year.facilities, "facility", "facilities"),
+      ],
+    };
+  };
+  const label = `The median charge over ${counted(years.length, "year", "years")}: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
+  const gap = Math.abs(y(last.median_charge) - y(last.median_allowed));
+  const labelAt = (amount: number, isUpper: boolean) =>
+    y(amount) + (gap < 30 ? (isUpper ? gap - 30 : 30 - gap) / 2 : 0);
+  const isChargeUpper = last.median_charge >= last.median_allowed;
+  return html`<${Steps}
+      label=${label}
+      height=${`${height}px`}
+      count=${years.length}
+      active=${active}
+      setActive=${setActive}
+      noteOf=${noteOf}
+      width=${width}
+      measured=${measured}
+    >
+      <svg width=${width} height=${height} role="img" aria-label=${label}>
+        ${y.ticks(4).map(
+          (tick) => html`<g class="grid">
+            <line x1=${left} x2=${width - right + 12} y1=${y(tick)} y2=${y(tick)} />
+            <text x=${left - 6} y=${y(tick)} dy="0.32em" text-anchor="end">${tick === 0 ? "$0" : money(tick)}</text>
+          </g>`,
+        )}
+        ${runs.map(
+          (run) => html`<g class="run">
+            ${
+              run.length > 1
+                ? html`<path class="band" d=${band(run)} />
+                    <path class="line allowed" d=${lineOf("median_allowed")(run)} />
+                    <path class="line charge" d=${lineOf("median_charge")(run)} />`
+                : html`<line class="band one" x1=${at(run[0])} x2=${at(run[0])} y1=${y(run[0].p25_charge)} y2=${y(run[0].p75_charge)} />`
+            }
+          </g>`,
+        )}
+        ${years.map(
+          (year, i) => html`<g>
+            <rect
+              class="reach"
+              x=${at(year) - 24}
+              width="48"
+              y="0"
+              height=${height}
+              onPointerEnter=${() => setActive(i)}
+              onPointerDown=${() => setActive(i)}
+            />
+            <${Shape} kind="charge" x=${at(year)} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
+            <${Shape} kind="allowed" x=${at(year)} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />
+            <text class="tick" x=${at(year)} y=${height - 8} text-anchor="middle">${year.data_year}</text>
+          </g>`,
+        )}
+        <text class="end charge" x=${at(last) + 12} y=${labelAt(last.median_charge, isChargeUpper)}>
+          <tspan class="strong">${money(last.median_charge)}</tspan><tspan x=${at(last) + 12} dy="1.15em">charged</tspan>
+        </text>
+        <text class="end allowed" x=${at(last) + 12} y=${labelAt(last.median_allowed, !isChargeUpper)}>
+          <tspan class="strong">${money(last.median_allowed)}</tspan><tspan x=${at(last) + 12} dy="1.15em">allowed</tspan>
+        </text>
+      </svg>
+    <//>
+    <p class="quiet small">${trendText(years)}</p>`;
+}
+
+/** How it went, by the same facilities, and why the line breaks. */
+function trendText(years: TrendYear[]): string {
+  const last = years[years.length - 1];
+  if (years.length === 1)
+    return `Of the loaded years only ${last.data_year} has prices for it: a trend needs two.`;
+  const before = years[years.length - 2];
+  const texts: string[] = [];
+  if (last.matched)
+    texts.push(
+      `From ${before.data_year} to ${last.data_year}, ${counted(last.matched.facilities, "facility that has", "facilities that have")} a price in both changed ${last.matched.facilities === 1 ? "its charge" : "their charges"} by ${change(last.matched.median_charge)}${last.matched.facilities === 1 ? "" : " at the median"}; Medicare's amount by ${change(last.matched.median_allowed)}.`,
+    );
+  for (const [i, year] of years.entries()) {
+    if (i === 0 || isSame(years[i - 1], year)) continue;
+    texts.push(
+      year.name === years[i - 1].name
+        ? `There are no prices between ${years[i - 1].data_year} and ${year.data_year}.`
+        : `Since ${year.data_year} it is “${year.name}”, before “${years[i - 1].name}”: the line breaks, because the content may have changed.`,
+    );
+  }
+  return texts.join(" ");
+}
+
+export function trendFigures(years: TrendYear[]): Figures {
+  return {
+    columns: [
+      { title: "year" },
+      { title: "facilities", write: whole },
+      { title: "lower quartile", write: money },
+      { title: "median charge", write: money },
+      { title: "upper quartile", write: money },
+      { title: "median allowed", write: money },
+      { title: "charge, same facilities", write: change },
+      { title: "procedure" },
+    ],
+    rows: years.map((year) => [
+      String(year.data_year),
+      year.facilities,
+      year.p25_charge,
+      year.median_charge,
+      year.p75_charge,
+      year.median_allowed,
+      year.matched?.median_charge ?? null,
+      year.name,
+    ]),
+  };
+}

@@ -1,0 +1,87 @@
+import { useEffect, useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { Failure, keepKey, ownKey } from "./api.ts";
+import { settings } from "./settings.ts";
+
+/** Says why nothing new is shown, and what helps. */
+
+const retryMs = 5000;
+
+interface TroubleProps {
+  failure: Failure;
+  retry: () => void;
+  /** What is still on screen, where it isn't what was asked for. */
+  shown?: string | undefined;
+  /** Whether nothing is on screen yet. */
+  isBlank?: boolean;
+}
+
+export function Trouble({ failure, retry, shown, isBlank = false }: TroubleProps) {
+  const isGone = failure.status === 0;
+  useEffect(() => {
+    if (!isGone) return;
+    const timer = setInterval(retry, retryMs);
+    return () => clearInterval(timer);
+  }, [isGone]);
+  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isBlank || shown !== undefined)}${shown && html` <span class="still">Still showing ${shown}.</span>`}</div>`;
+}
+
+function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
+  if (failure.status === 0)
+    return html`<b>The server can't be reached.</b> ${isTold ? "It" : "What you see is from before; it"} is asked again by itself.${" "}
+      <button type="button" onClick=${retry}>Try now</button>`;
+  if (failure.status === 401)
+    return ownKey() === null
+      ? html`<b>A key is needed to look.</b> ${signupOffer("Get one", " or paste yours:")} <${KeyField} done=${retry} />`
+      : html`<b>Your key isn't valid here (any more).</b> Paste another one, or go on without:${" "}
+          <${KeyField} done=${retry} />${" "}
+          <button type="button" onClick=${() => {
+            keepKey(null);
+            retry();
+          }}>Remove it</button>`;
+  if (failure.status === 429)
+    return ownKey() === null
+      ? html`<b>All that may be asked from this page this month has been asked.</b>${" "}
+          ${signupOffer("Get a key of your own", ", or paste yours:")} <${KeyField} done=${retry} />`
+      : html`<b>Your account's requests of this month are used up.</b>${" "}
+          They begin anew on the first. <a href="/account">See your account</a>`;
+  return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
+}
+
+const signupOffer = (text: string, more: string) =>
+  settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
+
+function KeyField({ done }: { done: () => void }) {
+  const [text, setText] = useState("");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (text.trim() === "") return;
+    keepKey(text.trim());
+    done();
+  };
+  return html`<form class="key" onSubmit=${submit}>
+    <input
+      type="password"
+      autocomplete="off"
+      aria-label="Your key"
+      placeholder="hcq_…"
+      value=${text}
+      onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)}
+    />
+    <button type="submit">Use it</button>
+  </form>`;
+}
+
+/** A band that can't be missed where the numbers are invented. */
+export function SampleBand({ caveat }: { caveat: string | undefined }) {
+  if (caveat === undefined || !/synthetic/i.test(caveat)) return null;
+  return html`<div class="band sample" role="note">
+    <b>Synthetic sample.</b> ${caveat.replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())}
+  </div>`;
+}
+
+/** Any error as a failure. */
+export const asFailure = (error: unknown): Failure =>
+  error instanceof Failure
+    ? error
+    : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));

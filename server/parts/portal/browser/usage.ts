@@ -1,0 +1,113 @@
+import { useState } from "preact/hooks";
+import { counted, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import { sentenceOf } from "./action.ts";
+import { base, Failure } from "./api.ts";
+import { Card } from "./card.ts";
+import { Steps, useWidth } from "./picture.ts";
+
+/** What an account has used of its month, in a sentence, as a part of the whole, and by day. */
+
+export interface UsageAnswer {
+  period: { start: string; end: string };
+  quota: { limit: number; used: number; remaining: number };
+  days: { date: string; used: number }[];
+}
+
+interface UsageProps {
+  usage: UsageAnswer | Failure;
+  quota: number;
+  burst: number;
+  retry: () => void;
+}
+
+const longestWaitSeconds = 60;
+const dayMs = 86_400_000;
+const height = 180;
+const margin = { top: 12, right: 4, bottom: 24, left: 44 };
+
+export const dayOf = (time: string | number) =>
+  new Intl.DateTimeFormat("en-US", { day: "numeric", month: "long", timeZone: "UTC" }).format(new Date(time));
+
+export function Usage({ usage, quota, burst, retry }: UsageProps) {
+  if (usage instanceof Failure)
+    return html`<div class="band bad" role="alert">
+      ${
+        (usage.retrySeconds ?? 0) > longestWaitSeconds
+          ? html`<b>All ${whole(quota)} requests of this month are used.</b> New ones come on the first of the next month (UTC). Keys and warnings can be changed meanwhile.`
+          : html`${sentenceOf(usage)} <button type="button" onClick=${retry}>Try again</button>`
+      }
+    </div>`;
+  const { period, quota: month, days } = usage;
+  const share = month.limit === 0 ? 1 : Math.min(1, month.used / month.limit);
+  const figures = {
+    columns: [{ title: "Day (UTC)" }, { title: "Requests", write: whole }],
+    rows: days.map(({ date, used }) => [date, used] as const),
+  };
+  const level = share >= 1 ? "full" : share >= 0.8 ? "high" : "";
+  return html`<${Card}
+    title="What you have used"
+    about=${`requests by day, in UTC; at most ${counted(burst, "request", "requests")} a second`}
+    name=${`usage-${period.start.slice(0, 7)}`}
+    figures=${figures}
+    path=${`${base}/usage`}
+  >
+    <p class="figure"><b>${whole(month.used)}</b> of ${whole(month.limit)} this month; ${whole(month.remaining)} left until ${dayOf(period.end)}</p>
+    <svg class=${`meter ${level}`} width="100%" height="8" role="img" aria-label=${`${(share * 100).toFixed(1)} % of the month's requests are used`}>
+      <rect class="all" width="100%" height="8" rx="4" /><rect class="used" width=${`${share * 100}%`} height="8" rx="4" />
+    </svg>
+    <${Days} usage=${usage} />
+  <//>`;
+}
+
+function Days({ usage }: { usage: UsageAnswer }) {
+  const { period, quota, days } = usage;
+  const [active, setActive] = useState<number | null>(null);
+  const [measured, width] = useWidth();
+  const count = Math.round((Date.parse(period.end) - Date.parse(period.start)) / dayMs);
+  const even = quota.limit / count;
+  const most = Math.max(...days.map(({ used }) => used));
+  const x = d3
+    .scaleBand(d3.range(count), [margin.left, Math.max(width - margin.right, margin.left + count)])
+    .padding(0.2);
+  const y = d3.scaleLinear([0, Math.max(most, 4)], [height - margin.bottom, margin.top]).nice(3);
+  const isEvenShown = even <= y.domain()[1];
+  const middle = (day: number) => (x(day) ?? 0) + x.bandwidth() / 2;
+  return html`<${Steps}
+    label=${`Requests by day; ${whole(most)} on the busiest.`}
+    height=${`${height}px`}
+    count=${days.length}
+    active=${active}
+    setActive=${setActive}
+    width=${width}
+    measured=${measured}
+    noteOf=${(day: number) => ({ x: middle(day), y: y(days[day].used), lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
+  >
+    <svg height=${height} aria-hidden="true">
+      ${y
+        .ticks(3)
+        .filter(Number.isInteger)
+        .map(
+          (tick) => html`<g class="grid" transform=${`translate(0,${y(tick)})`}>
+          <line x1=${margin.left} x2=${width - margin.right} />
+          <text x=${margin.left - 8} dy="0.32em" text-anchor="end">${whole(tick)}</text>
+        </g>`,
+        )}
+      ${days.map(
+        ({ used }, day) => html`<g onPointerEnter=${() => setActive(day)}>
+          <rect class="reach" x=${x(day)} width=${x.step()} y=${margin.top} height=${height - margin.top - margin.bottom} />
+          <rect class=${`day ${active === day ? "active" : ""}`} x=${x(day)} width=${x.bandwidth()} y=${y(used)} height=${y(0) - y(used)} />
+        </g>`,
+      )}
+      ${[0, 7, 14, 21, count - 1].map((day) => html`<text x=${middle(day)} y=${height - 6} text-anchor="middle">${day + 1}</text>`)}
+      ${
+        isEvenShown &&
+        html`<g class="even" transform=${`translate(0,${y(even)})`}>
+          <line x1=${margin.left} x2=${width - margin.right} />
+          <text x=${width - margin.right} dy="-0.4em" text-anchor="end">${whole(Math.floor(even))} a day would use the month up</text>
+        </g>`
+      }
+    </svg>
+  <//>
+  ${!isEvenShown && html`<p class="quiet small">${whole(Math.floor(even))} requests each day would use the month up.</p>`}`;
+}

@@ -1,0 +1,92 @@
+import { useState } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { errorOf, otherError, useAction } from "./action.ts";
+import { post } from "./api.ts";
+import { Command } from "./curl.ts";
+import { Field, type FieldProps } from "./field.ts";
+import { settings } from "./settings.ts";
+
+/** Where an account is told that its requests run out. */
+
+export interface Notices {
+  email: string | null;
+  webhook: string | null;
+}
+
+interface WarningsProps {
+  notices: Notices;
+  changed: () => void;
+}
+
+export function Warnings({ notices, changed }: WarningsProps) {
+  return html`<section class="card" aria-labelledby="warnings">
+    <header>
+      <h2 id="warnings">Warnings</h2>
+      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${settings.mail ? "; empty a field to have none" : ", posted to an address of yours; this server sends no mail"}</p>
+    </header>
+    <div class="warnings">
+      ${settings.mail && html`<${Email} email=${notices.email} changed=${changed} />`}
+      <${Webhook} url=${notices.webhook} changed=${changed} />
+    </div>
+  </section>`;
+}
+
+interface PlaceProps {
+  /** Of its field: `label`, `type` and the like. */
+  field: Omit<FieldProps, "value" | "set">;
+  /** What it is called in what is posted, and by an error. */
+  param: string;
+  value: string | null;
+  button: string;
+  /** Saves it. @returns what to say then */
+  save: (given: string | null) => Promise<string>;
+  children?: unknown;
+}
+
+/** A form for one place where warnings go; empty, they don't. */
+function Place({ field, param, value, button, save, children }: PlaceProps) {
+  const [text, setText] = useState(value ?? "");
+  const [said, setSaid] = useState("");
+  const { failure, isBusy, run } = useAction();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setSaid("");
+    run(async () => setSaid(await save(text.trim() || null)));
+  };
+  return html`<form class="fields" onSubmit=${submit} novalidate>
+    <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
+    <p class="trouble" role="alert">${otherError(failure, param)}</p>
+    <p><button type="submit" disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
+    ${children}
+  </form>`;
+}
+
+function Email({ email, changed }: { email: string | null; changed: () => void }) {
+  const save = async (given: string | null) => {
+    await post("/portal/account/email", { email: given });
+    changed();
+    return given === null ? "No e-mail is sent." : `Warnings go to ${given}.`;
+  };
+  const field = { label: "E-mail address", type: "email", autocomplete: "email" };
+  return html`<${Place} field=${field} param="email" value=${email} button="Save the address" save=${save} />`;
+}
+
+function Webhook({ url, changed }: { url: string | null; changed: () => void }) {
+  const [secret, setSecret] = useState<string | null>(null);
+  const save = async (given: string | null) => {
+    const answer = await post<{ secret?: string }>("/portal/account/webhook", { url: given });
+    if (given !== url) setSecret(answer.secret ?? null);
+    changed();
+    return given === null ? "Nothing is posted." : `Warnings are posted to ${given}.`;
+  };
+  const field = { label: "Webhook", type: "url", placeholder: "https://…" };
+  return html`<${Place} field=${field} param="url" value=${url} button="Save the webhook" save=${save}>
+    ${
+      secret !== null &&
+      html`<div class="new-key">
+        <p><b>The signing secret, shown this once.</b> By it you know that a post is ours (standardwebhooks.com).</p>
+        <${Command} text=${secret} label="The webhook's signing secret" />
+      </div>`
+    }
+  <//>`;
+}

@@ -1,0 +1,86 @@
+import { basePath } from "../../api/endpoint.ts";
+import { openapiDocument } from "../../api/openapi.ts";
+import { type PageOptions, pageOf, readProgram } from "../../shared/browser-program.ts";
+import type { WebFile } from "../../shared/messages.ts";
+import { webFile } from "../../shared/web-file.ts";
+
+/** The portal's pages and files. */
+
+/** What the pages know of this server; the browser's `settings.ts` reads it. */
+interface PageSettings {
+  /** The key by which whoever looks asks, or null: then explore asks for one. */
+  key: string | null;
+  signup: "open" | "email" | "off";
+  /** Whether mail is sent. */
+  mail: boolean;
+}
+
+const libraries = {
+  preact: "preact/dist/preact.mjs",
+  "preact/hooks": "preact/hooks/dist/hooks.mjs",
+  htm: "htm/dist/htm.mjs",
+  d3: "d3/dist/d3.min.js",
+  topojson: "topojson-client/dist/topojson-client.min.js",
+  states: "us-atlas/states-albers-10m.json",
+};
+
+const browser = "parts/portal/browser";
+const shared = "shared/browser";
+
+/** What stands for a page whose path has something in it. */
+export const facilityPage = "/facilities/*";
+/** Of any other path. */
+export const missingPage = "/*";
+const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account", missingPage];
+
+const links = [
+  ["/", "Explore"],
+  ["/data", "Data"],
+  ["/reference", "API"],
+  ["/signup", "Get a key"],
+] as const;
+
+/** What is there before the program runs; its `main.ts` and `explore.ts` take the same elements over, and nothing jumps. */
+function bodyOf(path: string): string {
+  const link = ([href, text]: (typeof links)[number]) =>
+    `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
+  const field = (name: string, label: string) =>
+    `<div class="field ${name}"><label>${label}</label><input type="text" disabled></div>`;
+  const fields = [
+    field("procedure", "Procedure group"),
+    field("", "Where"),
+    field("", "Year"),
+    field("hospital", "Your hospital"),
+  ];
+  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div></div>`;
+  const noscript = `<noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
+  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by facility</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
+}
+
+/** Reads the files once, and makes pages as often as what they know changes. */
+export class Pages {
+  readonly #program = readProgram("/portal/", [shared, browser], libraries);
+  /** The API's description, which needs no key here. */
+  readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
+
+  /** Files and pages; a page is there for each of its paths. */
+  files(settings: PageSettings): WebFile[] {
+    const program = this.#program;
+    const options: Omit<PageOptions, "body"> = {
+      title: "What hospitals charge",
+      description:
+        "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.",
+      styles: [`${shared}/style.css`, `${browser}/pictures.css`, `${browser}/pages.css`],
+      scripts: ["d3", "topojson"],
+      entry: `${browser}/main.ts`,
+      settings: { ...settings, states: program.url("states") },
+    };
+    const pages = paths.map((path) => {
+      // A browser warns of what is fetched ahead and not used.
+      const data = path === "/" ? ["states"] : [];
+      const { html, headers } = pageOf(program, { ...options, body: bodyOf(path), data });
+      return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
+    });
+    return [...program.files, ...pages, this.#openapi];
+  }
+}

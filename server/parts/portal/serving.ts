@@ -1,0 +1,152 @@
+import { MIMEType } from "node:util";
+import { clientAddress } from "../../serving/client-address.ts";
+import { formOf } from "../../serving/negotiation.ts";
+import type { Post, PostHandler, PostHead } from "../../serving/posts.ts";
+import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
+import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
+import { http } from "../../shared/runtime.ts";
+import { clientOf } from "./floods.ts";
+import { facilityPage, missingPage } from "./pages.ts";
+
+/** Answers with the portal's pages and files. */
+
+export class Portal {
+  readonly #files = new Map<string, WebFile>();
+  /** Shown at every path that has no page of its own, with status 404. */
+  readonly #missingPage: WebFile;
+
+  constructor(files: readonly WebFile[]) {
+    for (const file of files) this.#files.set(file.path, file);
+    this.#missingPage = this.#page(missingPage);
+    this.#files.delete(missingPage);
+  }
+
+  /** @param path undecoded */
+  reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
+    if (method !== "GET" && method !== "HEAD")
+      return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
+    if (hasBody) return plain("400 Bad Request", "a request for a page has no body\n");
+    const found =
+      this.#files.get(path) ?? (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
+    const accepted = request.getHeader(headerNames.acceptEncoding);
+    if (found === undefined) {
+      const { head, body } = formOf(this.#missingPage, accepted, "");
+      return { status: 404, head: `404 Not Found\r\n${head}`, body };
+    }
+    const { head, body } = formOf(found, accepted, request.getHeader(headerNames.ifNoneMatch));
+    if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
+    return { status: 200, head: `200 OK\r\n${head}`, body };
+  }
+
+  #page(path: string): WebFile {
+    const page = this.#files.get(path);
+    if (page === undefined) throw new Error(`the portal has no page ${path}`);
+    return page;
+  }
+}
+
+function plain(status: string, text: string, ...headers: string[]): Reply {
+  const lines = [status, "Content-Type: text/plain; charset=utf-8", "Cache-Control: no-store", ...headers];
+  return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
+}
+
+/** Posts of this thread that the control thread may work on at a time. */
+const maxUnderWay = 64;
+const tryAgain = { "Retry-After": "1" };
+
+/** Checks the form of posts, and passes them on to the control thread. */
+export class PortalPosts implements PostHandler {
+  readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
+  readonly #trustedProxies: number;
+  readonly #report: (error: unknown, requestId: string) => void;
+  #underWay = 0;
+
+  constructor(
+    trustedProxies: number,
+    ask: (request: PortalRequest) => Promise<PortalReply>,
+    report: (error: unknown, requestId: string) => void,
+  ) {
+    this.#trustedProxies = trustedProxies;
+    this.#ask = ask;
+    this.#report = report;
+  }
+
+  clientOf(head: PostHead): string {
+    return clientOf(clientAddress(head, this.#trustedProxies));
+  }
+
+  busy(who: "client" | "all"): Reply {
+    return who === "client"
+      ? failure(
+          429,
+          "rate_limit_exceeded",
+          "too many posts from your address at once; retry in 1 s",
+          tryAgain,
+        )
+      : failure(503, "unavailable", "too many posts at once; try again", tryAgain);
+  }
+
+  failed(error: unknown, requestId: string): Reply {
+    this.#report(error, requestId);
+    return failure(500, "internal_error", "the server has failed; try again");
+  }
+
+  /** @param requestId for the log, where the control thread fails */
+  async reply(post: Post, requestId: string): Promise<Reply> {
+    const { path, authorization, contentType, body } = post;
+    if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
+    // A page of another origin can't send this one unasked.
+    if (!isJson(contentType))
+      return failure(
+        415,
+        "invalid_parameter",
+        "a body is JSON in UTF-8: send Content-Type: application/json",
+      );
+    const text = textIn(body);
+    if (text === undefined) return failure(400, "invalid_parameter", "the body isn't UTF-8");
+    if (this.#underWay >= maxUnderWay)
+      return failure(503, "unavailable", "too much is asked at once; try again", tryAgain);
+    this.#underWay++;
+    try {
+      const address = clientAddress(post, this.#trustedProxies);
+      return jsonReply(await this.#ask({ path, body: text, authorization, address, requestId }));
+    } finally {
+      this.#underWay--;
+    }
+  }
+}
+
+function isJson(contentType: string): boolean {
+  try {
+    const { essence, params } = new MIMEType(contentType);
+    return essence === "application/json" && /^utf-?8$/i.test(params.get("charset") ?? "utf-8");
+  } catch {
+    return false;
+  }
+}
+
+function textIn(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
+  const lines = Object.entries({
+    "Content-Type": "application/json",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`);
+  return {
+    status,
+    head: [`${status} ${http.STATUS_CODES[status]}`, ...lines].join("\r\n"),
+    body: Buffer.from(JSON.stringify(body)),
+  };
+}
+
+function failure(status: number, type: string, message: string, headers: Record<string, string> = {}): Reply {
+  return jsonReply({ status, body: { error: { type, message } }, headers });
+}

@@ -1,0 +1,153 @@
+import { hash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { stripTypes } from "../strip-cache.js";
+import type { WebFile } from "./messages.ts";
+import { webFile } from "./web-file.ts";
+
+/** Programs for browsers: modules and styles of ours, with types stripped, and libraries as npm has them. */
+
+const serverFolder = dirname(import.meta.dirname);
+const require = createRequire(import.meta.url);
+
+const types: Record<string, string> = {
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".ts": "text/javascript; charset=utf-8",
+};
+
+/** Of an npm package: where a file is that its `exports` may not name. */
+function libraryFile(name: string): string {
+  const parts = name.split("/");
+  const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
+  const folders = require.resolve.paths(packageName) ?? [];
+  for (const folder of folders) {
+    try {
+      readFileSync(join(folder, packageName, "package.json"));
+      return join(folder, name);
+    } catch {
+      // It is installed further up.
+    }
+  }
+  throw new Error(`npm package ${packageName} isn't installed`);
+}
+
+interface Program {
+  files: WebFile[];
+  /** The names of its modules: of libraries, and its own. */
+  modules: string[];
+  /** The address of a module by its path below `server/`, or of a library by the name that it is imported by. */
+  url(name: string): string;
+  /** For the page: what names of libraries mean. */
+  importMap: string;
+}
+
+/**
+ * Reads a program.
+ *
+ * @param base the path that all its files are below, with a slash at the end
+ * @param parts modules and styles, and folders of them, below `server/`
+ * @param libraries files of npm packages, by the name that modules import
+ */
+export function readProgram(
+  base: string,
+  parts: readonly string[],
+  libraries: Readonly<Record<string, string>>,
+): Program {
+  const own = parts.flatMap((part) =>
+    extname(part) in types
+      ? [part]
+      : readdirSync(join(serverFolder, part))
+          .filter((name) => extname(name) in types && name !== "tsconfig.json")
+          .sort()
+          .map((name) => join(part, name)),
+  );
+  const sources = new Map<string, { path: string; content: string }>();
+  for (const path of own) {
+    const text = readFileSync(join(serverFolder, path), "utf8");
+    sources.set(path, { path, content: extname(path) === ".ts" ? stripTypes(text) : text });
+  }
+  for (const [name, file] of Object.entries(libraries)) {
+    const content = readFileSync(libraryFile(file), "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n");
+    sources.set(name, { path: `lib/${file}`, content });
+  }
+  const version = hash(
+    "sha256",
+    [...sources.values()].map(({ path, content }) => `${path}\n${content}\n`).join(""),
+    "base64url",
+  ).slice(0, 12);
+  const urlOf = (path: string) => `${base}${version}/${path}`;
+  const files = [...sources.values()].map(({ path, content }) =>
+    webFile(urlOf(path), types[extname(path)], content, "immutable"),
+  );
+  const url = (name: string) => {
+    const source = sources.get(name);
+    if (source === undefined) throw new Error(`the program at ${base} has no ${name}`);
+    return urlOf(source.path);
+  };
+  const libraryModules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
+  const imports = Object.fromEntries(libraryModules.map((name) => [name, url(name)]));
+  const modules = [...libraryModules, ...own.filter((path) => extname(path) === ".ts")];
+  return { files, modules, url, importMap: JSON.stringify({ imports }) };
+}
+
+export interface PageOptions {
+  title: string;
+  description: string;
+  /** What stands in the page before the program runs, and around it: HTML. */
+  body: string;
+  styles: readonly string[];
+  /** Scripts that aren't modules, in their order, before the module. */
+  scripts: readonly string[];
+  /** The module that begins. */
+  entry: string;
+  /** What it will fetch at once. */
+  data?: readonly string[];
+  /** JSON for the program; it finds it in the element `settings`. */
+  settings: unknown;
+}
+
+/** A page that runs a program. @returns its HTML, and the header lines that hold for it */
+export function pageOf(program: Program, options: PageOptions): { html: string; headers: string[] } {
+  const { title, description, body, styles, scripts, entry, data = [], settings } = options;
+  const importMapHash = hash("sha256", program.importMap, "base64");
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${importMapHash}'`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+  // A text that ends the element can't be in it.
+  const json = JSON.stringify(settings).replaceAll("<", "\\u003c");
+  const lines = [
+    "<!doctype html>",
+    '<html lang="en">',
+    "<head>",
+    '<meta charset="utf-8">',
+    `<title>${title}</title>`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<meta name="description" content="${description}">`,
+    '<meta name="color-scheme" content="light dark">',
+    '<link rel="icon" href="data:,">',
+    ...styles.map((name) => `<link rel="stylesheet" href="${program.url(name)}">`),
+    `<script type="importmap">${program.importMap}</script>`,
+    // All at once, not as one module after the other is found to import them.
+    ...program.modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
+    ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${program.url(name)}">`),
+    ...scripts.map((name) => `<script defer src="${program.url(name)}"></script>`),
+    `<script type="module" src="${program.url(entry)}"></script>`,
+    `<script type="application/json" id="settings">${json}</script>`,
+    "</head>",
+    `<body>${body}</body>`,
+    "</html>",
+  ];
+  return { html: `${lines.join("\n")}\n`, headers: [`Content-Security-Policy: ${policy}`] };
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Limits } from "../../server/accounts/limits.ts";
+import { recordEvent } from "../../server/accounts/quota-events.ts";
+import { monthName } from "../../server/shared/months.ts";
+import { later, month, now, World } from "../support/quota-events.ts";
+
+/** Warnings that a quota comes to its end: when there is one. */
+
+for (const quota of [1, 2, 3, 7, 10, 19, 45])
+  test(`the events of a quota of ${quota} come with the first request that reaches each`, (t) => {
+    const world = new World(t);
+    world.account(quota);
+    for (let used = 1; used <= quota; used++) {
+      const expected = [80, 90, 100].filter((percent) => used === Math.ceil((quota * percent) / 100));
+      assert.deepEqual(world.use(1), expected, `at ${used}`);
+    }
+    assert.deepEqual(world.use(5), []);
+  });
+
+test("a count that jumps over thresholds brings the events of all, in their order", (t) => {
+  const world = new World(t);
+  const { id } = world.account(100, "https://example.com/");
+  assert.deepEqual(world.use(95), [80, 90]);
+  assert.deepEqual(world.use(5), [100]);
+  const events = world.store.events();
+  for (const [i, threshold] of [80, 90, 100].entries()) {
+    const { id: name, payload, ...event } = events[i];
+    assert.match(name, /^evt_[0-9a-f]{32}$/);
+    assert.deepEqual([event.account, event.threshold, event.state], [id, threshold, "pending"]);
+    const quota = { limit: 100, used: threshold === 100 ? 100 : 95 };
+    assert.deepEqual(JSON.parse(payload), {
+      type: threshold === 100 ? "quota.exhausted" : "quota.warning",
+      timestamp: now.toISOString(),
+      data: { account: "acme", plan: "enterprise", month: monthName(month), threshold, quota },
+    });
+  }
+});
+
+test("events keep the order of their thresholds when the clock is set back between them", (t) => {
+  const world = new World(t);
+  const account = world.account(10);
+  for (const [minute, threshold] of [80, 90, 100].entries())
+    recordEvent(world.store, account, monthName(month), threshold, 10, later(-60_000 * minute));
+  assert.deepEqual(
+    world.store.events().map(({ threshold, created_at }) => [threshold, created_at]),
+    [80, 90, 100].map((threshold) => [threshold, now.getTime()]),
+  );
+});
+
+test("there is one event for account, threshold and month: after restarts too, and again in a new month", (t) => {
+  const world = new World(t);
+  world.account(10);
+  assert.deepEqual(world.use(8), [80]);
+  for (let i = 0; i < 3; i++) {
+    const limits = new Limits();
+    world.start(now, limits);
+    assert.equal(limits.used(0, month), 8);
+    assert.deepEqual(world.save(), []);
+  }
+  world.start();
+  assert.deepEqual(world.use(1), [90]);
+  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
+  assert.deepEqual(world.use(9, next), [80, 90]);
+  world.limits.admit(0, month, 1e9);
+  assert.deepEqual(world.save(next), [100], "the old month's last request was on its way");
+  assert.equal(world.store.events().length, 5);
+});
+
+test("a quota that the operator changes brings its own events, each quota's once", (t) => {
+  const world = new World(t);
+  const account = world.account(100);
+  assert.deepEqual(world.use(85), [80]);
+  const set = (quota: number) => {
+    world.operator.updateAccount({ ...account, quota });
+    world.accounts.refresh();
+    return world.save();
+  };
+  assert.deepEqual(set(1000), [], "85 of 1,000");
+  assert.deepEqual(world.use(715), [80], "raised, it warns again");
+  assert.deepEqual(world.use(100), [90]);
+  assert.deepEqual(set(900), [80, 90, 100], "lowered, it brings all that it reaches");
+  assert.deepEqual([set(1000), set(100), set(1000), set(900)], [[], [90, 100], [], []], "none comes twice");
+  world.start();
+  assert.deepEqual([world.save(), set(1000), world.use(100), set(900)], [[], [], [100], []], "after a start");
+  assert.equal(world.store.events().length, 9);
+  const of1000 = world.store.events().filter(({ quota }) => quota === 1000);
+  assert.deepEqual(
+    of1000.map(({ threshold, payload }) => [threshold, JSON.parse(payload).data.quota]),
+    [80, 90, 100].map((threshold) => [threshold, { limit: 1000, used: threshold * 10 }]),
+  );
+});
+
+test("a month that is over keeps the quota that it had last", (t) => {
+  const world = new World(t);
+  const account = world.account(100);
+  world.use(50);
+  world.operator.updateAccount({ ...account, quota: 1000 });
+  world.accounts.refresh();
+  assert.deepEqual(world.use(40), [], "90 of 1,000");
+  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
+  world.limits.admit(0, month, 1e9);
+  assert.deepEqual(world.save(next), [], "91 of 1,000");
+});
+
+test("a quota that is lowered in a new month brings no events of the month before", (t) => {
+  const world = new World(t);
+  const account = world.account(100);
+  world.use(50);
+  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
+  assert.deepEqual(world.use(1, next), []);
+  world.operator.updateAccount({ ...account, quota: 60 });
+  world.accounts.refresh();
+  assert.deepEqual(world.save(next), []);
+  world.limits.admit(0, month, 1e9);
+  assert.deepEqual(world.save(next), [], "nor when the old month's last request was on its way");
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { History, percentile } from "../../../server/parts/console/history.ts";
+import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
+
+/** What the console keeps of the last ten minutes. */
+
+const now = () => ({ connections: 3, memory: 2 ** 20 });
+
+test("a sample has what was done since the one before, per second", () => {
+  const traffic = new Traffic(["/a", "/b"], 1);
+  let nowMs = 0;
+  const thread = new ThreadTraffic(traffic.buffers[0], () => nowMs);
+  const answer = (route: number, status: number, ms: number) => {
+    const begun = thread.begin();
+    nowMs += ms;
+    thread.answered(route, status, 100, begun);
+  };
+  answer(0, 200, 1);
+  const history = new History(traffic, now, 0);
+  for (let i = 0; i < 4; i++) answer(0, 200, 0.003);
+  answer(1, 404, 0.003);
+  thread.refused("quota");
+  thread.refused("burst");
+  thread.unauthorized("unknown");
+  const sample = history.take(2000, 1_700_000_000_400);
+  assert.deepEqual(
+    { ...sample, p50: null, p90: null, p99: null },
+    {
+      at: 1_700_000_000,
+      requests: { "/a 200": 2, "/b 404": 0.5 },
+      ...{ p50: null, p90: null, p99: null },
+      refused: 1,
+      unauthorized: 0.5,
+      bytes: 250,
+      connections: 3,
+      memory: 2 ** 20,
+    },
+  );
+  // Between the bounds of the bucket in which 3 µs lie.
+  assert.ok(sample.p50 !== null && sample.p50 > 2 && sample.p50 <= 4, `${sample.p50}`);
+  const quiet = history.take(3000, 1_700_000_001_400);
+  assert.deepEqual([quiet.requests, quiet.p99, quiet.refused], [{}, null, 0]);
+});
+
+test("ten minutes are kept, the oldest first", () => {
+  const history = new History(new Traffic(["/a"], 1), now, 0);
+  for (let second = 1; second <= 605; second++) history.take(second * 1000, second * 1000);
+  assert.equal(history.samples.length, 600);
+  assert.deepEqual([history.samples[0].at, history.samples[599].at], [6, 605]);
+});
+
+test("a percentile lies within its bucket", () => {
+  assert.equal(percentile([], 0.5), null);
+  assert.equal(percentile([0, 0, 0], 0.99), null);
+  assert.equal(percentile([0, 10], 1), 2);
+  assert.equal(percentile([0, 10, 10], 0.5), 2);
+  const within = percentile([0, 10, 10], 0.75) ?? 0;
+  assert.ok(within > 2 && within < 4);
+});

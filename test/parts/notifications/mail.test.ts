@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { emailSender } from "../../../server/parts/notifications/emails.ts";
+import { Mailer } from "../../../server/parts/notifications/mail.ts";
+import { Outbox } from "../../../server/parts/notifications/outbox.ts";
+import { maxWaitMs, until } from "../../support/connection.ts";
+import { later, now, Receiver, silent, World } from "../../support/quota-events.ts";
+import { type Answers, SmtpServer, takesAll } from "../../support/smtp.ts";
+
+/** How events are mailed. */
+
+const from = { name: "Prices", address: "prices@example.com" };
+const letter = { to: "ann@example.com", subject: "s", text: "t", id: "1" };
+
+/** Events of an account with an e-mail address, and what delivers them. */
+function mailed(world: World, smtpUrl: string | undefined, maxMs?: number) {
+  const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from }, maxMs);
+  const outbox = new Outbox(world.store, silent, emailSender(mailer, world.metrics));
+  const deliveries = () =>
+    world.store
+      .events()
+      .map(({ channel, state, tries, last_answer }) => [channel, state, tries, last_answer]);
+  return { outbox, deliveries, deliver: (at = now) => outbox.deliverDue(at, at.getTime()) };
+}
+
+test("80, 90 and 100 % are mailed to the account's address, once, each with an id of its own", async (t) => {
+  const [world, smtp] = [new World(t), await SmtpServer.open()];
+  world.account(1000, null, "ann@example.com");
+  assert.deepEqual(world.use(1000), [80, 90, 100]);
+  const { deliver, deliveries } = mailed(world, smtp.url());
+  for (let i = 0; i < 3; i++) await deliver();
+  await deliver(later(1e9));
+  assert.deepEqual(deliveries(), Array(3).fill(["email", "delivered", 1, "250"]));
+  assert.deepEqual(
+    smtp.mails.map(({ from, to }) => [from, to]),
+    Array(3).fill(["prices@example.com", "ann@example.com"]),
+  );
+  const mails = world.store.events().map(({ id }) => smtp.mails.find(({ data }) => data.includes(id)));
+  for (const [i, threshold] of [80, 90, 100].entries()) {
+    const data = mails[i]?.data ?? assert.fail();
+    assert.match(data, /^From: Prices <prices@example.com>$/m);
+    assert.match(data, /^To: ann@example.com$/m);
+    assert.match(data, /^Message-ID: <evt_[0-9a-f]{32}@example.com>$/m);
+    assert.match(
+      data,
+      new RegExp(`^Subject: ${threshold} % of the month's requests are used: account acme$`, "m"),
+    );
+    assert.match(data.replaceAll("=\n", ""), /used 1,000 of its 1,000 requests in \d{4}-\d\d/);
+  }
+  const { values } = await world.metrics.emailDeliveries.get();
+  assert.deepEqual(values, [{ labels: { outcome: "delivered" }, value: 3 }]);
+});
+
+test("webhook and e-mail of one event are delivered each by itself", async (t) => {
+  const [world, receiver, smtp] = [new World(t), await Receiver.open(), await SmtpServer.open()];
+  world.account(10, receiver.url(), "ann@example.com");
+  assert.deepEqual(world.use(8), [80]);
+  const { deliver, deliveries } = mailed(world, smtp.url());
+  receiver.answer = 503;
+  await world.deliver(now);
+  await deliver();
+  assert.deepEqual(deliveries(), [
+    ["webhook", "pending", 1, "503"],
+    ["email", "delivered", 1, "250"],
+  ]);
+  receiver.answer = undefined;
+  const hanging = world.deliver(later(10_000));
+  await until("the post", () => receiver.held.length === 1);
+  assert.deepEqual(world.use(1), [90]);
+  await deliver(later(10_000));
+  assert.equal(smtp.mails.length, 2, "a receiver that hangs keeps no mail waiting");
+  world.webhooks.stop();
+  await hanging;
+});
+
+test("without SMTP_URL nothing is mailed, and the deliveries say so", async (t) => {
+  const world = new World(t);
+  world.account(10, null, "ann@example.com");
+  world.use(8);
+  const { deliver, deliveries } = mailed(world, undefined);
+  await deliver();
+  assert.deepEqual(deliveries(), [["email", "failed", 0, "SMTP_URL isn't set"]]);
+});
+
+test("a letter whose account has no address any more isn't sent", async (t) => {
+  const [world, smtp] = [new World(t), await SmtpServer.open()];
+  const account = world.account(10, null, "ann@example.com");
+  world.use(8);
+  world.store.updateAccount({ ...account, email: null });
+  const { deliver, deliveries } = mailed(world, smtp.url());
+  await deliver();
+  assert.deepEqual([deliveries(), smtp.lines], [[["email", "failed", 0, "no e-mail address"]], []]);
+});
+
+const answering =
+  (wanted: string, answer: string | undefined): Answers =>
+  (word, line) =>
+    word === wanted ? answer : takesAll(word, line);
+for (const [what, answers, state, said] of [
+  [
+    "doesn't know the recipient",
+    answering("RCPT", "550 5.1.1 no such user"),
+    "failed",
+    /550 5\.1\.1 no such user/,
+  ],
+  ["wants the recipient later", answering("RCPT", "450 4.2.0 later"), "pending", /450 4\.2\.0 later/],
+  ["has no room", answering("DATA", "452 4.3.1 full"), "pending", /452 4\.3\.1 full/],
+  ["doesn't take the letter", answering(".", "554 5.7.1 no"), "pending", /554 5\.7\.1 no/],
+  ["refuses the login", answering("AUTH", "535 5.7.8 no"), "pending", /535 5\.7\.8 no/],
+] as const)
+  test(`a delivery by a server that ${what} is ${state}`, async (t) => {
+    const [world, smtp] = [new World(t), await SmtpServer.open()];
+    smtp.answers = answers;
+    world.account(10, null, "ann@example.com");
+    world.use(8);
+    const { deliver, deliveries } = mailed(world, smtp.url("user:pass%40word@"));
+    await deliver();
+    const [[, found, tries, answer]] = deliveries();
+    assert.deepEqual([found, tries], [state, 1]);
+    assert.match(String(answer), said);
+    assert.doesNotMatch(String(answer), /pass@word/);
+    const { values } = await world.metrics.emailDeliveries.get();
+    assert.deepEqual(values, [{ labels: { outcome: state === "failed" ? "failed" : "retry" }, value: 1 }]);
+    if (state === "failed") return;
+    smtp.answers = takesAll;
+    await deliver(later(9999));
+    assert.equal(smtp.mails.length, 0, "not before the pause is over");
+    await deliver(later(10_000));
+    assert.deepEqual(deliveries(), [["email", "delivered", 2, "250"]]);
+    const login = Buffer.from("\0user\0pass@word").toString("base64");
+    assert.ok(smtp.lines.includes(`AUTH PLAIN ${login}`));
+  });
+
+const silence = { greeting: "", answers: takesAll };
+const hanging = (word: string) => ({ greeting: undefined, answers: answering(word, undefined) });
+for (const [what, { greeting, answers }] of Object.entries({
+  "says nothing": silence,
+  "never ends its greeting": { ...silence, greeting: "220-wait\r\n" },
+  "hangs at the recipient": hanging("RCPT"),
+  "hangs after the letter": hanging("."),
+}))
+  test(`a try ends at its deadline when the server ${what}, and leaves no connection`, {
+    timeout: maxWaitMs,
+  }, async () => {
+    const smtp = await SmtpServer.open();
+    if (greeting !== undefined) smtp.greeting = greeting;
+    smtp.answers = answers;
+    const mailer = new Mailer({ smtpUrl: smtp.url(), from }, 300);
+    await assert.rejects(
+      mailer.send(letter),
+      /hasn't taken it in 300 ms|ETIMEDOUT|timed? ?out|never received/i,
+    );
+    await until("the connection to be closed", () => smtp.sockets.size === 0);
+  });
+
+test("a try that is given up ends with the reason, and leaves no connection", {
+  timeout: maxWaitMs,
+}, async () => {
+  const smtp = await SmtpServer.open();
+  smtp.answers = answering("RCPT", undefined);
+  const end = new AbortController();
+  const sending = new Mailer({ smtpUrl: smtp.url(), from }).send(letter, end.signal);
+  await until("the recipient", () => smtp.lines.some((line) => line.startsWith("RCPT")));
+  end.abort(new Error("given up"));
+  await assert.rejects(sending, /^Error: given up$/);
+  await until("the connection to be closed", () => smtp.sockets.size === 0);
+});
+
+test("a certificate that nobody has signed is refused, and so is a server that speaks no TLS", async () => {
+  const [secure, plain] = [await SmtpServer.open(true), await SmtpServer.open()];
+  const send = (port: number) =>
+    new Mailer({ smtpUrl: `smtps://127.0.0.1:${port}`, from }, 5000).send(letter);
+  await assert.rejects(send(secure.port), /self.signed certificate/);
+  await assert.rejects(send(plain.port));
+  assert.deepEqual([secure.mails, plain.mails], [[], []]);
+});
+
+test("no more letters are under way than there are slots, and those of others wait for none that was cut off", {
+  timeout: maxWaitMs,
+}, async (t) => {
+  const [world, smtp] = [new World(t), await SmtpServer.open()];
+  smtp.answers = answering("RCPT", undefined);
+  world.operator.atomically(() => {
+    for (let i = 0; i < 30; i++) {
+      const [id] = world.due(`a ${i}`, "https://example.com/");
+      const account = world.operator.account(`a ${i}`) ?? assert.fail();
+      world.operator.updateAccount({ ...account, email: `a${i}@example.com` });
+      const payload = JSON.stringify({
+        data: { account: "a", plan: "free", month: "2026-11", quota: { limit: 1, used: 1 } },
+      });
+      const event = world.operator.event(id) ?? assert.fail();
+      world.operator.createEvent({ ...event, id: `mail ${i}`, quota: 99, payload }, ["email"]);
+    }
+  });
+  const { deliver, outbox } = mailed(world, smtp.url());
+  const delivering = [deliver()];
+  await until("the letters", () => smtp.lines.filter((line) => line.startsWith("RCPT")).length === 20);
+  delivering.push(deliver(later(5000)));
+  outbox.stop();
+  await Promise.all(delivering);
+  assert.equal(smtp.lines.filter((line) => line.startsWith("RCPT")).length, 20);
+});

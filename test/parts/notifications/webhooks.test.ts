@@ -1,0 +1,407 @@
+import assert from "node:assert/strict";
+import { Resolver } from "node:dns/promises";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import { Webhook } from "standardwebhooks";
+import { maxTries } from "../../../server/parts/notifications/outbox.ts";
+import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
+import { until } from "../../support/server.ts";
+
+/** How events are delivered. */
+
+const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
+
+test("a post is signed by Standard Webhooks, and what a customer's library verifies", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  await world.deliver(now);
+  const [{ headers, body, path }] = receiver.posts;
+  assert.equal(path, "/hook");
+  assert.equal(headers["webhook-id"], id);
+  assert.equal(headers["webhook-timestamp"], String(Math.floor(now.getTime() / 1000)));
+  assert.deepEqual(new Webhook(secret).verify(body, JSON.parse(JSON.stringify(headers))), JSON.parse(body));
+  assert.equal(body, world.store.event(id)?.payload);
+  await world.deliver(later(1e9));
+  assert.equal(receiver.posts.length, 1, "what was delivered isn't posted again");
+});
+
+test("after a rotation of the secret a post has both signatures, until the overlap ends", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  const old = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+  const account = world.store.account("acme") ?? assert.fail();
+  const until = later(3_600_000).getTime();
+  world.store.updateAccount({ ...account, webhook_old_secret: old, webhook_old_secret_until: until });
+  const post = async (at: Date) => {
+    const [delivery] = world.store.deliveries(id);
+    world.store.updateDelivery({ ...delivery, state: "pending", next_try_at: now.getTime() });
+    await world.deliver(at);
+    return receiver.posts.at(-1) ?? assert.fail();
+  };
+  const { body, headers } = await post(now);
+  assert.match(String(headers["webhook-signature"]), /^v1,[\w+/=]{44} v1,[\w+/=]{44}$/);
+  for (const each of [secret, old])
+    assert.deepEqual(
+      new Webhook(each).verify(body, JSON.parse(JSON.stringify(headers))),
+      JSON.parse(body),
+      "either secret verifies it",
+    );
+  const last = await post(later(3_600_000 - 1));
+  assert.equal(String(last.headers["webhook-signature"]).split(" ").length, 2);
+  const over = await post(later(3_600_000));
+  const signature = new Webhook(secret).sign(id, later(3_600_000), body);
+  assert.equal(over.headers["webhook-signature"], signature, "only the new one");
+});
+
+test("410 ends an overlap of secrets as well", async (t) => {
+  const { world } = await dueEvent(t, 410);
+  const account = world.store.account("acme") ?? assert.fail();
+  const webhook_old_secret_until = later(3_600_000).getTime();
+  world.store.updateAccount({ ...account, webhook_old_secret: secret, webhook_old_secret_until });
+  await world.deliver(now);
+  const { webhook_old_secret, webhook_old_secret_until: until } =
+    world.store.account("acme") ?? assert.fail();
+  assert.deepEqual([webhook_old_secret, until], [null, null]);
+});
+
+test("ten tries over about three days, with growing pauses and one id; then it has failed", async (t) => {
+  const { world, receiver, id } = await dueEvent(t, 500);
+  let at = now;
+  const pauses: number[] = [];
+  for (let tries = 1; ; tries++) {
+    if (tries > 1) await world.deliver(new Date(at.getTime() - 1));
+    assert.equal(receiver.posts.length, tries - 1, "not before its time");
+    await world.deliver(at);
+    const { next, ...rest } = world.delivery(id);
+    assert.deepEqual(rest, { state: next === null ? "failed" : "pending", tries, answer: "500" });
+    if (next === null) break;
+    pauses.push(next - at.getTime());
+    at = new Date(next);
+  }
+  assert.deepEqual([receiver.posts.length, maxTries, pauses.length], [10, 10, 9]);
+  assert.ok(
+    pauses.every((pause, i) => i === 0 || pause > pauses[i - 1]),
+    `${pauses}`,
+  );
+  const days = (at.getTime() - now.getTime()) / 86_400_000;
+  assert.ok(days > 2.5 && days < 3.5, `${days} days`);
+  assert.deepEqual(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])), new Set([id]));
+  await world.deliver(later(1e10));
+  assert.equal(receiver.posts.length, 10);
+});
+
+/** 80, 90 and 100 % that fell due at the same time, entered in the wrong order and under ids in it. */
+function dueTogether(world: World, webhook: string): void {
+  const { id: account } = world.account(10, webhook);
+  for (const [i, threshold] of [100, 90, 80].entries())
+    world.store.createEvent(
+      {
+        ...{ id: `evt_${i}`, account, month: "2027-01", threshold, quota: 10 },
+        ...{ payload: JSON.stringify({ threshold }), created_at: now.getTime() },
+      },
+      ["webhook"],
+    );
+}
+const thresholdsOf = (receiver: Receiver) => receiver.posts.map(({ body }) => JSON.parse(body).threshold);
+
+test("events that fall due together are delivered and listed in the order of their thresholds", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  for (let i = 0; i < 3; i++) await world.deliver(now);
+  assert.deepEqual(thresholdsOf(receiver), [80, 90, 100]);
+  assert.deepEqual(
+    world.store.events().map(({ threshold }) => threshold),
+    [80, 90, 100],
+  );
+});
+
+test("an event isn't tried while an earlier one waits for its next try, by restarts neither", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = 500;
+  for (let i = 0; i < 3; i++) await world.deliver(now);
+  receiver.answer = 200;
+  world.restart();
+  await world.deliver(later(9999));
+  assert.deepEqual(
+    world.store.events().map(({ threshold, state, tries }) => [threshold, state, tries]),
+    [
+      [80, "pending", 1],
+      [90, "pending", 0],
+      [100, "pending", 0],
+    ],
+  );
+  for (let i = 0; i < 3; i++) await world.deliver(later(10_000));
+  assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
+});
+
+test("an event that has failed for good keeps the next one waiting no longer", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = 500;
+  const [first] = world.store.events();
+  for (let at: number | null = now.getTime(); at !== null; at = world.delivery(first.id).next)
+    await world.deliver(new Date(at));
+  assert.deepEqual(thresholdsOf(receiver), Array(maxTries).fill(80));
+  receiver.answer = 200;
+  for (let i = 0; i < 2; i++) await world.deliver(later(monthMs));
+  assert.deepEqual(thresholdsOf(receiver).slice(maxTries), [90, 100]);
+});
+
+test("an event that is to be retried takes its place in the order again", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  await world.deliver(now);
+  const [{ id }] = world.store.events();
+  const [delivery] = world.store.deliveries(id);
+  const again = { ...delivery, state: "pending", tries: 0, next_try_at: later(1000).getTime() } as const;
+  world.operator.updateDelivery(again);
+  for (let i = 0; i < 3; i++) await world.deliver(later(1000));
+  assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
+});
+
+test("events of two quotas that were made in the same millisecond are tried one after the other", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  const ids = world.due("a", receiver.url(), { count: 2 });
+  receiver.answer = 500;
+  for (let i = 0; i < 2; i++) await world.deliver(now);
+  assert.deepEqual(
+    ids.map((id) => world.delivery(id).tries),
+    [1, 0],
+  );
+});
+
+test("an event that was made by a clock behind isn't sent beside another of its account", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  const { id: account } = world.account(10, receiver.url());
+  const enter = (id: string, month: string, created_at: number) =>
+    world.store.createEvent({ id, account, month, threshold: 80, quota: 10, payload: "{}", created_at }, [
+      "webhook",
+    ]);
+  enter("evt_1", "2027-02", now.getTime());
+  receiver.answer = undefined;
+  const delivering = [world.deliver(now)];
+  await until("the post", () => receiver.held.length === 1);
+  enter("evt_2", "2027-01", later(-1000).getTime());
+  await world.deliver(now);
+  assert.equal(receiver.posts.length, 1);
+  world.webhooks.stop();
+  await Promise.all(delivering);
+});
+
+test("an account that is deleted while its event is posted holds up no other's", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  receiver.answer = undefined;
+  world.due("gone", receiver.url());
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  world.operator.deleteAccount(world.operator.account("gone")?.id ?? assert.fail());
+  receiver.held[0].end();
+  await delivering;
+  receiver.answer = 200;
+  const [id] = world.due("other", receiver.url());
+  await world.deliver(later(1000));
+  assert.deepEqual([world.delivery(id).state, world.store.events().length], ["delivered", 1]);
+});
+
+test("an event isn't sent while a try of an earlier one is under way", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  dueTogether(world, receiver.url());
+  receiver.answer = undefined;
+  const delivering = [world.deliver(now)];
+  for (const thresholds of [[80], [80, 90], [80, 90, 100]]) {
+    await until("the post", () => receiver.held.length === 1);
+    await world.deliver(now);
+    assert.deepEqual(thresholdsOf(receiver), thresholds);
+    for (const response of receiver.held.splice(0)) response.end();
+    await Promise.all(delivering);
+    delivering.push(world.deliver(now));
+  }
+  await Promise.all(delivering);
+  assert.ok(world.store.events().every(({ state }) => state === "delivered"));
+});
+
+for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
+  test(`a clock that is set by ${stepMs / 1000} s and back leaves a pause as it was planned`, async (t) => {
+    const { world, receiver, id } = await dueEvent(t, 500);
+    const isAt = async (steadyMs: number, aheadMs: number, posts: number) => {
+      await world.deliver(later(steadyMs + aheadMs), steadyMs);
+      assert.equal(receiver.posts.length, posts, `${steadyMs} ms, ${aheadMs} ms ahead`);
+    };
+    await isAt(0, 0, 1);
+    await isAt(1000, stepMs, 1);
+    await isAt(9999, stepMs, 1);
+    await isAt(10_000, stepMs, 2);
+    assert.equal(world.delivery(id).next, later(70_000 + stepMs).getTime());
+    await isAt(69_999, 0, 2);
+    // Set while the try is under way.
+    receiver.answer = undefined;
+    const delivering = world.deliver(later(70_000), 70_000);
+    await until("the post", () => receiver.held.length === 1);
+    await isAt(71_000, stepMs, 3);
+    receiver.held[0].writeHead(500).end();
+    await delivering;
+    receiver.answer = 200;
+    await isAt(369_999, 0, 3);
+    await isAt(370_000, 0, 4);
+    assert.equal(world.delivery(id).state, "delivered");
+  });
+
+test("after a restart no try waits longer than the longest pause, wherever the clock was", async (t) => {
+  const { world, receiver, id } = await dueEvent(t, 500);
+  await world.deliver(later(monthMs));
+  world.restart();
+  await world.deliver(now);
+  assert.deepEqual([receiver.posts.length, world.delivery(id).next], [1, later(27 * hourMs).getTime()]);
+  await world.deliver(later(27 * hourMs));
+  assert.equal(receiver.posts.length, 2);
+});
+
+test("a first try is due at once, though its event was made while the clock was ahead", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  await world.deliver(later(-monthMs));
+  assert.deepEqual([receiver.posts.length, world.delivery(id).state], [1, "delivered"]);
+});
+
+for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
+  const expected = answer < 300 ? "delivered" : answer === 410 ? "failed" : "pending";
+  test(`a delivery that is answered ${answer} is ${expected}, after one post`, async (t) => {
+    const { world, receiver, id } = await dueEvent(t, answer);
+    await world.deliver(now);
+    assert.deepEqual(
+      { ...world.delivery(id), next: 0 },
+      { state: expected, tries: 1, answer: `${answer}`, next: 0 },
+    );
+    const outcome = expected === "pending" ? "retry" : expected;
+    const { values } = await world.metrics.webhookDeliveries.get();
+    assert.deepEqual(
+      values.filter(({ value }) => value > 0),
+      [{ labels: { outcome }, value: 1 }],
+    );
+    await world.deliver(later(1));
+    const age = world.webhooks.oldestPendingAge(later(5000));
+    assert.equal(age > 0, expected === "pending");
+    assert.equal(receiver.posts.map(({ path }) => path).join(), "/hook");
+    const { webhook, webhook_secret } = world.store.account("acme") ?? assert.fail();
+    assert.deepEqual([webhook, webhook_secret], answer === 410 ? [null, null] : [receiver.url(), secret]);
+  });
+}
+
+test("410 removes the address that said so, and not one that was set meanwhile", async (t) => {
+  const { world, receiver } = await dueEvent(t);
+  receiver.answer = undefined;
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  const account = world.store.account("acme") ?? assert.fail();
+  world.store.updateAccount({ ...account, webhook: "https://example.com/new" });
+  receiver.held[0].writeHead(410).end();
+  await delivering;
+  assert.equal(world.store.account("acme")?.webhook, "https://example.com/new");
+});
+
+test("after 410 an account's next events are recorded without a delivery", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  receiver.answer = 410;
+  world.account(10, receiver.url());
+  assert.deepEqual(world.use(8), [80]);
+  await world.deliver(now);
+  world.accounts.refresh();
+  assert.deepEqual(world.use(1), [90]);
+  assert.equal(
+    world.store
+      .events()
+      .map(({ state }) => state)
+      .join(),
+    "failed,none",
+  );
+});
+
+test("a delivery whose outcome can't be written isn't posted again, and written as soon as it can be", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  const write = t.mock.method(world.store, "updateDelivery", () => {
+    throw new Error("disk I/O error");
+  });
+  await world.deliver(now);
+  for (let i = 0; i < 3; i++) await assert.rejects(world.deliver(later(i * 1000)), /disk I\/O error/);
+  assert.equal(world.delivery(id).state, "pending");
+  write.mock.restore();
+  await world.deliver(later(5000));
+  assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
+});
+
+test("what another server delivered meanwhile stays delivered, whatever comes of this server's try", async (t) => {
+  for (const answer of [500, 410]) {
+    const { world, receiver, id } = await dueEvent(t);
+    receiver.answer = undefined;
+    const delivering = world.deliver(now);
+    await until("the post", () => receiver.held.length === 1);
+    const [before] = world.operator.deliveries(id);
+    const delivered = {
+      ...before,
+      state: "delivered",
+      tries: 1,
+      next_try_at: null,
+      last_answer: "204",
+    } as const;
+    world.operator.updateDelivery(delivered);
+    receiver.held[0].writeHead(answer).end();
+    await delivering;
+    assert.deepEqual(world.store.deliveries(id), [delivered], String(answer));
+    await world.deliver(later(1e9));
+    assert.equal(receiver.posts.length, 1, "and isn't posted again");
+  }
+});
+
+test("an event that another server gave up meanwhile isn't pending again by this server's try", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  receiver.answer = undefined;
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  const [before] = world.operator.deliveries(id);
+  const failed = { ...before, state: "failed", tries: maxTries, next_try_at: null } as const;
+  world.operator.updateDelivery(failed);
+  receiver.held[0].writeHead(500).end();
+  await delivering;
+  assert.deepEqual(world.store.deliveries(id), [failed]);
+});
+
+test("what this server has delivered is delivered, also where another one failed meanwhile", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  receiver.answer = undefined;
+  const delivering = world.deliver(now);
+  await until("the post", () => receiver.held.length === 1);
+  const [before] = world.operator.deliveries(id);
+  world.operator.updateDelivery({ ...before, tries: 1, last_answer: "500" });
+  receiver.held[0].writeHead(200).end();
+  await delivering;
+  assert.deepEqual(world.delivery(id), { state: "delivered", tries: 1, answer: "200", next: null });
+});
+
+test("a try that couldn't read the database is made again", async (t) => {
+  const { world, receiver, id } = await dueEvent(t);
+  const read = t.mock.method(world.store, "accountOf", () => {
+    throw new Error("disk I/O error");
+  });
+  await world.deliver(now).catch(() => {});
+  read.mock.restore();
+  await world.deliver(later(1000));
+  await world.deliver(later(86_400_000));
+  assert.deepEqual([world.delivery(id).state, receiver.posts.length], ["delivered", 1]);
+});
+
+test("what went wrong is said in one short line, even when a stranger has the word", async (t) => {
+  t.mock.method(Resolver.prototype, "resolve4", async () => {
+    throw new Error(`no\u001b[2J such\n\thost ${"x".repeat(1000)}`);
+  });
+  t.mock.method(Resolver.prototype, "resolve6", async () => []);
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const address = closed.address();
+  assert.ok(typeof address === "object" && address !== null);
+  closed.close();
+  await once(closed, "close");
+  const urls = ["https://hooks.example.com/", `http://localhost:${address.port}/`];
+  assert.deepEqual(await answersOf(t, urls, { allowLoopback: true }), [
+    `no [2J such host ${"x".repeat(200)}`.slice(0, 200),
+    "ECONNREFUSED",
+  ]);
+});

@@ -1,0 +1,322 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import Database from "better-sqlite3";
+import { generateKey, hashKey } from "../../../server/accounts/keys.ts";
+import { isoTime } from "../../../server/shared/time.ts";
+import { errorOf, form, Portal } from "../../support/portal.ts";
+import { later, now, silent } from "../../support/quota-events.ts";
+
+/** What people do to their account and its keys. */
+
+const actions: [path: string, body: object][] = [
+  ["/portal/account", {}],
+  ["/portal/account/email", { email: "new@example.com" }],
+  ["/portal/account/webhook", { url: "https://example.com/hook" }],
+  ["/portal/keys", {}],
+  ["/portal/keys/create", {}],
+  ["/portal/keys/rotate", { id: 1, overlap_hours: 1 }],
+  ["/portal/keys/revoke", { id: 1 }],
+];
+
+/** A portal with an account of somebody. */
+async function signedUp(t: TestContext) {
+  const portal = new Portal(t);
+  const key = await portal.signUp("ann@example.com");
+  const [name] = portal.accountNames();
+  return { portal, key, name, done: (path: string, body: object) => portal.done(path, body, { key }) };
+}
+
+/** Numbers that are ids. */
+const idOf = (body: Record<string, unknown>) => Number(body.id);
+
+test("an account shows what it is, without its secret", async (t) => {
+  const { portal, name, done } = await signedUp(t);
+  const account = { account: name, plan: "free", quota: 10_000, burst: 10, email: "ann@example.com" };
+  assert.deepEqual(await done("/portal/account", {}), {
+    ...account,
+    webhook: null,
+    webhook_secret_set: false,
+  });
+  const webhook = "https://example.com/hook";
+  await done("/portal/account/webhook", { url: webhook });
+  assert.deepEqual(await done("/portal/account", {}), { ...account, webhook, webhook_secret_set: true });
+  assert.ok(portal.store.account(name)?.webhook_secret);
+});
+
+test("the e-mail address for warnings is changed and removed", async (t) => {
+  const { portal, key, name, done } = await signedUp(t);
+  const email = () => portal.store.account(name)?.email;
+  assert.deepEqual(await done("/portal/account/email", { email: "bob@example.org" }), {
+    email: "bob@example.org",
+  });
+  assert.equal(email(), "bob@example.org");
+  for (const wrong of ["bob", "bob@example.org\r\nBcc: x@example.org", 5]) {
+    const reply = await portal.ask("/portal/account/email", { email: wrong }, { key });
+    assert.deepEqual([reply.status, errorOf(reply).param], [400, "email"]);
+  }
+  assert.equal(email(), "bob@example.org");
+  await done("/portal/account/email", { email: null });
+  assert.equal(email(), null);
+});
+
+test("a webhook's secret is shown once, and another address gets another", async (t) => {
+  const { portal, key, name, done } = await signedUp(t);
+  const [a, b] = ["https://example.com/a", "https://example.com/b"];
+  const secrets = [];
+  for (const url of [a, b]) {
+    const { webhook, secret } = await done("/portal/account/webhook", { url });
+    assert.equal(webhook, url);
+    assert.match(String(secret), /^whsec_[0-9A-Za-z+/]{32}$/);
+    assert.equal(portal.store.account(name)?.webhook_secret, secret);
+    secrets.push(secret);
+  }
+  assert.notEqual(secrets[0], secrets[1]);
+  const before = portal.written();
+  assert.deepEqual(await done("/portal/account/webhook", { url: b }), { webhook: b });
+  assert.equal(portal.written(), before, "nothing changed");
+  for (const [url, expected] of [
+    ["http://example.com/", "an https URL"],
+    ["https://10.0.0.1/", "a public address"],
+    ["https://user:secret@example.com/", "a URL without a user name or password"],
+    ["nonsense", "a URL"],
+  ]) {
+    const reply = await portal.ask("/portal/account/webhook", { url }, { key });
+    const { message, param } = errorOf(reply);
+    assert.deepEqual([reply.status, param, message.split(", expected ")[1]], [400, "url", expected]);
+  }
+  assert.deepEqual(await done("/portal/account/webhook", { url: null }), { webhook: null });
+  assert.equal(portal.store.account(name)?.webhook_secret, null);
+});
+
+test("keys are listed, made, rotated and revoked, and what is said holds at once", async (t) => {
+  const { portal, key, done } = await signedUp(t);
+  const expires = "2036-01-31T00:00:00.000Z";
+  const made = await done("/portal/keys/create", { expires });
+  assert.deepEqual({ ...made, key: "" }, { id: 2, key: "", last4: String(made.key).slice(-4), expires });
+  assert.ok(portal.isTaken(String(made.key)));
+  const rotated = await done("/portal/keys/rotate", { id: 2, overlap_hours: 0 });
+  assert.deepEqual([rotated.id, rotated.expires], [3, expires]);
+  assert.deepEqual([portal.isTaken(String(made.key)), portal.isTaken(String(rotated.key))], [false, true]);
+  const { keys } = await done("/portal/keys", {});
+  const listed = portal.store.keysOfAccount(1).map((one) => ({
+    id: one.id,
+    last4: one.last4,
+    state: one.id === 2 ? "revoked" : "active",
+    label: null,
+    created: isoTime(one.created_at),
+    expires: one.id === 1 ? null : expires,
+    is_this: one.id === 1,
+  }));
+  assert.deepEqual(keys, listed);
+  assert.deepEqual(await done("/portal/keys/revoke", { id: 3 }), { id: 3, state: "revoked" });
+  assert.equal(portal.isTaken(String(rotated.key)), false);
+  const before = portal.written();
+  assert.deepEqual(await done("/portal/keys/revoke", { id: 3 }), { id: 3, state: "revoked" });
+  assert.equal(portal.written(), before);
+  await done("/portal/keys/revoke", { id: 1 });
+  assert.equal((await portal.ask("/portal/keys", {}, { key })).status, 401, "its own key, too");
+});
+
+test("a suspended or deleted account's key is answered as an unknown one", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const reply = async (used = key) => JSON.stringify(await portal.ask("/portal/account", {}, { key: used }));
+  const unknown = await reply(generateKey());
+  portal.store.suspendAccount(1, 1);
+  assert.equal(await reply(), unknown);
+  portal.store.suspendAccount(1, null);
+  assert.notEqual(await reply(), unknown);
+  portal.store.deleteAccount(1);
+  assert.equal(await reply(), unknown);
+});
+
+test("a key is rotated once, while it is active, and the old one works for the overlap", async (t) => {
+  const { portal, key, done } = await signedUp(t);
+  const rotated = await done("/portal/keys/rotate", { id: 1, overlap_hours: 24 });
+  assert.ok(portal.isTaken(key));
+  const { id, expires } = Object(rotated.old);
+  assert.deepEqual([id, portal.store.key(1)?.expires_at], [1, Date.parse(expires)]);
+  const again = await portal.ask("/portal/keys/rotate", { id: 1, overlap_hours: 1 }, { key });
+  assert.deepEqual(
+    [again.status, errorOf(again).message],
+    [
+      409,
+      "key 1: found a rotation before, which made key 2, expected one that wasn't rotated: rotate the newest",
+    ],
+  );
+  await done("/portal/keys/revoke", { id: idOf(rotated) });
+  const revoked = await portal.ask("/portal/keys/rotate", { id: 2, overlap_hours: 1 }, { key });
+  assert.equal(errorOf(revoked).message, "key 2: found revoked, expected an active one");
+  assert.equal(portal.store.keysOfAccount(1).length, 2);
+});
+
+for (const [path, body, param] of [
+  ["/portal/keys/create", { expires: "2020-01-01" }, "expires"],
+  ["/portal/keys/create", { expires: "tomorrow" }, "expires"],
+  ["/portal/keys/create", { expires: "2099-02-30" }, "expires"],
+  ["/portal/keys/create", { expires: "9999-12-31T23:59:59-00:01" }, "expires"],
+  ["/portal/keys/create", { expires: "1969-12-31T23:59:59Z" }, "expires"],
+  ["/portal/keys/rotate", { id: 1, overlap_hours: 8761 }, "overlap_hours"],
+  ["/portal/keys/rotate", { id: 1, overlap_hours: 0.5 }, "overlap_hours"],
+  ["/portal/keys/rotate", { id: 1 }, "overlap_hours"],
+  ["/portal/keys/revoke", { id: "1" }, "id"],
+  ["/portal/keys/revoke", { id: 2 ** 60 }, "id"],
+  ["/portal/keys/revoke", {}, "id"],
+  ["/portal/account/webhook", {}, "url"],
+] as const)
+  test(`${path} with ${JSON.stringify(body)} is refused and writes nothing`, async (t) => {
+    const { portal, key } = await signedUp(t);
+    const before = portal.written();
+    const reply = await portal.ask(path, body, { key });
+    assert.deepEqual([reply.status, errorOf(reply).param], [400, param]);
+    assert.equal(portal.written(), before);
+  });
+
+test("nobody gets at another account's keys, nor learns that they are there", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const other = await portal.signUp("bob@example.com");
+  for (const [path, body] of [
+    ["/portal/keys/rotate", { overlap_hours: 0 }],
+    ["/portal/keys/revoke", {}],
+  ] as const) {
+    const [theirs, none] = [
+      await portal.ask(path, { ...body, id: 2 }, { key }),
+      await portal.ask(path, { ...body, id: 999 }, { key }),
+    ];
+    assert.deepEqual([theirs.status, none.status], [404, 404]);
+    assert.equal(errorOf(theirs).message.replace("2", "999"), errorOf(none).message);
+  }
+  assert.ok(portal.isTaken(other));
+});
+
+test("only a key that works does anything, a failure costs no write, and the portal's own key does nothing", async (t) => {
+  const portal = new Portal(t, { portalAccount: "explore" });
+  const own = {
+    name: "explore",
+    plan: "free",
+    burst: 100,
+    quota: 100,
+    webhook: null,
+    webhook_secret: null,
+  } as const;
+  const { id } = portal.store.createAccount(own, now);
+  const [portals, expired, revoked] = [generateKey(), generateKey(), generateKey()];
+  portal.store.createKey(id, hashKey(portals), portals.slice(-4), null, now);
+  const free = portal.store.createAccount({ ...own, name: "a" }, now);
+  portal.store.createKey(free.id, hashKey(expired), "0000", now.getTime(), now);
+  portal.store.revokeKey(portal.store.createKey(free.id, hashKey(revoked), "0000", null, now), now);
+  const before = portal.written();
+  for (const [path, body] of actions) {
+    for (const key of [expired, revoked, generateKey(), "x", ""]) {
+      const reply = await portal.ask(path, body, { key });
+      assert.deepEqual([reply.status, errorOf(reply).type], [401, "invalid_api_key"]);
+      assert.deepEqual(reply.headers, { "WWW-Authenticate": "Bearer" });
+    }
+    const none = await portal.ask(path, body);
+    assert.deepEqual([none.status, errorOf(none).type], [401, "missing_api_key"]);
+    const forbidden = await portal.ask(path, body, { key: portals });
+    assert.deepEqual([forbidden.status, errorOf(forbidden).type], [403, "forbidden"]);
+  }
+  assert.equal(portal.written(), before);
+});
+
+test("what isn't there is an unknown endpoint", async (t) => {
+  const portal = new Portal(t);
+  for (const path of ["/portal/", "/portal/constructor", "/portal/keys/", "/portal/accounts"]) {
+    const reply = await portal.ask(path, {});
+    assert.deepEqual([reply.status, errorOf(reply).type], [404, "unknown_endpoint"]);
+  }
+});
+
+test("an account gets 20 keys a day, and changes in bounds, from however many addresses", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const statuses = [];
+  for (let i = 0; i < 30; i++) {
+    const at = later(60_000 * (i + 1));
+    statuses.push((await portal.ask("/portal/keys/create", {}, { key, at })).status);
+  }
+  assert.deepEqual(statuses, [...Array(19).fill(201), ...Array(11).fill(429)]);
+  const changes = [];
+  const at = later(86_400_000);
+  for (let i = 0; i < 100; i++) {
+    const reply = await portal.ask(
+      "/portal/account/email",
+      { email: `a${i}@example.com` },
+      { key, at, address: `10.0.0.${i}` },
+    );
+    changes.push(`${reply.status} ${reply.headers?.["Retry-After"] ?? ""}`);
+  }
+  assert.deepEqual(changes, [...Array(20).fill("200 "), ...Array(80).fill("429 5")]);
+});
+
+test("a webhook that is refused is none of the changes that an account may make", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const at = later(3_600_000);
+  const set = async (url: string, i: number) =>
+    (await portal.ask("/portal/account/webhook", { url }, { key, at, address: `10.0.0.${i}` })).status;
+  for (let i = 0; i < 30; i++) assert.equal(await set(`https://10.0.0.1/${i}`, i), 400);
+  for (let i = 0; i < 20; i++) assert.equal(await set(`https://example.com/${i}`, i), 200);
+  assert.equal(await set("https://example.com/", 0), 429);
+});
+
+test("a client's requests are bounded, and nobody else's by it", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const at = later(3_600_000);
+  const ask = async (address: string, when = at) => {
+    const { status, headers } = await portal.ask("/portal/account", {}, { key, at: when, address });
+    return `${status} ${headers?.["Retry-After"] ?? ""}`;
+  };
+  for (let i = 0; i < 30; i++) assert.equal(await ask("2001:db8::1"), "200 ");
+  assert.equal(await ask("2001:db8::2"), "429 1");
+  assert.equal(await ask("2001:db8:0:1::1"), "200 ");
+  assert.equal(await ask("2001:db8::3", new Date(at.getTime() + 1000)), "200 ");
+});
+
+test("while the state is lost or can't be written nothing is changed, and what is asked for is shown", async (t) => {
+  const { portal, key } = await signedUp(t);
+  portal.fault = "it is gone";
+  const before = portal.written();
+  const lost = await portal.ask("/portal/keys/create", {}, { key });
+  assert.deepEqual([lost.status, errorOf(lost).type], [503, "unavailable"]);
+  assert.equal((await portal.ask("/portal/signup", form("b@example.com"))).status, 503);
+  assert.equal((await portal.ask("/portal/keys", {}, { key })).status, 200);
+  portal.fault = undefined;
+  t.mock.method(portal.store, "atomically", () => {
+    throw new Database.SqliteError("database or disk is full", "SQLITE_FULL");
+  });
+  const full = await portal.ask("/portal/keys/create", {}, { key });
+  assert.deepEqual([full.status, errorOf(full).message], [503, "the change can't be stored now; try again"]);
+  t.mock.method(portal.store, "keyOf", () => {
+    throw new TypeError("secret detail");
+  });
+  const { mock } = t.mock.method(silent, "error");
+  const failed = await portal.ask("/portal/keys", {}, { key });
+  assert.deepEqual([failed.status, errorOf(failed).message], [500, "the request failed; try again"]);
+  assert.deepEqual(mock.calls[0].arguments, [
+    { path: "/portal/keys", reason: "secret detail", requestId: "test-1" },
+    "a request to the portal failed",
+  ]);
+  assert.equal(portal.written(), before);
+});
+
+test("a key that is stored is shown, whatever fails behind it", async (t) => {
+  const portal = new Portal(t);
+  portal.failure = new Database.SqliteError("disk I/O error", "SQLITE_IOERR");
+  const key = await portal.signUp("ann@example.com");
+  assert.ok(portal.isTaken(key));
+});
+
+test("the last keys that there is room for are the operator's", async (t) => {
+  const { portal, key } = await signedUp(t);
+  portal.keyCount = 449_999;
+  assert.equal((await portal.ask("/portal/keys/create", {}, { key })).status, 201);
+  portal.keyCount = 450_000;
+  for (const [path, body] of [
+    ["/portal/keys/create", {}],
+    ["/portal/keys/rotate", { id: 1, overlap_hours: 0 }],
+    ["/portal/signup", form("b@example.com")],
+  ] as const) {
+    const reply = await portal.ask(path, body, { key });
+    assert.deepEqual([reply.status, errorOf(reply).type], [503, "unavailable"]);
+  }
+  assert.ok(portal.isTaken(key));
+});

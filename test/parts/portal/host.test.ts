@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { keyState } from "../../../server/accounts/changes.ts";
+import { PortalHost } from "../../../server/parts/portal/host.ts";
+import { plans } from "../../../server/shared/plans.ts";
+import { Store } from "../../../server/store/store.ts";
+import { later, silent } from "../../support/quota-events.ts";
+import { temporaryFolder } from "../../support/server.ts";
+
+/** The pages' keys, in the course of days. */
+
+/** A host whose clock the test sets, in hours. */
+function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.open(temporaryFolder())) {
+  t.after(() => store.close());
+  let at = 0;
+  const hours = (count: number) => {
+    at = count * 3_600_000;
+  };
+  hours(start);
+  const host = new PortalHost({
+    store,
+    log: silent,
+    settings: { signup: "off", signupDaily: 0, webhookAllowLoopback: false },
+    mailer: undefined,
+    portalAccount: "explore",
+    mayMakeAccount,
+    keyCount: () => 0,
+    fault: () => undefined,
+    change: async (work) => store.atomically(work),
+    async takeOver() {},
+    now: () => later(at),
+  });
+  const states = () => store.keys().map((key) => keyState(key, later(at)));
+  return { host, hours, states, store };
+}
+
+test("the pages' key is replaced once a day, its predecessor works for 2 hours more, and both end with the server", async (t) => {
+  const { host, hours, states, store } = hostOf(t);
+  await host.end();
+  assert.deepEqual(states(), [], "what hasn't begun has no key");
+  await host.begin("https://prices.example.com");
+  hours(23.9);
+  assert.equal(await host.renewKey(), false);
+  const { plan, burst, quota } = store.account("explore") ?? assert.fail();
+  assert.deepEqual([plan, burst, quota], ["portal", 10 * plans.free.burst, 10 * plans.free.quota]);
+  hours(24);
+  assert.equal(await host.renewKey(), true);
+  assert.deepEqual(states(), ["active", "active"]);
+  hours(26);
+  assert.deepEqual(states(), ["expired", "active"]);
+  hours(48);
+  assert.equal(await host.renewKey(), true);
+  hours(49);
+  assert.deepEqual(states(), ["expired", "active", "active"]);
+  await host.end();
+  assert.deepEqual(states(), ["expired", "revoked", "revoked"]);
+});
+
+test("the pages' key is replaced when the clock was set back, and its successor a day later", async (t) => {
+  const { host, hours, states } = hostOf(t, 1000);
+  await host.begin("https://prices.example.com");
+  assert.equal(await host.renewKey(), false);
+  hours(100);
+  assert.equal(await host.renewKey(), true, "it would be replaced in 924 hours otherwise");
+  assert.equal(await host.renewKey(), false);
+  hours(124);
+  assert.equal(await host.renewKey(), true);
+  hours(126);
+  // The first one ends by the clock that it was made by.
+  assert.deepEqual(states(), ["active", "expired", "active"]);
+});
+
+test("an account of the pages that an operator has deleted isn't made again", async (t) => {
+  const store = Store.open(temporaryFolder());
+  const { id } = store.createAccount(
+    { name: "explore", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
+    later(0),
+  );
+  const { host, hours } = hostOf(t, 0, false, store);
+  await host.begin("https://prices.example.com");
+  store.deleteAccount(id);
+  hours(24);
+  await assert.rejects(host.renewKey(), /^DataError: PORTAL_ACCOUNT: found explore, which isn't there/);
+  assert.equal(store.account("explore"), undefined);
+});

@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { openapiDocument } from "../../../server/api/openapi.ts";
+import { Store } from "../../../server/store/store.ts";
+import {
+  Connection,
+  createKey,
+  pricesPath,
+  rawRequest,
+  requestText,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+} from "../../support/server.ts";
+
+/** The portal's pages and files, as a browser gets them. */
+
+const stateDir = temporaryFolder();
+createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
+const server = await startServer({
+  stateDir,
+  env: { PORTAL: "on", PORTAL_ACCOUNT: "visitors", CORS_ORIGINS: "https://example.org" },
+});
+after(() => server.stop());
+
+const ask = (request: string, headers: Record<string, string> = {}) =>
+  rawRequest(server.api, requestText(request, headers));
+const settingsIn = (html: string) =>
+  JSON.parse(/<script type="application\/json" id="settings">(.*)<\/script>/.exec(html)?.[1] ?? "");
+
+test("every page's path answers with the page, and any other path with it as a 404", async () => {
+  const page = await ask("GET /");
+  assert.equal(page.status, 200);
+  assert.equal(page.header("Content-Type"), "text/html; charset=utf-8");
+  assert.equal(page.header("Cache-Control"), "no-cache");
+  for (const path of [
+    "/facilities/050441",
+    "/data",
+    "/reference",
+    "/signup",
+    "/account",
+    "/?procedure=5072",
+  ]) {
+    const { status, body } = await ask(`GET ${path}`);
+    assert.deepEqual([path, status], [path, 200]);
+    assert.match(String(body), /<div id="app">/);
+  }
+  for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix", "/*"])
+    assert.deepEqual([path, (await ask(`GET ${path}`)).status], [path, 404]);
+});
+
+test("the API's description is there without a key", async () => {
+  const described = await ask("GET /openapi.json");
+  assert.deepEqual([described.status, described.header("Content-Type")], [200, "application/json"]);
+  assert.deepEqual(described.body, openapiDocument());
+});
+
+test("paths of the API are the API's", async () => {
+  for (const path of ["/api", "/api/", "/api/v2", "/api/v1/nothing"]) {
+    const { status, body } = await ask(`GET ${path}`);
+    assert.deepEqual([path, status], [path, 401]);
+    assert.equal(JSON.parse(String(body)).error.type, "missing_api_key");
+  }
+});
+
+test("the page names files that are there, for ever, in each content coding", async () => {
+  const html = String((await ask("GET /")).body);
+  const paths = [...html.matchAll(/"(\/portal\/[^"]+)"/g)].map(([, path]) => path);
+  assert.ok(paths.length > 8);
+  for (const path of new Set(paths)) {
+    const answer = await ask(`GET ${path}`);
+    const { status, body } = answer;
+    assert.deepEqual([path, status], [path, 200]);
+    assert.equal(answer.header("Cache-Control"), "public, max-age=31536000, immutable");
+    if (body.length < 1024) continue;
+    const brotli = await ask(`GET ${path}`, { "Accept-Encoding": "gzip, deflate, br" });
+    assert.equal(brotli.header("Content-Encoding"), "br");
+    assert.deepEqual(brotliDecompressSync(brotli.body), body);
+    const gzip = await ask(`GET ${path}`, { "Accept-Encoding": "gzip" });
+    assert.deepEqual(gunzipSync(gzip.body), body);
+    assert.equal(new Set([answer.header("ETag"), brotli.header("ETag"), gzip.header("ETag")]).size, 3);
+  }
+});
+
+test("modules are JavaScript: no types are left, and what they import is there", async () => {
+  const html = String((await ask("GET /")).body);
+  const entry = /<script type="module" src="([^"]+)"/.exec(html)?.[1] ?? "";
+  const names = Object.keys(
+    JSON.parse(/<script type="importmap">(.*)<\/script>/.exec(html)?.[1] ?? "").imports,
+  );
+  const seen = new Set([entry]);
+  for (const path of seen) {
+    const answer = await ask(`GET ${path}`);
+    const { status, body } = answer;
+    assert.deepEqual(
+      [path, status, answer.header("Content-Type")],
+      [path, 200, "text/javascript; charset=utf-8"],
+    );
+    const source = String(body);
+    assert.doesNotMatch(source, /^\s*(interface|import type|export type) /m, path);
+    for (const [, specifier] of source.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm))
+      if (specifier.startsWith(".")) seen.add(new URL(specifier, `http://x${path}`).pathname);
+      else assert.ok(names.includes(specifier), `${path} imports ${specifier}`);
+  }
+  assert.ok(seen.size > 10);
+});
+
+test("a HEAD, a condition, other methods and bodies are answered as HTTP wants it", async () => {
+  const page = await ask("GET /data");
+  const connection = await Connection.open(server.api);
+  await connection.send(requestText("HEAD /data", {}));
+  const head = await connection.answer("HEAD");
+  assert.deepEqual([head.status, head.header("Content-Length")], [200, String(page.body.length)]);
+  connection.close();
+  const known = await ask("GET /data", { "If-None-Match": page.header("ETag") ?? "" });
+  assert.deepEqual([known.status, known.body.length], [304, 0]);
+  const posted = await ask("POST /data", { "Content-Length": "0" });
+  assert.deepEqual([posted.status, posted.header("Allow")], [405, "GET, HEAD"]);
+  assert.equal((await ask("DELETE /portal/signup")).status, 405);
+  assert.equal((await ask("BREW /")).status, 405);
+});
+
+test("nothing may come from elsewhere, run inline, or be framed", async () => {
+  const policy = (await ask("GET /")).header("Content-Security-Policy") ?? "";
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe|\*|http:/);
+});
+
+test("the page's key is an ordinary one of the account, and ends by itself", async () => {
+  const { key } = settingsIn(String((await ask("GET /")).body));
+  const headers = { Authorization: `Bearer ${key}` };
+  const usage = JSON.parse(String((await ask("GET /api/v1/usage", headers)).body));
+  assert.equal(usage.account, "visitors");
+  const store = Store.open(stateDir);
+  const stored = store.keys().filter(({ name, last4 }) => name === "visitors" && key.endsWith(last4));
+  store.close();
+  assert.equal(stored.length, 1);
+  assert.ok((stored[0].expires_at ?? Number.POSITIVE_INFINITY) - stored[0].created_at < 27 * 3_600_000);
+});
+
+test("what is posted is JSON of at most 16 KB, and only below /portal/", async () => {
+  const post = async (path: string, body: string, type = "application/json") => {
+    const headers = { "Content-Type": type, "Content-Length": String(Buffer.byteLength(body)) };
+    const answer = await rawRequest(server.api, requestText(`POST ${path}`, headers) + body);
+    return [answer.status, JSON.parse(String(answer.body)).error.type, answer.header("Connection")];
+  };
+  assert.deepEqual(await post("/portal/nothing", "{}"), [404, "unknown_endpoint", "close"]);
+  assert.deepEqual(await post("/portal/nothing", "a=b", "application/x-www-form-urlencoded"), [
+    415,
+    "invalid_parameter",
+    "close",
+  ]);
+  assert.deepEqual(await post("/portal/nothing", `"${"x".repeat(17_000)}"`), [
+    413,
+    "invalid_parameter",
+    "close",
+  ]);
+});
+
+test("pages of a named origin may ask the API, and a preflight isn't counted", async () => {
+  const authorization = { Authorization: `Bearer ${server.key}` };
+  const origin = { Origin: "https://example.org" };
+  const before = await ask("GET /api/v1/usage", authorization);
+  const preflight = await ask(`OPTIONS ${pricesPath}`, {
+    ...origin,
+    "Access-Control-Request-Method": "GET",
+    "Access-Control-Request-Headers": "authorization",
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.header("Access-Control-Allow-Origin"), "https://example.org");
+  assert.match(preflight.header("Access-Control-Allow-Headers") ?? "", /Authorization/);
+  const answer = await ask("GET /api/v1/usage", { ...authorization, ...origin });
+  assert.equal(answer.header("Access-Control-Allow-Origin"), "https://example.org");
+  assert.match(answer.header("Access-Control-Expose-Headers") ?? "", /X-RateLimit-Remaining.*X-Request-Id/);
+  const used = ({ body }: { body: Buffer }) => JSON.parse(String(body)).quota.used;
+  assert.equal(used(answer), used(before) + 1);
+  const refused = await ask("GET /api/v1/usage", origin);
+  assert.deepEqual(
+    [refused.status, refused.header("Access-Control-Allow-Origin")],
+    [401, "https://example.org"],
+  );
+  const other = await ask("GET /api/v1/usage", { ...authorization, Origin: "https://example.com" });
+  assert.equal(other.header("Access-Control-Allow-Origin"), undefined);
+  assert.equal(
+    (await ask(`OPTIONS ${pricesPath}`, { ...authorization, Origin: "https://example.com" })).status,
+    405,
+  );
+});
+
+test("PORTAL=off leaves all paths to the API", async () => {
+  const bare = await startServer({ env: { PORTAL: "off" } });
+  assert.equal((await rawRequest(bare.api, requestText("GET /", {}))).status, 401);
+  assert.equal(
+    (await rawRequest(bare.api, requestText("GET /", { Authorization: `Bearer ${bare.key}` }))).status,
+    404,
+  );
+  assert.equal(await bare.stop(), 0);
+});
+
+test("without PORTAL_ACCOUNT the page has no key; with one that is missing nothing starts", async () => {
+  const bare = await startServer({ env: { PORTAL: "on" } });
+  const page = await rawRequest(bare.api, requestText("GET /", {}));
+  assert.equal(settingsIn(String(page.body)).key, null);
+  assert.equal(await bare.stop(), 0);
+  const failed = await spawnServer({
+    stateDir: bare.stateDir,
+    datasetsDir: bare.datasetsDir,
+    env: { PORTAL: "on", PORTAL_ACCOUNT: "nobody" },
+  }).finished();
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /PORTAL_ACCOUNT: found nobody, which isn't there, expected an account/);
+  const stateDir = path.join(temporaryFolder(), "state");
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "nobody" };
+  assert.equal((await spawnServer({ stateDir, datasetsDir: bare.datasetsDir, env }).finished()).code, 1);
+  assert.equal(existsSync(stateDir), false, "it leaves no state");
+});
+
+test("a server that stops ends its pages' key, and no other", async () => {
+  const stateDir = temporaryFolder();
+  const key = createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "visitors" };
+  for (const starts of [1, 2]) {
+    const started = await startServer({ stateDir, env });
+    assert.equal(await started.stop(), 0);
+    const store = Store.open(stateDir);
+    const keys = store.keys().filter(({ name }) => name === "visitors");
+    store.close();
+    assert.deepEqual(
+      keys.filter(({ revoked_at }) => revoked_at === null).map(({ last4 }) => last4),
+      [key.slice(-4)],
+    );
+    assert.equal(keys.length, 1 + starts);
+  }
+});
+
+test("a post with another request behind it isn't done, as its answer couldn't be sent", async () => {
+  const body = JSON.stringify({});
+  const headers = {
+    Authorization: `Bearer ${server.key}`,
+    "Content-Type": "application/json",
+    "Content-Length": String(body.length),
+  };
+  const keysOf = async () => {
+    const text = requestText("POST /portal/keys", headers) + body;
+    return JSON.parse(String((await rawRequest(server.api, text)).body)).keys.length;
+  };
+  const before = await keysOf();
+  const connection = await Connection.open(server.api);
+  await connection.send(requestText("POST /portal/keys/create", headers) + body + requestText("GET /", {}));
+  assert.equal((await connection.rest()).length, 0);
+  assert.equal(await keysOf(), before);
+});

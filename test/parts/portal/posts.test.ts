@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clientOf } from "../../../server/parts/portal/floods.ts";
+import { PortalPosts } from "../../../server/parts/portal/serving.ts";
+import type { Post } from "../../../server/serving/posts.ts";
+import type { PortalReply, PortalRequest } from "../../../server/shared/messages.ts";
+
+/** What a serving thread hands on of what is posted. */
+
+const post: Post = {
+  path: "/portal/x",
+  authorization: "",
+  contentType: "application/json",
+  forwardedFor: "",
+  address: "192.0.2.9",
+  body: Buffer.from("{}"),
+};
+const done: PortalReply = { status: 200, body: {} };
+
+/** A thread's posts, and what is asked of the control thread. */
+function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async () => done) {
+  const asked: PortalRequest[] = [];
+  const ask = (request: PortalRequest) => {
+    asked.push(request);
+    return answer();
+  };
+  const handler = new PortalPosts(trustedProxies, ask, (error) => assert.fail(String(error)));
+  return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }, "test-1") };
+}
+
+for (const [proxies, forwardedFor, client] of [
+  [0, "198.51.100.1", "192.0.2.9"],
+  [1, "", "192.0.2.9"],
+  [1, "198.51.100.1", "198.51.100.1"],
+  [1, "10.0.0.1, 198.51.100.1", "198.51.100.1"],
+  [2, "10.0.0.1,198.51.100.1 , 203.0.113.1", "198.51.100.1"],
+  [1, "10.0.0.1, 198.51.100.1:5001", "198.51.100.1"],
+  [1, "[2001:db8:1:2::3]:443", "2001:db8:1:2::/64"],
+  [1, "198.51.100.1,", "unknown"],
+  [1, "198.51.100.1, ", "unknown"],
+  [1, "nonsense", "unknown"],
+  [2, "198.51.100.1", "unknown"],
+] as const)
+  test(`behind ${proxies} proxies the client of "${forwardedFor}" is ${client}`, async () => {
+    const { asked, reply } = posts(proxies);
+    await reply({ forwardedFor });
+    assert.equal(clientOf(asked[0].address), client);
+  });
+
+test("of more than 64 posts at once the rest are told to try again", async () => {
+  const { promise, resolve } = Promise.withResolvers<PortalReply>();
+  const { asked, reply } = posts(0, () => promise);
+  const waiting = Array.from({ length: 64 }, () => reply({}));
+  const { status, head, body } = await reply({});
+  assert.equal(status, 503);
+  assert.match(String(head), /\r\nRetry-After: 1$/);
+  assert.equal(JSON.parse(String(body)).error.type, "unavailable");
+  resolve(done);
+  assert.deepEqual(new Set((await Promise.all(waiting)).map((answer) => answer.status)), new Set([200]));
+  assert.equal((await reply({})).status, 200);
+  assert.equal(asked.length, 65);
+});
+
+for (const [contentType, status] of [
+  ["application/json", 200],
+  ["Application/JSON ; charset=UTF-8", 200],
+  ['application/json;charset="utf-8"', 200],
+  ["application/json; charset=utf8; v=1", 200],
+  ["application/json;", 200],
+  ["application/json; charset=utf-16", 415],
+  ["application/json; charset=latin1", 415],
+  ["application/jsonp", 415],
+  ["text/plain; application/json", 415],
+  ["", 415],
+] as const)
+  test(`a body of type ${JSON.stringify(contentType)} is answered ${status}`, async () => {
+    const { asked, reply } = posts();
+    assert.equal((await reply({ contentType })).status, status);
+    assert.equal(asked.length, status === 200 ? 1 : 0);
+  });
+
+test("a body is UTF-8", async () => {
+  const { asked, reply } = posts();
+  await reply({ body: Buffer.from('{"name":"Zoë \u{1f600}"}') });
+  assert.equal(asked[0].body, '{"name":"Zoë \u{1f600}"}');
+  for (const bytes of [[0xe9], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98]]) {
+    const answer = await reply({ body: Buffer.from([0x22, ...bytes, 0x22]) });
+    assert.deepEqual(
+      [answer.status, JSON.parse(String(answer.body)).error],
+      [400, { type: "invalid_parameter", message: "the body isn't UTF-8" }],
+    );
+  }
+  assert.equal(asked.length, 1);
+});

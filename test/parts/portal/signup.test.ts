@@ -1,0 +1,421 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import * as v from "valibot";
+import { exportAccounts, importAccounts } from "../../../server/accounts/transfer.ts";
+import { accountOptions } from "../../../server/commands/account-options.ts";
+import { Mailer } from "../../../server/parts/notifications/mail.ts";
+import { plans } from "../../../server/shared/plans.ts";
+import { Store } from "../../../server/store/store.ts";
+import { errorOf, form, Portal } from "../../support/portal.ts";
+import { later, now } from "../../support/quota-events.ts";
+import { temporaryFolder } from "../../support/server.ts";
+import { SmtpServer, takesAll } from "../../support/smtp.ts";
+
+/** How people make accounts. */
+
+const from = { name: "", address: "prices@example.com" };
+
+test("whoever signs up gets an account of plan free and a key that works at once", async (t) => {
+  const portal = new Portal(t);
+  const reply = await portal.ask("/portal/signup", form("ann@example.com", " Ånn  Smïth "));
+  assert.equal(reply.status, 201);
+  const { account, key, ...rest } = Object.fromEntries(Object.entries(reply.body));
+  assert.match(key, /^hcq_[0-9A-Za-z]{49}$/);
+  assert.match(account, /^Ann-Smith-[a-z2-7]{6}$/);
+  assert.deepEqual(rest, { plan: "free", keyId: 1 });
+  assert.ok(portal.isTaken(key));
+  const { plan, burst, quota, email, webhook } = portal.store.account(account) ?? assert.fail();
+  assert.deepEqual([plan, burst, quota, email, webhook], ["free", 10, 10_000, "ann@example.com", null]);
+});
+
+test("an account's name is fit to be one, and ends in what nobody knows beforehand", async (t) => {
+  const portal = new Portal(t, { portalAccount: "explore" });
+  const names: [given: string, start: string][] = [
+    ["acme", "acme"],
+    ["explore", "explore"],
+    ["李明", "account"],
+    ["--", "account"],
+    ["x".repeat(100), "x".repeat(57)],
+    [`${"y".repeat(56)} z`, "y".repeat(56)],
+    ["<b>O'Neill & \u{1f600}Sons</b>", "b-O-Neill-Sons-b"],
+    ["\u212bnn 2\ud800", "Ann-2"],
+  ];
+  for (const [i, [given, start]] of names.entries()) {
+    const asked = { address: `192.0.2.${i}` };
+    const { account } = await portal.done("/portal/signup", form(`a${i}@example.com`, given), asked);
+    assert.match(String(account), new RegExp(`^${start}-[a-z2-7]{6}$`));
+    assert.ok(v.is(accountOptions.entries.account, account), "an operator's commands take it");
+  }
+});
+
+test("as many as like have one name", async (t) => {
+  const portal = new Portal(t, { signupDaily: 100_000 });
+  for (let i = 0; i < 1100; i++)
+    await portal.done("/portal/signup", form(`a${i}@example.com`, "x"), {
+      address: `10.0.${i >> 8}.${i & 255}`,
+    });
+  assert.equal(new Set(portal.accountNames()).size, 1100);
+});
+
+test("a name that is taken is drawn again, a few times at most, and what then fails writes nothing", async (t) => {
+  const portal = new Portal(t);
+  const other = portal.store.createAccount(
+    { name: "x", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
+    now,
+  );
+  let drawn = 0;
+  const taken = (upTo: number) =>
+    t.mock.method(portal.store, "account", () => (++drawn <= upTo ? other : undefined));
+  taken(4);
+  await portal.signUp("ann@example.com");
+  drawn = 0;
+  taken(Number.POSITIVE_INFINITY);
+  const before = portal.written();
+  const reply = await portal.ask("/portal/signup", form("bob@example.com"));
+  assert.deepEqual([reply.status, errorOf(reply).type, drawn], [503, "unavailable", 5]);
+  assert.equal(portal.written(), before);
+});
+
+const fields = form("ann@example.com");
+for (const [body, type, param, message] of [
+  ["", "invalid_parameter", undefined, "the body isn't a JSON object"],
+  ["[]", "invalid_parameter", undefined, "the body isn't a JSON object"],
+  ["null", "invalid_parameter", undefined, "the body isn't a JSON object"],
+  ['{"name":"a",}', "invalid_parameter", undefined, "the body isn't a JSON object"],
+  [
+    { ...fields, plan: "business" },
+    "invalid_parameter",
+    "plan",
+    /^the field "plan" isn't known, expected no other than name, /,
+  ],
+  ['{"__proto__":1}', "invalid_parameter", "__proto__", /^the field "__proto__" isn't known/],
+  [{ ...fields, name: undefined }, "missing_parameter", "name", "the field name is required"],
+  [{ ...fields, name: " " }, "invalid_parameter", "name", 'name is " ", expected 1 to 100 characters'],
+  [{ ...fields, name: "x".repeat(101) }, "invalid_parameter", "name", /expected 1 to 100 characters$/],
+  [{ ...fields, name: "a\nb" }, "invalid_parameter", "name", 'name is "a\\nb", expected a name in one line'],
+  ...(
+    [
+      [5, "5"],
+      [-0.5, "-0.5"],
+      [true, "true"],
+      [null, "null"],
+      [{}, "an object"],
+      [[], "a list"],
+    ] as const
+  ).map(
+    ([name, found]) =>
+      [
+        { ...fields, name },
+        "invalid_parameter",
+        "name",
+        `name is ${found}, expected 1 to 100 characters`,
+      ] as const,
+  ),
+  [
+    { ...fields, name: "a\u0085\u202eb" },
+    "invalid_parameter",
+    "name",
+    'name is "a\\u0085\\u202eb", expected a name in one line',
+  ],
+  [
+    { ...fields, name: `${"x ".repeat(31)}\u{1f600}${"y ".repeat(30)}` },
+    "invalid_parameter",
+    "name",
+    `name is "${"x ".repeat(31)}…", expected 1 to 100 characters`,
+  ],
+  [{ ...fields, email: undefined }, "missing_parameter", "email", "the field email is required"],
+  ...[
+    "ann",
+    "ann@example",
+    "ann@",
+    "@example.com",
+    "ann@example.com\r\nBcc: all@example.com",
+    "ann@example.com,bob@example.com",
+    "Ann <ann@example.com>",
+    '"ann"@example.com',
+    "ann@127.0.0.1",
+    "ann@[127.0.0.1]",
+    "ann..b@example.com",
+    "ann@-example.com",
+    `${"a".repeat(65)}@example.com`,
+    `a@${"a.".repeat(130)}com`,
+    "änn@example.com",
+  ].map(
+    (email) =>
+      [
+        { ...fields, email },
+        "invalid_parameter",
+        "email",
+        /expected an e-mail address such as ann@example.com$/,
+      ] as const,
+  ),
+  [{ ...fields, website: "http://spam.example" }, "invalid_parameter", "website", /, expected nothing$/],
+  [
+    { ...fields, elapsedMs: 1999 },
+    "invalid_parameter",
+    "elapsedMs",
+    "elapsedMs is 1999, expected at least 2000",
+  ],
+  [
+    JSON.stringify({ ...fields, elapsedMs: 0 }).replace(":0}", ":1e999}"),
+    "invalid_parameter",
+    "elapsedMs",
+    "elapsedMs is Infinity, expected a finite number",
+  ],
+  [
+    { ...fields, elapsedMs: "5000" },
+    "invalid_parameter",
+    "elapsedMs",
+    'elapsedMs is "5000", expected a number',
+  ],
+] as const)
+  test(`a signup is refused and writes nothing: ${JSON.stringify(body).slice(0, 100)}`, async (t) => {
+    const portal = new Portal(t);
+    const before = portal.written();
+    const reply = await portal.ask("/portal/signup", body);
+    const error = errorOf(reply);
+    assert.deepEqual([reply.status, error.type, error.param], [400, type, param]);
+    if (typeof message === "string") assert.equal(error.message, message);
+    else assert.match(error.message, message);
+    assert.equal(portal.written(), before);
+  });
+
+test("with SIGNUP=off nobody makes an account", async (t) => {
+  const portal = new Portal(t, { signup: "off" });
+  for (const [path, body] of [
+    ["/portal/signup", fields],
+    ["/portal/signup/confirm", { token: "x" }],
+  ] as const) {
+    const reply = await portal.ask(path, body);
+    assert.deepEqual([reply.status, errorOf(reply).type], [403, "signup_closed"]);
+  }
+  assert.deepEqual(portal.accountNames(), []);
+});
+
+test("a mailbox has one account, however its address is written", async (t) => {
+  const portal = new Portal(t);
+  await portal.signUp("ann.smith@gmail.com");
+  await portal.signUp("ann.smith@example.com");
+  for (const email of [
+    "ANNSMITH@gmail.com",
+    "a.n.n.smith+tag@googlemail.com",
+    "ann.smith+x+y@Example.COM",
+    "Ann.Smith@example.com",
+  ]) {
+    const reply = await portal.ask("/portal/signup", form(email), { address: "192.0.2.77" });
+    assert.deepEqual([reply.status, errorOf(reply).type, errorOf(reply).param], [409, "conflict", "email"]);
+  }
+  await portal.signUp("annsmith@example.com");
+  assert.equal(portal.accountNames().length, 3);
+});
+
+/** Signs up with a mailbox of its own each time. @returns the statuses */
+async function flood(
+  portal: Portal,
+  count: number,
+  addressOf: (i: number) => string,
+  atOf: (i: number) => Date,
+) {
+  const statuses = new Map<number, number>();
+  for (let i = 0; i < count; i++) {
+    const { status } = await portal.ask("/portal/signup", form(`a${i}@example.com`, `Name ${i}`), {
+      address: addressOf(i),
+      at: atOf(i),
+    });
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+  return statuses;
+}
+
+/** Pages that a signup writes, and one in a hundred for indexes that grow. */
+const maxFramesPerSignup = 40;
+
+for (const [what, addressOf] of [
+  ["an address", () => "192.0.2.1"],
+  ["an address in both forms", (i: number) => (i % 2 === 0 ? "192.0.2.1" : "::ffff:192.0.2.1")],
+  ["an IPv6 network of 64 bits", (i: number) => `2001:db8:1:2:${i.toString(16)}::${i.toString(16)}`],
+] as const)
+  for (const seconds of [0, 8])
+    test(`10,000 signups from ${what}, one every ${seconds} s, make 5 accounts a day`, async (t) => {
+      const portal = new Portal(t);
+      const before = portal.written();
+      const statuses = await flood(portal, 10_000, addressOf, (i) => later(i * seconds * 1000));
+      assert.deepEqual(
+        statuses,
+        new Map([
+          [201, 5],
+          [429, 9995],
+        ]),
+      );
+      const frames = portal.written() - before;
+      assert.ok(frames <= 5 * maxFramesPerSignup, `${frames} frames`);
+      assert.equal(portal.accountNames().length, 5);
+    });
+
+test("10,000 signups from as many addresses make SIGNUP_DAILY accounts a day, and write no more than these", async (t) => {
+  const portal = new Portal(t);
+  const before = portal.written();
+  const addressOf = (i: number) => `2001:db8:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::1`;
+  const statuses = await flood(portal, 10_000, addressOf, (i) => later(i * 8000));
+  assert.deepEqual(
+    statuses,
+    new Map([
+      [201, 200],
+      [429, 9800],
+    ]),
+  );
+  const frames = portal.written() - before;
+  assert.ok(frames <= 200 * maxFramesPerSignup, `${frames} frames`);
+  const refused = portal.written();
+  await flood(portal, 1000, addressOf, () => later(10_000 * 8000));
+  assert.equal(portal.written(), refused, "what is refused writes nothing");
+});
+
+test("10,000 signups at once from as many addresses write 50 times", async (t) => {
+  const portal = new Portal(t);
+  const addressOf = (i: number) => `10.0.${i >> 8}.${i & 255}`;
+  const statuses = await flood(portal, 10_000, addressOf, () => now);
+  assert.equal(statuses.get(201), 50);
+  assert.equal(portal.accountNames().length, 50);
+});
+
+test("the counts of a day survive a restart, go with the day, and leave no address", async (t) => {
+  const folder = temporaryFolder();
+  const refused = async (portal: Portal, at: Date, address = "192.0.2.1") => {
+    const reply = await portal.ask("/portal/signup", form(`x${at.getTime()}@example.com`), { at, address });
+    if (reply.status === 201) return undefined;
+    return [reply.status, errorOf(reply).type, reply.headers?.["Retry-After"]];
+  };
+  const first = new Portal(t, { signupDaily: 6 }, folder);
+  for (let i = 0; i < 5; i++) await first.done("/portal/signup", form(`a${i}@example.com`), { at: later(i) });
+  const again = new Portal(t, { signupDaily: 6 }, folder);
+  const tooMany = [429, "rate_limit_exceeded", "86400"];
+  assert.deepEqual(await refused(again, later(1000)), tooMany);
+  assert.equal(await refused(again, later(2000), "192.0.2.2"), undefined);
+  assert.deepEqual(await refused(again, later(3000), "192.0.2.3"), tooMany, "the day's last was made");
+  const day = 86_400_000;
+  assert.deepEqual(await refused(again, later(day - 1)), tooMany);
+  assert.equal(await refused(again, later(day)), undefined);
+  assert.equal(again.store.signupsSince(new Date(0), { mailbox: "", address: "192.0.2.1" }).address, 5);
+});
+
+/** A portal that mails links, and the server that takes them. */
+async function mailing(t: TestContext, folder = temporaryFolder()) {
+  const smtp = await SmtpServer.open();
+  const mailer = new Mailer({ smtpUrl: smtp.url(), from });
+  const tokens = () =>
+    smtp.mails.map(({ data }) => {
+      const text = data.replaceAll("=\n", "").replaceAll("=3D", "=");
+      const [, token] = /^https:\/\/prices\.example\.com\/signup\?token=([\w-]{43})$/m.exec(text) ?? [];
+      return token ?? assert.fail(text);
+    });
+  return { smtp, mailer, tokens, portal: new Portal(t, { signup: "email", mailer }, folder) };
+}
+
+test("with SIGNUP=email a link is mailed first, which makes the account once", async (t) => {
+  const folder = temporaryFolder();
+  const { smtp, mailer, tokens, portal } = await mailing(t, folder);
+  const reply = await portal.ask("/portal/signup", form("ann@example.com", "Ann <script>"));
+  assert.deepEqual(reply, { status: 202, body: { sent: true } });
+  assert.deepEqual(portal.accountNames(), []);
+  const [{ to, data }] = smtp.mails;
+  assert.equal(to, "ann@example.com");
+  assert.doesNotMatch(data, /script/);
+  const [token] = tokens();
+  const again = new Portal(t, { signup: "email", mailer }, folder);
+  const made = await again.done("/portal/signup/confirm", { token });
+  assert.match(String(made.account), /^Ann-script-[a-z2-7]{6}$/);
+  assert.deepEqual([made.plan, made.keyId], ["free", 1]);
+  assert.ok(again.isTaken(String(made.key)));
+  assert.equal(again.store.account(String(made.account))?.email, "ann@example.com");
+  const second = await again.ask("/portal/signup/confirm", { token });
+  assert.deepEqual([second.status, errorOf(second).param], [400, "token"]);
+  assert.equal(again.accountNames().length, 1);
+});
+
+test("a link that is older than a day, mistyped or missing makes nothing, and all say the same", async (t) => {
+  const { tokens, portal } = await mailing(t);
+  await portal.ask("/portal/signup", form("ann@example.com"), { at: now });
+  const [token] = tokens();
+  const day = 86_400_000;
+  const before = portal.written();
+  const replies = [
+    await portal.ask("/portal/signup/confirm", { token }, { at: later(day) }),
+    await portal.ask("/portal/signup/confirm", { token: `${token.slice(1)}A` }),
+    await portal.ask("/portal/signup/confirm", { token: "" }),
+  ];
+  assert.deepEqual(replies[1], replies[0]);
+  assert.deepEqual(replies[2], replies[0]);
+  assert.equal(portal.written(), before);
+  assert.doesNotMatch(JSON.stringify(replies), new RegExp(token));
+  await portal.done("/portal/signup/confirm", { token }, { at: later(day - 1) });
+});
+
+test("with SIGNUP=email nobody learns whether a mailbox has an account but who reads its mail", async (t) => {
+  const { smtp, tokens, portal } = await mailing(t);
+  await portal.ask("/portal/signup", form("ann@example.com"));
+  await portal.done("/portal/signup/confirm", { token: tokens()[0] });
+  const ask = (email: string, address: string) => portal.ask("/portal/signup", form(email), { address });
+  for (let i = 0; i < 7; i++) {
+    const [known, unknown] = [
+      await ask("ann+x@example.com", "192.0.2.8"),
+      await ask("bob@example.com", "192.0.2.9"),
+    ];
+    assert.deepEqual(known, unknown);
+  }
+  assert.equal(smtp.mails.filter(({ to }) => to === "ann+x@example.com").length, 2, "3 a day with the first");
+  assert.equal(smtp.mails.filter(({ to }) => to === "bob@example.com").length, 3);
+  const ofAnn = smtp.mails.findIndex(({ to }) => to === "ann+x@example.com");
+  const reply = await portal.ask("/portal/signup/confirm", { token: tokens()[ofAnn] });
+  assert.deepEqual([reply.status, errorOf(reply).param], [409, "email"]);
+  assert.equal(portal.accountNames().length, 1);
+});
+
+test("links are as few as accounts: 5 a day from an address, SIGNUP_DAILY in all", async (t) => {
+  const { smtp, mailer } = await mailing(t);
+  const portal = new Portal(t, { signup: "email", signupDaily: 7, mailer });
+  const at = (i: number) => later(i * 1000);
+  const one = await flood(portal, 100, () => "192.0.2.1", at);
+  const many = await flood(portal, 100, (i) => `192.0.2.${i + 2}`, at);
+  assert.deepEqual([one.get(202), many.get(202), smtp.mails.length], [5, 2, 7]);
+});
+
+test("when the letter isn't taken, the person is told to try again", async (t) => {
+  const { smtp, portal } = await mailing(t);
+  smtp.answers = (word, line) => (word === "RCPT" ? "451 4.3.0 later" : takesAll(word, line));
+  const reply = await portal.ask("/portal/signup", form("ann@example.com"));
+  assert.deepEqual([reply.status, errorOf(reply).type], [503, "unavailable"]);
+  smtp.answers = takesAll;
+  assert.equal((await portal.ask("/portal/signup", form("ann@example.com"))).status, 202);
+});
+
+test("a mail server that hangs holds up 16 letters, and nothing else", async (t) => {
+  const { mailer, portal } = await mailing(t);
+  const { promise, reject } = Promise.withResolvers<string>();
+  const { mock } = t.mock.method(mailer, "send", () => promise);
+  const ask = (i: number) =>
+    portal.ask("/portal/signup", form(`a${i}@example.com`), { address: `192.0.2.${i}` });
+  const waiting = Array.from({ length: 16 }, (_, i) => ask(i));
+  const before = portal.written();
+  for (let i = 16; i < 100; i++) {
+    const reply = await ask(i);
+    assert.deepEqual(
+      [reply.status, errorOf(reply).type, reply.headers?.["Retry-After"]],
+      [503, "unavailable", "10"],
+    );
+  }
+  assert.equal(portal.written(), before);
+  reject(new Error("it hangs"));
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 503);
+  mock.restore();
+  assert.equal((await ask(100)).status, 202);
+});
+
+test("who has signed up with the longest address there may be is exported and imported", async (t) => {
+  const portal = new Portal(t);
+  await portal.signUp(`a@${`${"x".repeat(60)}.`.repeat(4)}com`);
+  const exported = exportAccounts(portal.store);
+  const other = Store.inMemory();
+  assert.deepEqual(importAccounts(other, exported, "the export").refused, []);
+  assert.equal(exportAccounts(other), exported);
+});
