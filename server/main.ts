@@ -1,5 +1,6 @@
-/** The entry. All that a server consists of takes a while to load, so the signals come before it. */
+/** The entry of the server. Loading it all takes a while, so signals are handled first. */
 
 import "./control/signals.ts";
 
-await import("./control/thread.ts");
+const [{ run }, { parts }] = await Promise.all([import("./control/thread.ts"), import("./parts.ts")]);
+await run(parts);

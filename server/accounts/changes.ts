@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
-import { webhookFault } from "../parts/notifications/post.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store, StoredKey } from "../store/store.ts";
 import { generateKey, hashKey } from "./keys.ts";
 import { maxNameLength } from "./names.ts";
+import { webhookFault } from "./webhook-url.ts";
 
 /** Changes of keys and accounts, by rules that are the same for operators and customers. */
 

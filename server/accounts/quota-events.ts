@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { Logger } from "pino";
+import * as v from "valibot";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
@@ -52,6 +54,11 @@ export function recordEvent(
   return store.createEvent(event, channelsOf(account)) ? event : undefined;
 }
 
+/** Writes a line to the event log for each event. */
+export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
+  for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
+}
+
 /** The channels that an account has an address for. */
 export function channelsOf(account: Account): Channel[] {
   return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
@@ -80,3 +87,23 @@ function eventOf(
     created_at: createdMs,
   };
 }
+
+const payloadSchema = v.object({
+  data: v.object({
+    // It becomes part of an e-mail's header.
+    account: v.pipe(v.string(), v.regex(/^[ -~]*$/)),
+    plan: v.string(),
+    month: v.string(),
+    quota: v.object({ limit: v.number(), used: v.number() }),
+  }),
+});
+
+/** Reads a stored event's payload. @throws Error when the text isn't one */
+export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
+  return v.parse(payloadSchema, JSON.parse(text));
+}
+
+/** Tries of a delivery before it fails for good. */
+export const maxTries = 10;
+/** Characters of a receiver's answer that are stored. */
+export const maxAnswerCharacters = 200;

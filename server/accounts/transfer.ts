@@ -1,16 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import { DataError, jsonIn, shown } from "../../engine/query.ts";
-import { isPayload } from "../parts/notifications/emails.ts";
-import { maxAnswerLength, maxTries } from "../parts/notifications/outbox.ts";
-import { webhookFault } from "../parts/notifications/post.ts";
 import { maxBurst, maxQuota, planNames } from "../shared/plans.ts";
 import { day, emailAddress, month, time } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
 import { type AccountRecord, maxDays, type Store } from "../store/store.ts";
 import { accountName, keyLabel, webhookSecretForm } from "./changes.ts";
 import { maxAccounts } from "./limits.ts";
-import { thresholds } from "./quota-events.ts";
+import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
+import { webhookFault } from "./webhook-url.ts";
 
 /** Accounts with all that is theirs as lines of JSON: from one state to another, ids included. */
 
@@ -84,14 +82,22 @@ const keys = v.pipe(
   ),
 );
 
-const anAnswer = `up to ${maxAnswerLength} printable ASCII characters`;
+function isPayload(text: string): boolean {
+  try {
+    return payloadOf(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const anAnswer = `up to ${maxAnswerCharacters} printable ASCII characters`;
 const delivery = v.pipe(
   fields({
     channel: oneOf(["webhook", "email"]),
     state: oneOf(["pending", "delivered", "failed"]),
     tries: whole(0, maxTries),
     next_try_at: v.nullable(instant),
-    last_answer: v.nullable(v.pipe(text(anAnswer, /^[ -~]*$/), v.maxLength(maxAnswerLength, anAnswer))),
+    last_answer: v.nullable(v.pipe(text(anAnswer, /^[ -~]*$/), v.maxLength(maxAnswerCharacters, anAnswer))),
   }),
   v.check(
     ({ state, tries }) => state !== "pending" || tries < maxTries,

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
 import { accountName, webhookAt } from "../accounts/changes.ts";
-import { webhookFault } from "../parts/notifications/post.ts";
+import { webhookFault } from "../accounts/webhook-url.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";

@@ -4,19 +4,13 @@ import { text } from "node:stream/consumers";
 import { DataError, fileReasonOf, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
+import type { CommandOutput } from "../part.ts";
+import { parts } from "../parts.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
-import {
-  type Context,
-  checkEnd,
-  listed,
-  overlapOptions,
-  readOptions,
-  runCommand,
-  type Said,
-} from "./command.ts";
+import { type Context, checkEnd, listed, overlapOptions, readOptions, runCommand } from "./command.ts";
 
 /** The operator's command for accounts, to list and move them; they are made and changed with the one for keys. */
 
@@ -33,7 +27,7 @@ const columns = [
   "state",
 ] as const;
 
-function list(args: string[], { store, now }: Context): Said {
+function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));
   const accounts = store
     .accounts(month, now)
@@ -59,7 +53,7 @@ function findAccount(store: Store, command: string, name: string | undefined): A
 }
 
 /** Keeps an account's keys from working; nothing else of it changes. */
-function suspend([name, ...more]: string[], { store, now }: Context): Said {
+function suspend([name, ...more]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "suspend", name);
   checkEnd("accounts suspend", more, "the name");
   if (account.suspended_at !== null)
@@ -68,7 +62,7 @@ function suspend([name, ...more]: string[], { store, now }: Context): Said {
   return { result: `suspended account ${account.name}: its keys don't work until accounts resume\n` };
 }
 
-function resume([name, ...more]: string[], { store }: Context): Said {
+function resume([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "resume", name);
   checkEnd("accounts resume", more, "the name");
   if (account.suspended_at === null) return { result: `account ${account.name} isn't suspended\n` };
@@ -77,7 +71,7 @@ function resume([name, ...more]: string[], { store }: Context): Said {
 }
 
 /** Deletes an account and all that is its own, for good. */
-function remove([name, ...more]: string[], { store }: Context): Said {
+function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "delete", name);
   if (more.length > 0 && more[0] !== "--yes")
     throw new DataError("accounts delete", shown(more.join(" ")), "--yes or nothing more");
@@ -105,7 +99,7 @@ function remove([name, ...more]: string[], { store }: Context): Said {
 }
 
 /** Replaces a webhook's signing secret; for the overlap, what is posted is signed with the old one as well. */
-function rotateSecret([name, ...args]: string[], { store, now }: Context): Said {
+function rotateSecret([name, ...args]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "rotate-secret", name);
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
   if (account.webhook === null || account.webhook_secret === null)
@@ -125,7 +119,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Said 
 }
 
 /** Writes all accounts to a file that only its owner can read, as secrets are in it, or says them. */
-function exportAll([file, ...more]: string[], { store }: Context): Said {
+function exportAll([file, ...more]: string[], { store }: Context): CommandOutput {
   checkEnd("accounts export", more, "the file");
   const lines = exportAccounts(store);
   if (file === undefined) return { result: lines };
@@ -152,7 +146,7 @@ async function readLines(args: string[]): Promise<string> {
 
 const inputOf = (file: string | undefined) => (file === undefined ? "stdin" : `file ${file}`);
 
-function importAll(args: string[], { store, input }: Context): Said {
+function importAll(args: string[], { store, input }: Context): CommandOutput {
   const [file] = args.filter((word) => word !== skipInvalid);
   const { entered, known, refused, miscount } = importAccounts(store, input, inputOf(file));
   const faults = miscount === undefined ? refused : [miscount, ...refused];
@@ -164,7 +158,7 @@ function importAll(args: string[], { store, input }: Context): Said {
   return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
 }
 
-await runCommand("accounts", {
+await runCommand("accounts", parts, {
   list: {
     usage: "[--json]",
     about:

@@ -6,24 +6,17 @@ import { calledAs, parsedArguments } from "../../datasets/arguments.ts";
 import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
-import { connectRedis } from "../parts/replicas/client.ts";
-import { enterUsed, usedIn } from "../parts/replicas/counts.ts";
-import { Directory, DirectoryAway } from "../parts/replicas/directory.ts";
-import type { RedisAddress } from "../parts/replicas/redis-url.ts";
-import { shards } from "../parts/replicas/sharing.ts";
-import { monthName, monthOf } from "../shared/months.ts";
+import { type CommandOutput, configure, type Part } from "../part.ts";
 import { wholeNumber } from "../shared/schemas.ts";
-import { asksForHelp, readSettings, type Settings } from "../shared/settings.ts";
+import { asksForHelp, type Settings } from "../shared/settings.ts";
 import { narrowAccess } from "../store/state-files.ts";
-import { type AccountRecord, type Changes, onlyACopy, Store } from "../store/store.ts";
+import { type Changes, onlyACopy, Store } from "../store/store.ts";
 
 /** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
 
 /** So long a command waits for a running server; a server looks ten times a second. */
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
-/** And for several: one that died is waited for as long as it is heard of. */
-const maxTakenMs = 1500;
 
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
 
@@ -33,14 +26,6 @@ export interface Context {
   now: Date;
   /** What the command has read before the state was opened. */
   input: string;
-}
-
-/** What a command has to say, each ended by a line end: what was asked for, on stdout, and words about it, on stderr. */
-export interface Said {
-  result: string;
-  note?: string;
-  /** Accounts that came with what they have used. */
-  entered?: AccountRecord[];
 }
 
 interface Help {
@@ -63,7 +48,7 @@ interface Subcommand extends Help {
   brings?: boolean;
   /** Reads what it works on, where that isn't its words and the state alone. */
   read?(args: string[]): Promise<string>;
-  run(args: string[], context: Context): Said;
+  run(args: string[], context: Context): CommandOutput;
 }
 
 // A reader that has seen enough, such as head, is no fault.
@@ -98,9 +83,11 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
  * running server goes by it. A failure is one message on stderr and exit code 1, and changes nothing.
  *
  * @param name what npm calls the command
+ * @param parts those that may share the state
  */
 export async function runCommand(
   name: string,
+  parts: readonly Part[],
   subcommands: Record<string, Subcommand | FolderSubcommand>,
 ): Promise<void> {
   const words = process.argv.slice(2);
@@ -124,24 +111,34 @@ export async function runCommand(
         word === undefined ? "no command" : `the command ${shown(word)}`,
         `one of ${Object.keys(subcommands).join(", ")}; --help explains them`,
       );
-    await run(subcommand, args);
+    await run(parts, subcommand, args);
   } catch (error) {
     fail(reasonOf(error));
   }
 }
 
-async function run(subcommand: Subcommand | FolderSubcommand, args: string[]): Promise<void> {
-  const settings = readSettings(process.env);
-  if (Array.isArray(settings)) throw new Error(settings.join("\n"));
-  const { stateDir } = settings;
+async function run(
+  parts: readonly Part[],
+  subcommand: Subcommand | FolderSubcommand,
+  args: string[],
+): Promise<void> {
+  const configuration = configure(parts, process.env);
+  if (Array.isArray(configuration)) throw new Error(configuration.join("\n"));
+  const { settings } = configuration;
+  const stateDir = settings.STATE_DIR;
   if ("onFolder" in subcommand) {
     checkServed(stateDir);
     process.stdout.write(subcommand.onFolder(args, stateDir));
     return;
   }
   const input = (await subcommand.read?.(args)) ?? "";
-  if (settings.redis !== undefined)
-    return runShared(subcommand, args, { settings, now: new Date(), input }, settings.redis);
+  const shared = configuration.parts.find(({ runCommand }) => runCommand !== undefined);
+  if (shared?.runCommand !== undefined) {
+    const now = new Date();
+    const run = (store: Store) => subcommand.run(args, { settings, store, now, input });
+    print(await shared.runCommand({ run, now, brings: subcommand.brings === true }));
+    return;
+  }
   checkServed(stateDir);
   // A server whose database is gone doesn't see a new one.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
@@ -187,63 +184,9 @@ async function run(subcommand: Subcommand | FolderSubcommand, args: string[]): P
   }
 }
 
-/**
- * The same on what servers have in common, from any machine: on a copy in memory, whose changes are written to Redis,
- * and waited for until all servers that are heard of have taken them over.
- */
-async function runShared(
-  subcommand: Subcommand,
-  args: string[],
-  context: Omit<Context, "store">,
-  address: RedisAddress,
-): Promise<void> {
-  let reason = "no answer";
-  const client = await connectRedis(address, (fault) => {
-    reason = fault;
-  });
-  const store = Store.inMemory();
-  try {
-    for (const end = performance.now() + maxObeyMs; client.status !== "ready"; await delay(askObeyedMs))
-      if (performance.now() > end) throw new DirectoryAway(reason);
-    const directory = new Directory(store, client, "");
-    await directory.settle();
-    const wasNew = directory.isNew;
-    const month = monthOf(context.now.getTime());
-    const months = [monthName(month), monthName(month + 1)] as const;
-    store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
-    const before = store.position().version;
-    const work = () => subcommand.run(args, { ...context, store });
-    // What comes with accounts is entered before anybody can use their keys.
-    const { entered = [] } = subcommand.brings === true ? store.rehearse(work).result : {};
-    const counted = entered.flatMap(({ id, burst, quota, usage }) =>
-      usage
-        .filter((each) => each.month === months[0])
-        .map(({ used }) => ({ account: id, burst, quota, used })),
-    );
-    if (counted.length > 0) await enterUsed(client, counted, months, shards);
-    const said = await directory.change(work);
-    const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
-    process.stdout.write(said.result);
-    process.stderr.write(said.note ?? "");
-    if (wasNew && !directory.isNew)
-      process.stderr.write(
-        "Redis had no accounts: this began a new set of them, and a server that has others in its STATE_DIR won't start with it\n",
-      );
-    if (directory.isUnconfirmed)
-      process.stderr.write(
-        "Redis was started anew or emptied, and no server has said since what it may have lost: servers may know more\n",
-      );
-    if (behind > 0)
-      process.stderr.write(
-        `this is stored, but ${behind} of the running servers ${behind === 1 ? "hasn't" : "haven't"} taken it over within ${maxTakenMs / 1000} s; they will when they can\n`,
-      );
-  } catch (error) {
-    if (!(error instanceof DirectoryAway)) throw error;
-    throw new DataError("REDIS_URL", `a Redis that can't be used (${error.message})`, error.expected);
-  } finally {
-    client.disconnect();
-    store.close();
-  }
+function print({ result, note = "" }: CommandOutput): void {
+  process.stdout.write(result);
+  process.stderr.write(note);
 }
 
 /** Runs on a new database in memory what is to run on one in a file. */

@@ -1,7 +1,9 @@
 import { DataError, shown } from "../../engine/query.ts";
 import { channelsOf } from "../accounts/quota-events.ts";
+import type { CommandOutput } from "../part.ts";
+import { parts } from "../parts.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
-import { type Context, checkEnd, listed, runCommand, type Said } from "./command.ts";
+import { type Context, checkEnd, listed, runCommand } from "./command.ts";
 
 /** The operator's command for quota events and their deliveries. */
 
@@ -19,7 +21,7 @@ const columns = [
   "channel",
 ] as const;
 
-function list(args: string[], { store }: Context): Said {
+function list(args: string[], { store }: Context): CommandOutput {
   const events = store.events().map((event) => ({
     id: event.id,
     created: isoTime(event.created_at),
@@ -43,7 +45,7 @@ const nothing = { state: "none", tries: 0, last_answer: null } as const;
  * Makes deliveries of an event pending, with all their tries before them: those that failed or wait, else all. The event
  * takes its place in the account's order again: it waits for earlier ones that are pending, and later ones wait for it.
  */
-function retry([id, ...more]: string[], { store, now }: Context): Said {
+function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
   checkEnd("events retry", more);
   const event = store.event(id);
@@ -77,7 +79,7 @@ function retry([id, ...more]: string[], { store, now }: Context): Said {
   return { result: lines.join("") };
 }
 
-await runCommand("events", {
+await runCommand("events", parts, {
   list: { usage: "[--json]", about: "Lists quota events and how their deliveries stand.", run: list },
   retry: {
     usage: "ID",

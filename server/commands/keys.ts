@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { DataError, shown } from "../../engine/query.ts";
 import { checkToCome, keyLabel, keyState, makeKey, rotateKey } from "../accounts/changes.ts";
+import type { CommandOutput } from "../part.ts";
+import { parts } from "../parts.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { time } from "../shared/schemas.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
@@ -21,7 +23,6 @@ import {
   overlapOptions,
   readOptions,
   runCommand,
-  type Said,
 } from "./command.ts";
 
 /** The operator's command for keys, and for making and changing the accounts that they belong to. */
@@ -47,7 +48,7 @@ const expiryOptions = v.object({
 /** The account that a new key is for: one of that name which is as the options say, or a new one. */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.account(options.account);
-  const wanted = accountAsked(options, known, settings.webhookAllowLoopback);
+  const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
   if (known === undefined) return { isNew: true, account: store.createAccount(wanted, now) };
   const changes = differences(known, wanted);
   if (changes.length > 0)
@@ -69,7 +70,7 @@ const suspension = ({ name, suspended_at }: Account) =>
     ? ""
     : `account ${name} is suspended: its keys don't work until accounts resume ${name}\n`;
 
-function create(args: string[], context: Context): Said {
+function create(args: string[], context: Context): CommandOutput {
   const { store, now } = context;
   const { expires = null, label = null, ...options } = readOptions("keys create", keyOptions, args);
   if (expires !== null) checkToCome("--expires", expires, now);
@@ -83,7 +84,7 @@ function create(args: string[], context: Context): Said {
   return { result: `${key}\n`, note: note + secret + suspension(account) };
 }
 
-function update(args: string[], { store, settings }: Context): Said {
+function update(args: string[], { store, settings }: Context): CommandOutput {
   const options = readOptions("keys update", accountOptions, args);
   const { account: _, ...changeable } = accountOptions.entries;
   if (Object.keys(options).length === 1)
@@ -95,7 +96,7 @@ function update(args: string[], { store, settings }: Context): Said {
   const known = store.account(options.account);
   if (known === undefined)
     throw new DataError(`account ${options.account}`, "none of that name", "one that exists");
-  const wanted = accountAsked(options, known, settings.webhookAllowLoopback);
+  const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
   const changes = differences(known, wanted).map(
     ({ what, before, after }) => `${what} from ${before} to ${after}`,
   );
@@ -127,7 +128,7 @@ const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   return state === "active" && suspendedAt !== null ? "suspended" : state;
 };
 
-function list(args: string[], { store, now }: Context): Said {
+function list(args: string[], { store, now }: Context): CommandOutput {
   const keys = store.keys().map((key) => ({
     id: key.id,
     account: key.name,
@@ -159,7 +160,7 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
   return { ...key, name };
 }
 
-function show(args: string[], { store, now }: Context): Said {
+function show(args: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "show", args);
   const account = store.accountOf(key.account);
   const month = monthName(monthOf(now.getTime()));
@@ -183,7 +184,7 @@ function show(args: string[], { store, now }: Context): Said {
   return { result: fields.map((pair) => `${pair.join("\t")}\n`).join("") };
 }
 
-function revoke(args: string[], { store, now }: Context): Said {
+function revoke(args: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "revoke", args);
   if (key.revoked_at !== null)
     return {
@@ -194,7 +195,7 @@ function revoke(args: string[], { store, now }: Context): Said {
 }
 
 /** Changes when a key expires; one that has expired lives again. */
-function expire([id, ...args]: string[], { store, now }: Context): Said {
+function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at } = readOptions("keys expire", expiryOptions, args);
   if (at !== null) checkToCome("--at", at, now);
@@ -205,7 +206,7 @@ function expire([id, ...args]: string[], { store, now }: Context): Said {
   return { result: `key ${key.id} of account ${key.name} ${when}\n` };
 }
 
-function rotate([id, ...args]: string[], { store, now }: Context): Said {
+function rotate([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const old = findKey(store, "rotate", id === undefined ? [] : [id]);
   const { overlap } = readOptions("keys rotate", overlapOptions, args);
   const { key, id: newId, expires, oldEnds } = rotateKey(store, old, overlap, now);
@@ -218,7 +219,7 @@ function rotate([id, ...args]: string[], { store, now }: Context): Said {
   };
 }
 
-await runCommand("keys", {
+await runCommand("keys", parts, {
   create: {
     usage: `--account NAME ${accountUsage} [--expires ISO] [--label TEXT]`,
     about:

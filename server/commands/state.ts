@@ -1,10 +1,11 @@
 import { DataError } from "../../engine/query.ts";
+import { parts } from "../parts.ts";
 import { backUp } from "../store/backup.ts";
 import { checkEnd, runCommand } from "./command.ts";
 
 /** The operator's command for the state as a whole. */
 
-await runCommand("state", {
+await runCommand("state", parts, {
   backup: {
     usage: "FILE",
     about:

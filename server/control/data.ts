@@ -22,7 +22,11 @@ const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
 /** Before a state is made: a start that can't come to anything leaves none. */
-export function checkSnapshots({ datasetsDir, datasetsUrl, isDefaultDatasetsDir }: Settings): void {
+export function checkSnapshots({
+  DATASETS_DIR: datasetsDir,
+  DATASETS_URL: datasetsUrl,
+  isDefaultDatasetsDir,
+}: Settings): void {
   if (isDefaultDatasetsDir || datasetsUrl !== undefined || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(
     `DATASETS_DIR ${datasetsDir}`,
@@ -33,10 +37,15 @@ export function checkSnapshots({ datasetsDir, datasetsUrl, isDefaultDatasetsDir 
 
 /** Loads what is in the folder; where nothing is, what is fetched into it, or else a sample. */
 export async function loadData(
-  { datasetsDir, datasetsUrl, includeSample, stateDir }: Settings,
+  {
+    DATASETS_DIR: datasetsDir,
+    DATASETS_URL: datasetsUrl,
+    INCLUDE_SAMPLE: includeSample,
+    STATE_DIR: stateDir,
+  }: Settings,
   { store: registry, guard }: State,
   publish: (published: Published) => Promise<void>,
-): Promise<{ snapshots: SnapshotFolder; mirror: Mirror | undefined }> {
+): Promise<SnapshotFolder> {
   const mirror =
     datasetsUrl === undefined ? undefined : await openMirror({ url: datasetsUrl, folder: datasetsDir, log });
   if (mirror !== undefined) closers.push(() => mirror.close());
@@ -59,9 +68,15 @@ export async function loadData(
   }
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
-  if (mirror !== undefined)
+  if (mirror !== undefined) {
     repeat("looking at the index of snapshots", mirrorMs, () => mirror.poll(performance.now()));
-  return { snapshots, mirror };
+    metrics.gauge(
+      "hcqs_mirror_age_seconds",
+      "Since DATASETS_URL was last looked at when all that it names was here",
+      () => mirror.syncAgeMs(performance.now()) / 1000,
+    );
+  }
+  return snapshots;
 }
 
 /** Only here, because a client of HTTP takes time to load. */

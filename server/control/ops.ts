@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
-import { type OperatorConsole, streamPath } from "../parts/console/console.ts";
+import type { OpsPages } from "../part.ts";
 import { formOf } from "../serving/negotiation.ts";
 import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
@@ -9,7 +9,7 @@ import { http } from "../shared/runtime.ts";
 import { safely } from "../shared/safely.ts";
 import { log } from "./running.ts";
 
-/** The operator's listener: liveness, readiness, metrics and the console. It has no keys and is not for the public. */
+/** The operator's listener: liveness, readiness, metrics and a part's pages. It has no keys and is not for the public. */
 
 const maxConnections = 128;
 /** A request that is not complete after this time ends its connection: slow clients could otherwise take all places. */
@@ -21,8 +21,8 @@ const maxWaitingRequests = 16;
 interface OpsOptions {
   isReady(): boolean;
   metrics: Pick<Metrics, "text" | "contentType">;
-  /** Undefined until there is something to show. */
-  console(): OperatorConsole | undefined;
+  /** Undefined until the server is ready. */
+  pages(): OpsPages | undefined;
   /** Host names that requests may be for, beside localhost and IP addresses. */
   allowedHosts: readonly string[];
 }
@@ -30,7 +30,7 @@ interface OpsOptions {
 /** Answers a request; rejects when it can't. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Makes the HTTP server for `/`, `/console/…`, `/livez`, `/readyz` and `/metrics`. It does not listen yet. */
+/** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. It does not listen yet. */
 export function opsServer(options: OpsOptions): Server {
   const times = {
     headersTimeout: maxRequestMs,
@@ -80,7 +80,7 @@ function fail(error: unknown, { url }: IncomingMessage, response: ServerResponse
 }
 
 async function answerRequest(
-  { isReady, metrics, console, allowedHosts }: OpsOptions,
+  { isReady, metrics, pages, allowedHosts }: OpsOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -95,14 +95,14 @@ async function answerRequest(
   if (path === "/readyz")
     return isReady() ? reply(response, 200, "ready\n") : reply(response, 503, "not ready\n");
   if (path === "/metrics") return reply(response, 200, await metrics.text(), metrics.contentType);
-  if (path !== "/" && !path.startsWith("/console/"))
-    return reply(response, 404, "not found: there are /, /livez, /readyz and /metrics\n");
-  const shown = console();
+  const shown = pages();
   if (shown === undefined) return reply(response, 503, "starting\n");
-  if (path === streamPath)
+  if (path === shown.streamPath)
     return request.method === "HEAD" ? reply(response, 200, "", "text/event-stream") : shown.stream(response);
   const file = shown.file(path);
-  return file === undefined ? reply(response, 404, "not found\n") : sendFile(request, response, file);
+  return file === undefined
+    ? reply(response, 404, "not found: there are /, /livez, /readyz and /metrics\n")
+    : sendFile(request, response, file);
 }
 
 function reply(

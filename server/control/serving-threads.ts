@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import type { Pages } from "../part.ts";
 import {
   type Access,
   type FromServe,
   gate,
-  type PortalReply,
-  type PortalRequest,
   type Published,
   type ServeData,
   type ToServe,
@@ -30,20 +29,13 @@ interface Reports {
   access(access: Access): void;
 }
 
-/** What the threads serve beside the API. */
-export interface Portal {
-  files(): readonly WebFile[];
-  /** Does what somebody asks for there. */
-  act(request: PortalRequest): Promise<PortalReply>;
-}
-
 class ServingThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<FromServe["type"], () => void>();
   #mayEnd = false;
   readonly ended: Promise<void>;
 
-  constructor(data: ServeData, portal: Portal | undefined, reports: Reports) {
+  constructor(data: ServeData, pages: Pages | undefined, reports: Reports) {
     this.#worker = new Worker(new URL("../serving/thread.ts", import.meta.url), {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb },
@@ -58,7 +50,7 @@ class ServingThread {
       else if (message.type === "error") reports.error(message.stack, message.requestId);
       else if (message.type === "access") reports.access(message.access);
       else if (message.type === "post")
-        this.send({ type: "posted", id: message.id, reply: (await portal?.act(message.request)) ?? null });
+        this.send({ type: "posted", id: message.id, reply: (await pages?.act(message.request)) ?? null });
       else this.#waiting.get(message.type)?.();
     };
     this.#worker.on(
@@ -103,7 +95,7 @@ export class ServingThreads {
     data: Omit<ServeData, "gate" | "traffic">,
     traffic: readonly SharedArrayBuffer[],
     published: Published,
-    portal: Portal | undefined,
+    pages: Pages | undefined,
     reports: Reports,
   ) {
     let failStart = (_reason: string) => {};
@@ -113,11 +105,11 @@ export class ServingThreads {
     const fail = (reason: string) => (this.#isListening ? reports.fail(reason) : failStart(reason));
     this.#threads = traffic.map(
       (block) =>
-        new ServingThread({ ...data, traffic: block, gate: this.#gate.buffer }, portal, { ...reports, fail }),
+        new ServingThread({ ...data, traffic: block, gate: this.#gate.buffer }, pages, { ...reports, fail }),
     );
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);
-    if (portal !== undefined) this.showPortal(portal.files());
+    if (pages !== undefined) this.showPages(pages.files());
     // By message: what a thread is started with stays in memory as long as the thread.
     for (const thread of this.#threads) thread.send({ type: "publish", published });
   }
@@ -145,9 +137,9 @@ export class ServingThreads {
     await this.#ask({ type: "publish", published }, "published");
   }
 
-  /** Serves these pages and files of the portal from now on. */
-  showPortal(files: readonly WebFile[]): void {
-    for (const thread of this.#threads) thread.send({ type: "portal", files });
+  /** Has every thread answer with these files of the pages from now on. */
+  showPages(files: readonly WebFile[]): void {
+    for (const thread of this.#threads) thread.send({ type: "pages", files });
   }
 
   /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */

@@ -1,3 +1,4 @@
+import type { Pages } from "../part.ts";
 import type { Connections } from "../shared/connections.ts";
 import type { ServeData } from "../shared/messages.ts";
 import { PerSecond } from "../shared/per-second.ts";
@@ -6,22 +7,28 @@ import type { Traffic } from "../shared/traffic.ts";
 import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { listenAlone } from "./port.ts";
 import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts";
-import { type Portal, ServingThreads } from "./serving-threads.ts";
+import { ServingThreads } from "./serving-threads.ts";
 
 /** Starts the threads that answer requests, on one port, with the settings that they go by. */
 
-/** What they look things up in. */
-type Tables = Pick<ServeData, "keys" | "limits" | "names" | "days" | "events">;
+/** Shared memory that requests are answered by. */
+type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
+
+/** The pages of a part: what serves them in serving threads, and their files. */
+interface PagesOfPart {
+  pages: Pages | undefined;
+  pagesModule: string | undefined;
+}
 
 export async function startServing(
   settings: Settings,
   tables: Tables,
   snapshots: SnapshotFolder,
-  portal: Portal | undefined,
+  { pages, pagesModule }: PagesOfPart,
   connections: Connections,
   traffic: Traffic,
 ): Promise<{ threads: ServingThreads; port: number }> {
-  const accessLines = new PerSecond(settings.accessLog);
+  const accessLines = new PerSecond(settings.ACCESS_LOG);
   const reports = {
     fail(reason: string) {
       log.fatal({ reason }, "a serving thread failed");
@@ -37,18 +44,18 @@ export async function startServing(
     throwIfStopping();
     const data = {
       ...tables,
-      areLimitsShared: settings.redis !== undefined,
-      host: settings.host,
+      host: settings.HOST,
       port,
       connections: connections.buffer,
       maxConnections: connections.max,
-      trustedProxies: settings.trustedProxies,
-      corsOrigins: settings.corsOrigins,
-      accessLog: settings.accessLog,
-      accessLogAccounts: settings.accessLogAccounts,
+      trustedProxies: settings.TRUSTED_PROXIES,
+      corsOrigins: settings.CORS_ORIGINS ?? [],
+      accessLog: settings.ACCESS_LOG,
+      accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
+      pagesModule,
     };
     // Asked for here: what the functions above can see stays in memory as long as they do.
-    const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), portal, reports);
+    const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), pages, reports);
     closers.push(() => threads.stop());
     await unlessStopping(threads.listening());
     // After all that can fail, and before the first answer.
@@ -56,5 +63,5 @@ export async function startServing(
     threads.answer();
     return { threads, port };
   };
-  return unlessStopping(listenAlone(settings.host, settings.port, listen));
+  return unlessStopping(listenAlone(settings.HOST, settings.PORT, listen));
 }

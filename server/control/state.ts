@@ -2,8 +2,6 @@ import { existsSync } from "node:fs";
 import { databaseFile, restoring } from "../../datasets/state.ts";
 import { reasonOf } from "../../engine/query.ts";
 import type { Accounts } from "../accounts/sync.ts";
-import type { Shared } from "../parts/replicas/control.ts";
-import { DirectoryAway } from "../parts/replicas/directory.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
@@ -14,8 +12,6 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** A command waits for this to come round. */
 const refreshMs = 100;
-/** What other servers and commands elsewhere change holds here after so long; they wait for it. */
-const directoryMs = 250;
 const guardMs = 300;
 const saveMs = 1000;
 /** At a start an older state is told of. */
@@ -42,8 +38,12 @@ export class Health {
   }
 }
 
-/** Locks and opens the state. */
-export function openState({ stateDir, isDefaultStateDir, redis }: Settings): State {
+/**
+ * Locks and opens the state.
+ *
+ * @param isShared whether servers share the state, and this one has a copy
+ */
+export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: boolean): State {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
@@ -60,9 +60,9 @@ export function openState({ stateDir, isDefaultStateDir, redis }: Settings): Sta
     }
   });
   guard.watch();
-  if (redis === undefined && store.isCopy) throw onlyACopy(stateDir);
+  if (!isShared && store.isCopy) throw onlyACopy(stateDir);
   // A mistyped STATE_DIR would look like this.
-  if (isNew && !isDefaultStateDir)
+  if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
   warnOfAge(store, Date.now());
   return { store, guard };
@@ -98,7 +98,6 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
 export function keepState(
   health: Health,
   { store, guard }: State,
-  { directory }: Shared,
   accounts: Accounts,
   save: () => void,
 ): void {
@@ -108,14 +107,6 @@ export function keepState(
     if (found === undefined && health.fault !== undefined) log.info("the state is back in its place");
     health.fault = found;
   });
-  if (directory !== undefined)
-    repeat("taking over accounts and keys", directoryMs, async () => {
-      if (health.fault !== undefined) return;
-      await directory.read().catch((error) => {
-        // That Redis is away the ceilings say.
-        if (!(error instanceof DirectoryAway)) throw error;
-      });
-    });
   repeat("reading accounts and keys", refreshMs, () => {
     accounts.enterMonths(Date.now());
     if (health.fault !== undefined) return;

@@ -6,24 +6,24 @@ import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
-import { Accounts } from "../accounts/sync.ts";
+import { logEvents } from "../accounts/quota-events.ts";
+import { Accounts, type SavedBeside } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
-import { type Change, deliverEvents, logEvents, openOutboxes } from "../parts/notifications/control.ts";
-import { checkPortalAccount, openPortal, renewKeyOf } from "../parts/portal/control.ts";
-import { startDirectory, startSharing } from "../parts/replicas/control.ts";
-import type { Sharing } from "../parts/replicas/sharing.ts";
+import { type Configuration, type Core, configure, type Ground, type Part } from "../part.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
+import type { Mailer } from "../shared/mail.ts";
 import type { Published } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
 import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
-import { asksForHelp, readServerSettings, type Settings, serverHelp } from "../shared/settings.ts";
+import { asksForHelp, coreSettings, type Settings, settingsHelp } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData, watchFolder } from "./data.ts";
-import { listenOps, openConsole } from "./operator.ts";
+import { machineFaults } from "./machine.ts";
+import { listenOps } from "./operator.ts";
 import { checkPort } from "./port.ts";
-import { end, isStopping, log, metrics, stderr, stdout, unlessStopping } from "./running.ts";
+import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
 import { startServing } from "./serving.ts";
 import type { ServingThreads } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
@@ -31,10 +31,12 @@ import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
 /** The control thread: starts everything in its order, and owns what changes. */
 
-/** The first start without settings makes an account to try the service with. @returns its key, once */
-function createDemo(settings: Settings, store: Store): string | undefined {
-  // What several servers have in common is no trial.
-  if (settings.redis !== undefined || !settings.isDefaultStateDir || store.hasAccounts()) return undefined;
+/** Milliseconds that a change waits for the other servers to have it. */
+const maxTakenMs = 1000;
+
+/** Makes the account "demo" at a trial's first start. @returns its key, which is shown this once */
+function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
+  if (isShared || !isTrial || store.hasAccounts()) return undefined;
   const key = generateKey();
   store.atomically(() => {
     const now = new Date();
@@ -62,87 +64,113 @@ function url(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-async function start(settings: Settings): Promise<void> {
+async function start({ settings, parts }: Configuration): Promise<void> {
   // First: what lacks descriptors fails later without saying so.
-  const connections = new Connections(maxConnections(settings.threads));
+  const connections = new Connections(maxConnections(settings.THREADS));
   const health = new Health();
   const operator = await unlessStopping(listenOps(settings, health));
+  const sharing = parts.find(({ shareState }) => shareState !== undefined);
+  const isShared = sharing !== undefined;
+  // Before a state is made: a start that can't succeed leaves none.
   checkSnapshots(settings);
-  checkPortalAccount(settings);
-  // Before a state is made: a start that can't listen leaves none.
-  await unlessStopping(checkPort(settings.host, settings.port));
-  const state = openState(settings);
+  for (const part of parts) await part.check?.(isShared);
+  await unlessStopping(checkPort(settings.HOST, settings.PORT));
+  const state = openState(settings, isShared);
   const { store, guard } = state;
   let threads: ServingThreads | undefined;
   const publish = async (published: Published) => threads?.publish(published);
-  const { snapshots, mirror } = await loadData(settings, state, publish);
+  const snapshots = await loadData(settings, state, publish);
 
-  const shared = await startDirectory(settings, store);
-  for (const account of settings.accessLogAccounts ?? [])
+  const ground: Ground = {
+    ...{ settings, log, metrics, store, repeat, unlessStopping },
+    fault: () => health.fault,
+    atEnd: (close) => closers.push(close),
+  };
+  const shared = await sharing?.shareState?.(ground);
+  for (const account of settings.ACCESS_LOG_ACCOUNTS ?? [])
     if (store.account(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
-  const [keys, limits] = [new KeyTable(), new Limits(undefined, settings.redis !== undefined)];
+  const [keys, limits] = [new KeyTable(), new Limits(undefined, isShared)];
   const [names, days, events] = [new AccountNames(), new UsageDays(), new UsageEvents()];
   const accounts = new Accounts(store, keys, limits, names, days, Date.now(), events);
-  let sharing: Sharing | undefined;
+  let beside: SavedBeside | undefined;
   const save = () => {
-    // What is written to a file that isn't there any more is lost: in memory it isn't.
-    if (health.fault === undefined) logEvents(accounts.save(Date.now(), sharing));
+    // A file that was deleted would take the counts with it; memory keeps them.
+    if (health.fault === undefined) logEvents(log, accounts.save(Date.now(), beside));
   };
   saveAtEnd(health, state, save);
-  sharing = await unlessStopping(startSharing(settings, shared, { store, accounts, limits }, save));
+  beside = await shared?.shareCeilings(accounts, limits, save);
 
-  const mailer = settings.mail && new (await import("../parts/notifications/mail.ts")).Mailer(settings.mail);
-  const { directory } = shared;
-  const change: Change = async (work) =>
-    directory === undefined ? changeAlone(store, work) : directory.change(work);
-  const outboxes = openOutboxes(settings, store, mailer, change);
-  // Before the threads: these go on until the last answer.
-  keepState(health, state, shared, accounts, save);
-  deliverEvents(health, shared, store, outboxes);
-  const portal = openPortal(settings, health, state, shared, accounts, mailer, change);
-  const traffic = new Traffic(routes, settings.threads);
+  const traffic = new Traffic(routes, settings.THREADS);
+  const change: Core["change"] = async (work) =>
+    shared === undefined ? changeAlone(store, work) : shared.change(work);
+  const core: Core = {
+    ...ground,
+    ...{ accounts, snapshots, connections, traffic, change },
+    mailer: await mailerOf(settings),
+    isReady: () => health.isFit,
+    async takeEffect() {
+      accounts.refresh();
+      guard.checkpoint(store);
+      await shared?.taken(maxTakenMs);
+    },
+    delivers: () => health.fault === undefined && (shared?.delivers() ?? true),
+    showPages: (files) => threads?.showPages(files),
+  };
+  // Before the serving threads, so that these go on until the last answer.
+  keepState(health, state, accounts, save);
+  const running = [];
+  for (const part of parts) if (part.start !== undefined) running.push(await part.start(core));
   metrics.watch({
     connections,
     traffic,
     stateAge: () => (performance.now() - health.savedAtMs) / 1000,
     snapshotAge: () =>
       Math.max(0, Date.now() - Date.parse(snapshots.published().versions[0].loadedAt)) / 1000,
-    outboxes,
-    sharing,
-    directory,
-    mirror,
   });
   const tables = {
     keys: keys.buffer,
     limits: limits.buffer,
+    areLimitsShared: isShared,
     names: names.buffer,
     days: days.buffer,
     events: events.buffer,
   };
-  const serving = await startServing(settings, tables, snapshots, portal, connections, traffic);
+  const pages = running.find((part) => part.pages !== undefined)?.pages;
+  const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
+  const serving = await startServing(
+    settings,
+    tables,
+    snapshots,
+    { pages, pagesModule },
+    connections,
+    traffic,
+  );
   threads = serving.threads;
-  if (portal !== undefined) renewKeyOf(portal, health, threads);
   watchFolder(snapshots);
 
   // Last, so that no failed start uses up the one time that the key is shown.
-  const demoKey = createDemo(settings, store);
-  const api = url(settings.host, serving.port);
-  await portal?.begin(settings.publicUrl ?? api);
+  const demoKey = createDemo(settings, isShared, store);
+  const api = url(settings.HOST, serving.port);
+  for (const part of running) await part.begin?.(api);
   guard.checkpoint(store);
   accounts.refresh();
   health.isReady = true;
-  openConsole(operator, settings, health, store, snapshots, connections, traffic);
-  sayReady(settings, api, operator.port, demoKey);
-}
-
-function sayReady(settings: Settings, api: string, opsPort: number, demoKey: string | undefined): void {
+  operator.pages = running.find((part) => part.opsPages !== undefined)?.opsPages ?? noPages;
   if (demoKey !== undefined)
     stdout.write(
       `made the account "demo"; its key is shown this once: ${demoKey}\ntry: curl -H "Authorization: Bearer ${demoKey}" "${api}${basePath}/healthcare/prices?procedure=5072&limit=3"\n`,
     );
-  if (settings.portal && settings.isDefaultStateDir) stdout.write(`look: ${api}/\n`);
-  stdout.write(`ready ${api} ops ${url(settings.opsHost, opsPort)}\n`);
+  if (pages !== undefined && settings.isTrial) stdout.write(`look: ${api}/\n`);
+  stdout.write(`ready ${api} ops ${url(settings.OPS_HOST, operator.port)}\n`);
+}
+
+/** The pages of an operator's listener where no part has any. */
+const noPages = { file: () => undefined, streamPath: "", stream() {} };
+
+async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promise<Mailer | undefined> {
+  if (smtpUrl === undefined || from === undefined) return undefined;
+  return new (await import("../shared/mail.ts")).Mailer({ smtpUrl, from });
 }
 
 // Our own callbacks are wrapped. What comes here was thrown by a library's callback, such as that of a connection to
@@ -165,22 +193,31 @@ onSignal.stop = (signal) => {
   void end(0);
 };
 
-async function main(words: string[]): Promise<void> {
+async function main(parts: readonly Part[], words: string[]): Promise<void> {
   if (asksForHelp(words)) {
-    stdout.write(serverHelp());
+    const settings = settingsHelp([coreSettings, ...parts.map((part) => part.settings)]);
+    stdout.write(
+      `usage: ${calledAs("start")}\n\nSettings are environment variables, with these defaults:\n\n${settings}`,
+    );
     return end(0, () => {});
   }
   if (words.length > 0)
     throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
-  const settings = await unlessStopping(readServerSettings(process.env));
-  if (Array.isArray(settings)) throw new Error(settings.join("\n"));
-  log.level = settings.logLevel;
-  await start(settings);
+  const configuration = configure(parts, process.env);
+  const faults = await unlessStopping(machineFaults(process.env));
+  // A name that is malformed isn't one of this machine either.
+  const wrong = new Set([...(Array.isArray(configuration) ? configuration : []), ...faults]);
+  if (Array.isArray(configuration) || wrong.size > 0) throw new Error([...wrong].join("\n"));
+  log.level = configuration.settings.LOG_LEVEL;
+  await start(configuration);
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  // A start that is stopped fails on the way.
-  if (!isStopping()) void end(1, () => stderr.write(`${reasonOf(error)}\n`));
+/** Runs a server with these parts, by the process's words and environment, until it is stopped. */
+export async function run(parts: readonly Part[]): Promise<void> {
+  try {
+    await main(parts, process.argv.slice(2));
+  } catch (error) {
+    // A start that is stopped fails on the way.
+    if (!isStopping()) void end(1, () => stderr.write(`${reasonOf(error)}\n`));
+  }
 }

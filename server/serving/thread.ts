@@ -7,7 +7,6 @@ import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import type { Versions } from "../api/endpoint.ts";
 import { isApiPath, keyedPaths } from "../api/routes.ts";
-import { Portal, PortalPosts } from "../parts/portal/serving.ts";
 import { Connections } from "../shared/connections.ts";
 import {
   type FromServe,
@@ -24,6 +23,7 @@ import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
+import type { MakePages, ServingPages } from "./part.ts";
 import { Posts } from "./posts.ts";
 import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
@@ -75,9 +75,7 @@ const data: ServeData = workerData;
 const state = new Int32Array(data.gate);
 const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
-/** Absent while there is none: then all paths are the API's. */
-let portal: Portal | undefined;
-/** Told of the control thread's replies, by their number. */
+/** Callbacks for the control thread's replies to posts, by the posts' numbers. */
 const posted = new Map<number, (reply: PortalReply | null) => void>();
 let lastPost = 0;
 
@@ -93,6 +91,14 @@ async function askControl(request: PortalRequest): Promise<PortalReply> {
 /** Logs an error, and which request it failed, if it was one. */
 function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
+}
+
+/** Pages beside the API; without them all paths are the API's. */
+const pages = data.pagesModule === undefined ? undefined : await pagesIn(data.pagesModule);
+
+async function pagesIn(module: string): Promise<ServingPages> {
+  const { pages: make }: { pages: MakePages } = await import(module);
+  return make({ trustedProxies: data.trustedProxies, ask: askControl, report });
 }
 
 interface Started {
@@ -123,9 +129,9 @@ function start(published: Published): Started {
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
   const answerAll: Respond = (request, path, method, hasBody) =>
-    portal === undefined || isApiPath(path)
+    pages === undefined || isApiPath(path)
       ? answerApi(request, path, method, hasBody)
-      : portal.reply(request, path, method, hasBody);
+      : pages.respond(request, path, method, hasBody);
   const connections = new Connections(data.maxConnections, data.connections);
   const log =
     data.accessLog === 0
@@ -135,7 +141,7 @@ function start(published: Published): Started {
           tell: (access) => send({ type: "access", access }),
         });
   const responder = new Responder(traffic, isEnding, answerAll, ids, log);
-  const posts = new Posts(new PortalPosts(trustedProxies, askControl, report), responder, traffic);
+  const posts = pages && new Posts(pages.posts, responder, traffic);
   const server = serveHttp(
     data.host,
     data.port,
@@ -143,10 +149,7 @@ function start(published: Published): Started {
     keyedPaths.keys(),
     responder,
     report,
-    portal && {
-      below: "/portal/",
-      take: (res, req, route) => posts.take(res, req, route),
-    },
+    pages && posts && { below: pages.postsBelow, take: (res, req, route) => posts.take(res, req, route) },
   );
   return { service, server, responder, connections };
 }
@@ -168,8 +171,8 @@ const take = (message: ToServe) => {
     started?.service.publish(versionsOf(message.published));
     send({ type: "published" });
     setImmediate(safely(collectGarbage, report));
-  } else if (message.type === "portal") {
-    portal = new Portal(message.files);
+  } else if (message.type === "pages") {
+    pages?.show(message.files);
   } else if (message.type === "posted") {
     posted.get(message.id)?.(message.reply);
     posted.delete(message.id);

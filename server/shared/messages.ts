@@ -42,6 +42,8 @@ export interface ServeData {
   accessLog: number;
   /** Names of the accounts whose requests these are; undefined for all, and for those without a key. */
   accessLogAccounts: readonly string[] | undefined;
+  /** URL of the module that serves pages beside the API; see `serving/part.ts`. */
+  pagesModule: string | undefined;
 }
 
 /** An answered request, as the access log shows it. */
@@ -62,7 +64,7 @@ export interface Access {
   ms: number;
 }
 
-/** What somebody does on the portal; the control thread alone writes. */
+/** A post from a page; the control thread replies to it. */
 export interface PortalRequest {
   /** Undecoded. */
   path: string;
@@ -95,8 +97,8 @@ export interface WebFile {
 /** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
 export type ToServe =
   | { type: "publish"; published: Published }
-  /** The portal's pages and files, in place of those before. */
-  | { type: "portal"; files: readonly WebFile[] }
+  /** The pages' files, in place of those before. */
+  | { type: "pages"; files: readonly WebFile[] }
   /** The reply to a `post`, or null when it has failed. */
   | { type: "posted"; id: number; reply: PortalReply | null }
   | { type: "drain" }

@@ -24,18 +24,6 @@ interface Sources {
   stateAge(): number;
   /** Seconds since the current data version was loaded. */
   snapshotAge(): number;
-  outboxes: readonly { channel: string; oldestPendingAge(now: Date): number }[];
-  /** Where ceilings are shared with other servers. */
-  sharing: ({ members: number; charged(): number } & Synced) | undefined;
-  directory: Synced | undefined;
-  /** Where snapshots are fetched from elsewhere. */
-  mirror: Synced | undefined;
-}
-
-/** What follows something outside of the server. */
-interface Synced {
-  /** By a clock that never steps. */
-  syncAgeMs(nowMs: number): number;
 }
 
 export class Metrics {
@@ -108,67 +96,29 @@ export class Metrics {
     return counted === undefined ? text : `${text}\n${durationsText(counted)}`;
   }
 
+  /** Adds a gauge, whose value is asked for with each look at the metrics; NaN where it can't be had. */
+  gauge(name: string, help: string, value: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(orNaN(value));
+      },
+    });
+  }
+
   /** Shows what a server that has begun does. */
-  watch({
-    connections,
-    traffic,
-    stateAge,
-    snapshotAge,
-    outboxes,
-    sharing,
-    directory,
-    mirror,
-  }: Sources): void {
+  watch({ connections, traffic, stateAge, snapshotAge }: Sources): void {
     this.#traffic = traffic;
-    const gauge = (name: string, help: string, value: () => number) =>
-      new Gauge({
-        name,
-        help,
-        registers: [this.registry],
-        collect() {
-          this.set(orNaN(value));
-        },
-      });
-    gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
-    gauge(
+    this.gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
+    this.gauge(
       "hcqs_max_connections",
       "Clients' connections that may be open, by the files that the process may open",
       () => connections.max,
     );
-    gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
-    gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
-    for (const outbox of outboxes)
-      gauge(
-        `hcqs_${outbox.channel}_oldest_pending_seconds`,
-        `Since the oldest event was made that is still to be sent by ${outbox.channel}; 0 where none is`,
-        () => outbox.oldestPendingAge(new Date()),
-      );
-    if (sharing !== undefined) {
-      gauge("hcqs_replicas", "Servers that share the ceilings, this one among them", () => sharing.members);
-      gauge(
-        "hcqs_lease_charged_requests",
-        "Requests of quotas that are leased to this server and not used yet, of all accounts",
-        () => sharing.charged(),
-      );
-    }
-    const synced = (name: string, help: string, source: Synced | undefined) => {
-      if (source !== undefined) gauge(name, help, () => source.syncAgeMs(performance.now()) / 1000);
-    };
-    synced(
-      "hcqs_sync_age_seconds",
-      "Since Redis was asked what it has answered last, of the part of the ceilings that waits longest",
-      sharing,
-    );
-    synced(
-      "hcqs_directory_age_seconds",
-      "Since accounts and keys were last read from Redis, up to the newest",
-      directory,
-    );
-    synced(
-      "hcqs_mirror_age_seconds",
-      "Since DATASETS_URL was last looked at when all that it names was here",
-      mirror,
-    );
+    this.gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
+    this.gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
     const refusals = "Connections closed at once because too many were open";
     countedElsewhere(this.registry, "hcqs_connections_refused_total", refusals, [], () => [
       [{}, connections.refused],
@@ -206,7 +156,7 @@ export class Metrics {
   }
 }
 
-/** A number that can't be had must not keep the others from being shown. */
+/** A number that can't be had must not hide the others. */
 function orNaN(value: () => number): number {
   try {
     return value();

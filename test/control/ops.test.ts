@@ -23,7 +23,7 @@ let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,
   metrics,
-  console: () => shown,
+  pages: () => shown,
   allowedHosts: ["prometheus.example"],
 });
 server.listen(0, "127.0.0.1");

@@ -4,7 +4,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { readSettings, serverHelp } from "../../server/shared/settings.ts";
+import { configure } from "../../server/part.ts";
+import { parts } from "../../server/parts.ts";
+import { coreSettings, readSettings, settingsHelp } from "../../server/shared/settings.ts";
 import {
   buildContext,
   buildStage,
@@ -20,7 +22,9 @@ import { readmeBlock } from "../support/readme.ts";
 
 /** The files that put the server into a container, against what the server takes. */
 
-const settingsNames = [...serverHelp().matchAll(/^ {2}([A-Z_]+) /gm)].map(([, name]) => name);
+const settingsNames = [
+  ...settingsHelp([coreSettings, ...parts.map((part) => part.settings)]).matchAll(/^ {2}([A-Z_]+) /gm),
+].map(([, name]) => name);
 const compose = parse(deployFile("compose.yaml"));
 const { api, proxy } = compose.services;
 const inRepository = (path: string) => existsSync(join(repository, path));
@@ -42,14 +46,11 @@ test("the image's variables are settings, which the server takes", () => {
   );
   const settings = readSettings(image.env);
   assert.ok(!Array.isArray(settings), String(settings));
-  assert.equal(settings.host, "0.0.0.0");
+  assert.equal(settings.HOST, "0.0.0.0");
   // No demo account, no sample and no signing up in a container that somebody runs for others.
-  assert.deepEqual(
-    [settings.isDefaultStateDir, settings.isDefaultDatasetsDir, settings.signup],
-    [false, false, "off"],
-  );
-  assert.deepEqual(wordsOf(finalStage, "EXPOSE"), [String(settings.port)]);
-  assert.deepEqual(image.volumes, [settings.datasetsDir, settings.stateDir]);
+  assert.deepEqual([settings.isTrial, settings.isDefaultDatasetsDir], [false, false]);
+  assert.deepEqual(wordsOf(finalStage, "EXPOSE"), [String(settings.PORT)]);
+  assert.deepEqual(image.volumes, [settings.DATASETS_DIR, settings.STATE_DIR]);
 });
 
 test("the image runs the package's command, as nobody that the system knows, in folders that are the user's", () => {
@@ -93,9 +94,9 @@ test("the compose file fits the image and the server", () => {
   );
   const settings = readSettings({ ...image.env, ...api.environment });
   assert.ok(!Array.isArray(settings), String(settings));
-  assert.deepEqual(api.ports, [`127.0.0.1:${settings.opsPort}:${settings.opsPort}`]);
-  assert.equal(settings.opsHost, "0.0.0.0");
-  assert.equal(settings.trustedProxies, 1);
+  assert.deepEqual(api.ports, [`127.0.0.1:${settings.OPS_PORT}:${settings.OPS_PORT}`]);
+  assert.equal(settings.OPS_HOST, "0.0.0.0");
+  assert.equal(settings.TRUSTED_PROXIES, 1);
   assert.deepEqual(
     api.volumes.map((volume: string) => volume.split(":")),
     image.volumes.map((path, i) => [Object.keys(compose.volumes)[i], path]),
@@ -118,12 +119,9 @@ test("the compose file for several servers is that for one, with states of their
   const { ports, volumes: folders, ...alone } = api;
   assert.deepEqual(alike, alone);
   assert.deepEqual(awaited, ["redis"]);
-  const settings = readSettings({ ...image.env, ...shared.environment });
+  const settings = configure(parts, { ...image.env, ...shared.environment });
   assert.ok(!Array.isArray(settings), String(settings));
-  assert.deepEqual(
-    [settings.redis?.kind, settings.redis?.hosts],
-    ["single", [{ host: "redis", port: 6379 }]],
-  );
+  assert.ok(settings.parts.some(({ shareState }) => shareState !== undefined));
   assert.equal(REDIS_URL, "redis://redis:6379");
   for (const [i, server] of [one, other].entries()) {
     assert.deepEqual(server.ports, [ports[0].replace("9090", String(9091 + i))]);

@@ -169,9 +169,9 @@ test("a head that is sent again keeps its bytes when an id is added to it", () =
 test("accounts whose requests are logged are named with commas, beside a rate", () => {
   const named = readSettings({ ACCESS_LOG: "5", ACCESS_LOG_ACCOUNTS: "acme, big one ,x" });
   assert.ok(!Array.isArray(named));
-  assert.deepEqual([named.accessLog, named.accessLogAccounts], [5, ["acme", "big one", "x"]]);
+  assert.deepEqual([named.ACCESS_LOG, named.ACCESS_LOG_ACCOUNTS], [5, ["acme", "big one", "x"]]);
   const without = readSettings({ ACCESS_LOG_ACCOUNTS: "" });
-  assert.ok(!Array.isArray(without) && without.accessLogAccounts === undefined);
+  assert.ok(!Array.isArray(without) && without.ACCESS_LOG_ACCOUNTS === undefined);
   assert.deepEqual(readSettings({ ACCESS_LOG_ACCOUNTS: "acme" }), [
     'ACCESS_LOG is "0", expected at least 1, as ACCESS_LOG_ACCOUNTS is set',
   ]);

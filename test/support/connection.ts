@@ -7,8 +7,10 @@ import * as v from "valibot";
 
 /** Raw connections to a local server: exact bytes out, complete answers in. */
 
-/** After so long without the awaited condition a test fails. */
+/** The longest time that a process or a connection may take before a test fails. */
 export const maxWaitMs = 120_000;
+/** The longest wait for a condition before a test fails. */
+const maxUntilMs = 10_000;
 const pollMs = 10;
 
 /** Waits until a condition holds, and returns what it gave. */
@@ -16,12 +18,12 @@ export async function until<Result>(
   what: string,
   condition: () => Result | Promise<Result>,
 ): Promise<NonNullable<Exclude<Result, false>>> {
-  const deadline = Date.now() + maxWaitMs;
+  const deadline = Date.now() + maxUntilMs;
   for (;;) {
     const result = await condition();
     if (result !== undefined && result !== null && result !== false)
       return result as NonNullable<Exclude<Result, false>>;
-    if (Date.now() > deadline) throw new Error(`waited ${maxWaitMs} ms in vain for ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited ${maxUntilMs} ms in vain for ${what}`);
     await delay(pollMs);
   }
 }

@@ -204,10 +204,19 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   const folders: Record<string, string> = {};
   if (datasetsDir !== undefined) folders.DATASETS_DIR = datasetsDir;
   if (stateDir !== undefined) folders.STATE_DIR = stateDir;
+  const { SERVER_PARTS: parts } = process.env;
   return new Running(
-    "server/main.ts",
+    parts === undefined ? "server/main.ts" : "test/support/core.ts",
     [],
-    { PORT: "0", OPS_PORT: "0", THREADS: "1", PORTAL: "off", ...folders, ...env },
+    {
+      ...(parts !== undefined && { SERVER_PARTS: parts }),
+      PORT: "0",
+      OPS_PORT: "0",
+      THREADS: "1",
+      PORTAL: "off",
+      ...folders,
+      ...env,
+    },
     { cwd, maxDescriptors },
   );
 }

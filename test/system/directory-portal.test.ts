@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Mailer } from "../../server/parts/notifications/mail.ts";
 import { PortalActions, type PortalOptions } from "../../server/parts/portal/actions.ts";
 import { Directory } from "../../server/parts/replicas/directory.ts";
+import { Mailer } from "../../server/shared/mail.ts";
 import { Store } from "../../server/store/store.ts";
 import { errorOf, form } from "../support/portal.ts";
 import { later, silent } from "../support/quota-events.ts";

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Redis } from "ioredis";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
-import { Directory, DirectoryAway } from "../../server/parts/replicas/directory.ts";
+import { Directory } from "../../server/parts/replicas/directory.ts";
 import type { ScriptClient } from "../../server/parts/replicas/script.ts";
+import { StateUnavailable } from "../../server/shared/state-unavailable.ts";
 import { type NewAccount, Store } from "../../server/store/store.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 
@@ -476,7 +477,7 @@ test("without Redis nothing is changed, and what is here stays", async () => {
   });
   client.on("error", () => {});
   after(() => client.disconnect());
-  await assert.rejects(new Directory(store, client, "a").change(make(store, "two")), DirectoryAway);
+  await assert.rejects(new Directory(store, client, "a").change(make(store, "two")), StateUnavailable);
   assert.deepEqual(store.accountIds(), [1]);
   await server.stop();
 });

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readSettings, serverHelp } from "../../server/shared/settings.ts";
+import { coreSettings, readSettings, settingsHelp } from "../../server/shared/settings.ts";
 import { deployFile, repository, unitEnvironment, unitValues } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
 
@@ -42,13 +42,14 @@ test("the unit starts the package's command with settings that the server takes,
   assert.deepEqual(unitValues("ExecStart"), [`/opt/hcqs/${bin.hcqs} start`]);
   assert.deepEqual(unitValues("Restart"), ["always"]);
   const { NODE_COMPILE_CACHE: cache, ...settings } = unitEnvironment;
-  for (const name of Object.keys(settings)) assert.match(serverHelp(), new RegExp(`^ {2}${name} `, "m"));
+  for (const name of Object.keys(settings))
+    assert.match(settingsHelp([coreSettings]), new RegExp(`^ {2}${name} `, "m"));
   const read = readSettings(settings);
   assert.ok(!Array.isArray(read), String(read));
   const folders = unitValues("StateDirectory")[0]
     .split(" ")
     .map((name) => `/var/lib/${name}`);
-  assert.deepEqual([read.datasetsDir, read.stateDir].sort(), folders.slice(1));
+  assert.deepEqual([read.DATASETS_DIR, read.STATE_DIR].sort(), folders.slice(1));
   assert.equal(cache, `/var/cache/${unitValues("CacheDirectory")[0]}`);
   assert.deepEqual(unitValues("WorkingDirectory"), [folders[0]]);
 });

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { OpsPages } from "../../part.ts";
 import { pageOf, readProgram } from "../../shared/browser-program.ts";
 import type { WebFile } from "../../shared/messages.ts";
 import { webFile } from "../../shared/web-file.ts";
@@ -7,10 +8,8 @@ import type { State } from "./state.ts";
 
 /** Shows the operator what the server does: a page, and a stream of what it draws. Read only. */
 
-/** The program's folder. */
 const browser = "parts/console/browser";
-/** Of the portal's. */
-const borrowed = ["shared/browser"];
+const shared = "shared/browser";
 const libraries = {
   preact: "preact/dist/preact.mjs",
   "preact/hooks": "preact/hooks/dist/hooks.mjs",
@@ -18,7 +17,7 @@ const libraries = {
   uplot: "uplot/dist/uPlot.iife.min.js",
   "uplot.css": "uplot/dist/uPlot.min.css",
 };
-export const streamPath = "/console/stream";
+const streamPath = "/console/stream";
 const maxViewers = 16;
 /** What waits for a viewer that doesn't read, at most. */
 const maxUnreadBytes = 4 * 2 ** 20;
@@ -26,7 +25,8 @@ const maxUnreadBytes = 4 * 2 ** 20;
 const stateShare = 1 / 20;
 const minStateMs = 2000;
 
-export class OperatorConsole {
+export class OperatorConsole implements OpsPages {
+  readonly streamPath = streamPath;
   readonly #history: History;
   readonly #state: () => State;
   readonly #viewers = new Set<ServerResponse>();
@@ -98,12 +98,12 @@ export class OperatorConsole {
 
 /** The page and what it loads. */
 function filesOf(): WebFile[] {
-  const program = readProgram("/console/", [browser, ...borrowed], libraries);
+  const program = readProgram("/console/", [shared, browser], libraries);
   const { html, headers } = pageOf(program, {
     title: "Console",
     description: "What the service does.",
     body: '<div id="app"></div><noscript>The console draws its pictures with JavaScript; /metrics has the numbers without.</noscript>',
-    styles: ["uplot.css", "shared/browser/style.css", `${browser}/console.css`],
+    styles: ["uplot.css", `${shared}/style.css`, `${browser}/console.css`],
     scripts: ["uplot"],
     entry: `${browser}/console.ts`,
     settings: { stream: streamPath },

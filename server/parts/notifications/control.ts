@@ -1,58 +1,31 @@
-import { closers, log, metrics, repeat } from "../../control/running.ts";
-import type { Health } from "../../control/state.ts";
-import type { Settings } from "../../shared/settings.ts";
-import type { Store, StoredEvent } from "../../store/store.ts";
-import { recordCrossings, type Shared } from "../replicas/control.ts";
+import type { Core, RunningPart } from "../../part.ts";
 import { emailSender } from "./emails.ts";
-import type { Mailer } from "./mail.ts";
 import { Outbox } from "./outbox.ts";
 import { webhookSender } from "./webhooks.ts";
 
-/** Delivers quota events, and says in the log what they are. */
+/** Delivers quota events, by webhook and by e-mail. */
 
-/** With what a try has at least, well within a second. */
+/** Between looks for events that are due; shorter than the shortest time that a try has. */
 const deliverMs = 250;
-const recordMs = 1000;
 
-/** Changes the state, on every server that shares it. */
-export type Change = <Result>(work: () => Result) => Promise<Result>;
-
-/** An outbox for each way by which events are sent. */
-export function openOutboxes(
-  { webhookAllowLoopback }: Settings,
-  store: Store,
-  mailer: Mailer | undefined,
-  change: Change,
-): Outbox[] {
+export async function startNotifications(core: Core): Promise<RunningPart> {
+  const { settings, store, log, metrics, mailer, change } = core;
   const senders = [
-    webhookSender(store, metrics, { allowLoopback: webhookAllowLoopback }),
+    webhookSender(store, metrics, { allowLoopback: settings.WEBHOOK_ALLOW_LOOPBACK }),
     emailSender(mailer, metrics),
   ];
-  const outboxes = senders.map((sender) => new Outbox(store, log, sender, change));
-  for (const outbox of outboxes) closers.push(() => outbox.stop());
-  return outboxes;
-}
-
-/** One server at a time records and delivers what all of them have counted. */
-export function deliverEvents(
-  health: Health,
-  shared: Shared,
-  store: Store,
-  outboxes: readonly Outbox[],
-): void {
-  const { directory } = shared;
-  const delivers = () =>
-    health.fault === undefined && (directory === undefined || directory.delivers(performance.now()));
-  if (directory !== undefined)
-    repeat("recording events of all servers", recordMs, async () => {
-      if (delivers()) logEvents(await recordCrossings(shared, store));
+  for (const sender of senders) {
+    const { channel } = sender;
+    const outbox = new Outbox(store, log, sender, change);
+    core.atEnd(() => outbox.stop());
+    core.repeat(`delivering events by ${channel}`, deliverMs, async () => {
+      if (core.delivers()) await outbox.deliverDue(new Date(), performance.now());
     });
-  for (const outbox of outboxes)
-    repeat(`delivering events by ${outbox.channel}`, deliverMs, async () => {
-      if (delivers()) await outbox.deliverDue(new Date(), performance.now());
-    });
-}
-
-export function logEvents(events: readonly StoredEvent[]): void {
-  for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
+    metrics.gauge(
+      `hcqs_${channel}_oldest_pending_seconds`,
+      `Since the oldest event was made that is still to be sent by ${channel}; 0 where none is`,
+      () => outbox.oldestPendingAge(new Date()),
+    );
+  }
+  return {};
 }

@@ -1,34 +1,15 @@
-import * as v from "valibot";
+import { payloadOf } from "../../accounts/quota-events.ts";
+import type { Mailer } from "../../shared/mail.ts";
+import { type Email, UnknownRecipient } from "../../shared/mail.ts";
 import type { Metrics } from "../../shared/metrics.ts";
 import type { StoredEvent } from "../../store/store.ts";
-import { type Letter, UnknownRecipient } from "./letter.ts";
-import type { Mailer } from "./mail.ts";
 import type { Sender } from "./outbox.ts";
 
 /** Sends events to accounts' e-mail addresses. */
 
-const payload = v.object({
-  data: v.object({
-    // It stands in a header.
-    account: v.pipe(v.string(), v.regex(/^[ -~]*$/)),
-    plan: v.string(),
-    month: v.string(),
-    quota: v.object({ limit: v.number(), used: v.number() }),
-  }),
-});
-
-/** Whether a text is an event's payload. */
-export function isPayload(text: string): boolean {
-  try {
-    return v.is(payload, JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
-
 /** What an event says to people. */
-function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Letter {
-  const { account, plan, month, quota } = v.parse(payload, JSON.parse(text)).data;
+function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
+  const { account, plan, month, quota } = payloadOf(text).data;
   const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
   const meaning =
     threshold < 100

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Counter } from "prom-client";
 import { reasonOf } from "../../../engine/query.ts";
+import { maxAnswerCharacters, maxTries } from "../../accounts/quota-events.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
@@ -12,11 +13,10 @@ import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store
  * try that has been running longest may be cut off.
  */
 
-export const maxAnswerLength = 200;
 const second = 1;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** Pauses after each try but the last: ten tries over about three days. */
+/** Pauses after each try but the last, `maxTries` in all: about three days. */
 const pausesSeconds = [
   10 * second,
   minute,
@@ -28,14 +28,13 @@ const pausesSeconds = [
   24 * hour,
   27 * hour,
 ];
-export const maxTries = pausesSeconds.length + 1;
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** By less than this the wall clock may differ from the steady one without having been set. */
 const minStepMs = 100;
 
 /** Fit for a line of a list: parts of it may be a stranger's. */
 function inOneLine(answer: string): string {
-  return answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerLength);
+  return answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerCharacters);
 }
 
 /** What came of a try: `impossible` is none at all, and there is nothing to wait for. */

@@ -3,9 +3,10 @@ import { Resolver } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
+import { webhookFault } from "../../accounts/webhook-url.ts";
 import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
-import { specialPurposeOf } from "./addresses.ts";
+import { specialPurposeOf } from "../../shared/special-addresses.ts";
 
 /** One post to a stranger's server: to public addresses only, and over by a deadline whatever that server does. */
 
@@ -23,25 +24,6 @@ export interface PostOptions {
 function isAllowed(address: string, allowLoopback: boolean): boolean {
   const purpose = specialPurposeOf(address);
   return purpose === undefined || (allowLoopback && purpose === "loopback");
-}
-
-/**
- * Checks a webhook's address when it is set.
- *
- * @returns what is wrong with it, or undefined
- */
-export function webhookFault(url: string, allowLoopbackHttp: boolean): string | undefined {
-  if (!URL.canParse(url) || url.length > 2000) return "a URL";
-  // URL drops tabs and line breaks without a word.
-  if (/[\s\p{Cc}]/u.test(url)) return "a URL without spaces and control characters";
-  const { protocol, hostname, username, password } = new URL(url);
-  if (username !== "" || password !== "") return "a URL without a user name or password";
-  const host = hostname.replace(/^\[|\]$/g, "");
-  const isAddress = isIP(host) !== 0;
-  const isLoopback = host === "localhost" || (isAddress && specialPurposeOf(host) === "loopback");
-  if (allowLoopbackHttp && isLoopback && (protocol === "http:" || protocol === "https:")) return undefined;
-  if (protocol !== "https:") return "an https URL";
-  return isAddress && !isAllowed(host, false) ? "a public address" : undefined;
 }
 
 /**

@@ -13,17 +13,17 @@ import {
 } from "../../accounts/changes.ts";
 import { maxKeys } from "../../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../../accounts/keys.ts";
+import { webhookFault } from "../../accounts/webhook-url.ts";
 import { constantError, echo } from "../../api/errors.ts";
+import type { Mailer } from "../../shared/mail.ts";
 import type { PortalReply, PortalRequest } from "../../shared/messages.ts";
 import { emailAddress, time } from "../../shared/schemas.ts";
-import type { Settings } from "../../shared/settings.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { isoTime, isoTimeOrNull } from "../../shared/time.ts";
 import type { Account, Store, StoredKey } from "../../store/store.ts";
-import type { Mailer } from "../notifications/mail.ts";
-import { webhookFault } from "../notifications/post.ts";
-import { DirectoryAway } from "../replicas/directory.ts";
 import { Buckets, clientOf } from "./floods.ts";
 import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
+import type { PortalSettings } from "./settings.ts";
 import { confirmSignup, type SignupOptions, signUp } from "./signups.ts";
 
 /** What people do on the portal without an operator: they sign up, and change their account and its keys. */
@@ -31,7 +31,7 @@ import { confirmSignup, type SignupOptions, signUp } from "./signups.ts";
 export interface PortalOptions {
   store: Store;
   log: Logger;
-  settings: Pick<Settings, "signup" | "signupDaily" | "webhookAllowLoopback">;
+  settings: Pick<PortalSettings, "signup" | "signupDaily" | "webhookAllowLoopback">;
   /** Undefined where no mail is sent. */
   mailer: Mailer | undefined;
   /** The account whose key the pages carry: it changes nothing. */
@@ -123,7 +123,7 @@ export class PortalActions {
         { path: request.path, reason: reasonOf(error), requestId: request.requestId },
         "a request to the portal failed",
       );
-      return error instanceof Database.SqliteError || error instanceof DirectoryAway
+      return error instanceof Database.SqliteError || error instanceof StateUnavailable
         ? new Refusal("unavailable", "the change can't be stored now; try again", {
             headers: { "Retry-After": "1" },
           }).reply

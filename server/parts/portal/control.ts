@@ -1,70 +1,45 @@
 import { existsSync } from "node:fs";
 import { databaseFile } from "../../../datasets/state.ts";
-import type { Accounts } from "../../accounts/sync.ts";
-import { closers, log, repeat } from "../../control/running.ts";
-import type { ServingThreads } from "../../control/serving-threads.ts";
-import type { Health, State } from "../../control/state.ts";
-import { type Settings, trialPortalAccount } from "../../shared/settings.ts";
-import type { Change } from "../notifications/control.ts";
-import type { Mailer } from "../notifications/mail.ts";
-import type { Shared } from "../replicas/control.ts";
+import type { Core, RunningPart } from "../../part.ts";
 import { noPortalAccount, PortalHost } from "./host.ts";
+import type { PortalSettings } from "./settings.ts";
 
-/** Opens the pages for people, where the settings want them, and keeps their key new. */
+/** The portal's side in the control thread. */
 
 const renewMs = 60_000;
-/** A change is answered when all servers have it that are heard of, or after so long. */
-const maxTakenMs = 1000;
 
-/** Before a state is made: a start with a state that can't have the pages' account leaves none. */
-export function checkPortalAccount({
-  portal,
-  portalAccount,
-  isDefaultStateDir,
-  stateDir,
-  redis,
-}: Settings): void {
-  // With Redis the accounts may be there.
-  const mayBeThere = isDefaultStateDir || redis !== undefined || existsSync(databaseFile(stateDir));
-  if (portal && portalAccount !== undefined && !mayBeThere) throw noPortalAccount(portalAccount);
+/** Checks the pages' account before a state is made, so that a failed start leaves none. @throws DataError */
+export function checkAccount(
+  { portalAccount, mayMakeAccount }: PortalSettings,
+  isShared: boolean,
+  stateDir: string,
+): void {
+  // A shared state may have it.
+  const mayExist = mayMakeAccount || isShared || existsSync(databaseFile(stateDir));
+  if (portalAccount !== undefined && !mayExist) throw noPortalAccount(portalAccount);
 }
 
-export function openPortal(
-  settings: Settings,
-  health: Health,
-  { store, guard }: State,
-  { directory }: Shared,
-  accounts: Accounts,
-  mailer: Mailer | undefined,
-  change: Change,
-): PortalHost | undefined {
-  if (!settings.portal) return undefined;
+export async function startPortal(settings: PortalSettings, core: Core): Promise<RunningPart> {
+  const { store, log, mailer, accounts, change } = core;
+  const { portalAccount, mayMakeAccount, publicUrl } = settings;
   const portal = new PortalHost({
-    store,
-    log,
-    settings,
-    mailer,
-    portalAccount: settings.portalAccount,
-    mayMakeAccount: settings.isDefaultStateDir && settings.portalAccount === trialPortalAccount,
+    ...{ store, log, settings, mailer, portalAccount, mayMakeAccount, change },
     keyCount: () => accounts.keyCount,
-    fault: () => health.fault,
-    change,
-    async takeOver() {
-      accounts.refresh();
-      guard.checkpoint(store);
-      await directory?.taken(maxTakenMs);
-    },
+    fault: core.fault,
+    takeOver: core.takeEffect,
     now: () => new Date(),
   });
   // After the last answer, and before the state is closed.
-  closers.push(async () => {
-    if (guard.fault() === undefined) await portal.end();
+  core.atEnd(async () => {
+    if (core.fault() === undefined) await portal.end();
   });
-  return portal;
-}
-
-export function renewKeyOf(portal: PortalHost, health: Health, threads: ServingThreads): void {
-  repeat("renewing the pages' key", renewMs, async () => {
-    if (health.fault === undefined && (await portal.renewKey())) threads.showPortal(portal.files());
-  });
+  return {
+    pages: portal,
+    async begin(apiUrl) {
+      await portal.begin(publicUrl ?? apiUrl);
+      core.repeat("renewing the pages' key", renewMs, async () => {
+        if (core.fault() === undefined && (await portal.renewKey())) core.showPages(portal.files());
+      });
+    },
+  };
 }

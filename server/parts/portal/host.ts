@@ -2,7 +2,7 @@ import { DataError } from "../../../engine/query.ts";
 import { generateKey, hashKey } from "../../accounts/keys.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
-import { DirectoryAway } from "../replicas/directory.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 
@@ -57,7 +57,7 @@ export class PortalHost {
     try {
       await this.#storeKey();
     } catch (error) {
-      if (!(error instanceof DirectoryAway)) throw error;
+      if (!(error instanceof StateUnavailable)) throw error;
       // A key is tried again as soon as one is due, which is now.
       this.#madeAt = Number.NEGATIVE_INFINITY;
     }
@@ -109,7 +109,7 @@ export class PortalHost {
     await change(() => {
       for (const id of this.#ids) store.revokeKey(id, now());
     }).catch((error) => {
-      if (!(error instanceof DirectoryAway)) throw error;
+      if (!(error instanceof StateUnavailable)) throw error;
     });
   }
 

@@ -1,6 +1,7 @@
 import { MIMEType } from "node:util";
 import { clientAddress } from "../../serving/client-address.ts";
 import { formOf } from "../../serving/negotiation.ts";
+import type { MakePages } from "../../serving/part.ts";
 import type { Post, PostHandler, PostHead } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
@@ -10,15 +11,23 @@ import { facilityPage, missingPage } from "./pages.ts";
 
 /** Answers with the portal's pages and files. */
 
+export const pages: MakePages = ({ trustedProxies, ask, report }) => {
+  let portal = new Portal([]);
+  return {
+    respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
+    postsBelow: "/portal/",
+    posts: new PortalPosts(trustedProxies, ask, report),
+    show(files) {
+      portal = new Portal(files);
+    },
+  };
+};
+
 export class Portal {
-  readonly #files = new Map<string, WebFile>();
-  /** Shown at every path that has no page of its own, with status 404. */
-  readonly #missingPage: WebFile;
+  readonly #files: ReadonlyMap<string, WebFile>;
 
   constructor(files: readonly WebFile[]) {
-    for (const file of files) this.#files.set(file.path, file);
-    this.#missingPage = this.#page(missingPage);
-    this.#files.delete(missingPage);
+    this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
   /** @param path undecoded */
@@ -27,10 +36,11 @@ export class Portal {
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
     if (hasBody) return plain("400 Bad Request", "a request for a page has no body\n");
     const found =
-      this.#files.get(path) ?? (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
+      (path === missingPage ? undefined : this.#files.get(path)) ??
+      (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
     const accepted = request.getHeader(headerNames.acceptEncoding);
     if (found === undefined) {
-      const { head, body } = formOf(this.#missingPage, accepted, "");
+      const { head, body } = formOf(this.#page(missingPage), accepted, "");
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
     const { head, body } = formOf(found, accepted, request.getHeader(headerNames.ifNoneMatch));

@@ -4,15 +4,14 @@ import * as v from "valibot";
 import { reasonOf } from "../../../engine/query.ts";
 import { makeKey } from "../../accounts/changes.ts";
 import { maxNameLength } from "../../accounts/names.ts";
+import type { Email, Mailer } from "../../shared/mail.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
-import type { Settings } from "../../shared/settings.ts";
 import type { Signup, Store } from "../../store/store.ts";
-import type { Letter } from "../notifications/letter.ts";
-import type { Mailer } from "../notifications/mail.ts";
 import { clientOf } from "./floods.ts";
 import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
+import type { PortalSettings } from "./settings.ts";
 
 /** People make accounts: so many a day from an address and in all, and one for a mailbox. */
 
@@ -48,7 +47,7 @@ const linkFields = v.strictObject({ token: v.string("the token of a link") });
 export interface SignupOptions {
   store: Store;
   log: Logger;
-  settings: Pick<Settings, "signup" | "signupDaily">;
+  settings: Pick<PortalSettings, "signup" | "signupDaily">;
   mailer: Mailer | undefined;
   /** Those that the mail server hasn't taken yet. */
   letters: { underWay: number };
@@ -130,7 +129,7 @@ async function mailLink(
   return linkSent;
 }
 
-async function mail(letter: Letter, mailer: Mailer | undefined, log: Logger): Promise<void> {
+async function mail(letter: Email, mailer: Mailer | undefined, log: Logger): Promise<void> {
   try {
     if (mailer === undefined) throw new Error("SMTP_URL isn't set");
     await mailer.send(letter);

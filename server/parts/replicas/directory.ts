@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { DataError, reasonOf } from "../../../engine/query.ts";
+import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Store, Used } from "../../store/store.ts";
 import { Script, type ScriptClient } from "./script.ts";
 
@@ -43,16 +44,6 @@ type ReadAnswer = [
 type State = 0 | 1 | 2;
 type WriteAnswer = [isDone: number, version: number, state: State];
 
-/** Redis doesn't answer, or the change can't be written there. */
-export class DirectoryAway extends Error {
-  /** What Redis has to be for it. */
-  readonly expected: string;
-
-  constructor(message: string, expected = "one that answers, and has the user, password and database in it") {
-    super(message);
-    this.expected = expected;
-  }
-}
 /** As said by Redis of keys that aren't as the script makes them. */
 const isBroken = /^WRONGTYPE|user_script:\d+: /;
 
@@ -130,7 +121,7 @@ export class Directory {
   /**
    * Takes over what has changed, and says so.
    *
-   * @throws DirectoryAway when Redis doesn't answer
+   * @throws StateUnavailable when Redis doesn't answer
    * @throws DataError when what is there isn't what this is a copy of
    */
   read(): Promise<void> {
@@ -148,7 +139,7 @@ export class Directory {
    * Does a piece of work on the copy, and writes what it changes to Redis, and from there to the copy. When somebody
    * else was faster, the work is done again.
    *
-   * @throws DirectoryAway when Redis doesn't take it
+   * @throws StateUnavailable when Redis doesn't take it
    */
   async change<Result>(work: () => Result): Promise<Result> {
     return this.#inTurn(async () => {
@@ -165,7 +156,7 @@ export class Directory {
         else if (this.#hasWaited()) throw notSettled();
         else await delay(askSettledMs);
       }
-      throw new DirectoryAway("others change accounts all the time");
+      throw new StateUnavailable("others change accounts all the time");
     });
   }
 
@@ -243,7 +234,7 @@ export class Directory {
       return await this.#entered();
     } catch (error) {
       if (error instanceof DataError) throw error;
-      throw new DirectoryAway(reasonOf(error));
+      throw new StateUnavailable(reasonOf(error));
     }
   }
 
@@ -264,7 +255,7 @@ export class Directory {
       return await this.#call<WriteAnswer>("write", epoch, version, newEpoch(), list, 0);
     } catch (error) {
       if (error instanceof DataError) throw error;
-      throw new DirectoryAway(`${reasonOf(error)}: whether the change is stored isn't known`);
+      throw new StateUnavailable(`${reasonOf(error)}: whether the change is stored isn't known`);
     }
   }
 
@@ -306,7 +297,7 @@ export class Directory {
           `what isn't the servers' under hc:{directory}:… (${reason})`,
           "keys that servers alone write; what is deleted of them, servers that run write again",
         );
-      throw new DirectoryAway(reason);
+      throw new StateUnavailable(reason);
     }
   }
 }
@@ -318,9 +309,9 @@ const otherAccounts = () =>
     "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
   );
 const notRedis = () =>
-  new DirectoryAway("what answers isn't Redis: found another answer than that of the script");
+  new StateUnavailable("what answers isn't Redis: found another answer than that of the script");
 const notSettled = () =>
-  new DirectoryAway(
+  new StateUnavailable(
     "it was started anew or emptied, and no server has said since what it may have lost",
     "one with a server that was there before: start one first",
   );

@@ -3,8 +3,8 @@ import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer, isIPv4, isIPv6 } from "node:net";
 import { type TestContext, test } from "node:test";
-import { specialPurposeOf } from "../../../server/parts/notifications/addresses.ts";
-import { webhookFault } from "../../../server/parts/notifications/post.ts";
+import { webhookFault } from "../../../server/accounts/webhook-url.ts";
+import { specialPurposeOf } from "../../../server/shared/special-addresses.ts";
 import { answersOf, Receiver } from "../../support/quota-events.ts";
 
 /** Which addresses events are posted to. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { emailSender } from "../../../server/parts/notifications/emails.ts";
-import { Mailer } from "../../../server/parts/notifications/mail.ts";
 import { Outbox } from "../../../server/parts/notifications/outbox.ts";
+import { Mailer } from "../../../server/shared/mail.ts";
 import { maxWaitMs, until } from "../../support/connection.ts";
 import { later, now, Receiver, silent, World } from "../../support/quota-events.ts";
 import { type Answers, SmtpServer, takesAll } from "../../support/smtp.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import { maxTries } from "../../../server/parts/notifications/outbox.ts";
+import { maxTries } from "../../../server/accounts/quota-events.ts";
 import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
 import { until } from "../../support/server.ts";
 

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { exportAccounts, importAccounts } from "../../../server/accounts/transfer.ts";
 import { accountOptions } from "../../../server/commands/account-options.ts";
-import { Mailer } from "../../../server/parts/notifications/mail.ts";
+import { Mailer } from "../../../server/shared/mail.ts";
 import { plans } from "../../../server/shared/plans.ts";
 import { Store } from "../../../server/store/store.ts";
 import { errorOf, form, Portal } from "../../support/portal.ts";

@@ -1,12 +1,28 @@
 import { isIP } from "node:net";
 import { createTransport, type Transporter } from "nodemailer";
-import type { MailSettings } from "../../shared/settings.ts";
-import { specialPurposeOf } from "./addresses.ts";
-import { type Letter, UnknownRecipient } from "./letter.ts";
+import { specialPurposeOf } from "./special-addresses.ts";
 
-/** One letter to an SMTP server, by the operator's settings: over by a deadline whatever that server does. */
+/** Sends e-mails through the operator's SMTP server, each within a deadline. */
 
 const maxTryMs = 15_000;
+
+export interface MailSettings {
+  /** May hold a password. */
+  smtpUrl: string;
+  from: { name: string; address: string };
+}
+
+export interface Email {
+  /** One address, as `emailAddress` takes it. */
+  to: string;
+  subject: string;
+  text: string;
+  /** The same on every try, so that a receiver can recognise a duplicate. */
+  id: string;
+}
+
+/** The SMTP server refuses the recipient for good. */
+export class UnknownRecipient extends Error {}
 
 export class Mailer {
   readonly #transport: Transporter;
@@ -41,13 +57,13 @@ export class Mailer {
   }
 
   /**
-   * Hands a letter over to the server.
+   * Hands an e-mail over to the SMTP server.
    *
-   * @param signal gives it up, for an error as its reason
+   * @param signal aborts the try; its reason is the error
    * @returns the server's status code
    * @throws UnknownRecipient, or another Error when the server hasn't taken it by the deadline
    */
-  async send({ to, subject, text, id }: Letter, signal?: AbortSignal): Promise<string> {
+  async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
     const end = new AbortController();
     const giveUp = () => end.abort(signal?.reason);
     signal?.addEventListener("abort", giveUp);

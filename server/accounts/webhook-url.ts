@@ -1,0 +1,26 @@
+import { isIP } from "node:net";
+import { specialPurposeOf } from "../shared/special-addresses.ts";
+
+/** Checks the URL of a webhook. */
+
+const maxUrlCharacters = 2000;
+
+/**
+ * Checks a webhook's URL when it is set, and again before each delivery.
+ *
+ * @param allowLoopback whether this machine may be the receiver, by plain http too
+ * @returns what the URL should be, or undefined where nothing is wrong with it
+ */
+export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
+  if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
+  // URL drops tabs and line breaks silently.
+  if (/[\s\p{Cc}]/u.test(url)) return "a URL without spaces and control characters";
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== "" || password !== "") return "a URL without a user name or password";
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const purpose = isIP(host) === 0 ? undefined : specialPurposeOf(host);
+  const isLoopback = host === "localhost" || purpose === "loopback";
+  if (allowLoopback && isLoopback && (protocol === "http:" || protocol === "https:")) return undefined;
+  if (protocol !== "https:") return "an https URL";
+  return purpose === undefined ? undefined : "a public address";
+}

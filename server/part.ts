@@ -1,0 +1,183 @@
+import type { ServerResponse } from "node:http";
+import type { Logger } from "pino";
+import { DataError } from "../engine/query.ts";
+import type { Limits } from "./accounts/limits.ts";
+import type { Accounts, SavedBeside } from "./accounts/sync.ts";
+import type { Connections } from "./shared/connections.ts";
+import type { Mailer } from "./shared/mail.ts";
+import type { PortalReply, PortalRequest, WebFile } from "./shared/messages.ts";
+import type { Metrics } from "./shared/metrics.ts";
+import {
+  readSettings,
+  readTable,
+  type Settings,
+  type SettingTable,
+  type ValuesOf,
+} from "./shared/settings.ts";
+import type { Traffic } from "./shared/traffic.ts";
+import type { SnapshotFolder } from "./snapshots/snapshots.ts";
+import type { AccountRecord, Store } from "./store/store.ts";
+
+/** How a part plugs into the core. `server/parts.ts` lists the parts; the core works without any. */
+
+/** A feature apart from the core, with its settings. */
+export interface Part {
+  readonly settings: SettingTable;
+  /**
+   * @returns how the part runs by these settings, or undefined where they switch it off
+   * @throws DataError when settings don't go with each other
+   */
+  configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
+}
+
+/** A part that the settings switch on. Nothing of it is loaded before one of these functions is called. */
+export interface PartRun {
+  /** The module of its side in serving threads; see `serving/part.ts`. */
+  readonly serving?: URL;
+  /** Checks what can be checked before a state is made. @throws DataError */
+  check?(isShared: boolean): Promise<void>;
+  /** Makes the state one that several servers share. At most one part does. */
+  shareState?(ground: Ground): Promise<SharedState>;
+  /** Runs an operator's command on the state that servers share. Present with `shareState`. */
+  runCommand?(command: SharedCommand): Promise<CommandOutput>;
+  start?(core: Core): Promise<RunningPart>;
+}
+
+/** What a part does while the server runs. */
+export interface RunningPart {
+  /** Serves all paths that aren't the API's. At most one part does. */
+  pages?: Pages;
+  /** Serves the paths of the operator's listener that aren't the core's. At most one part does. */
+  opsPages?: OpsPages;
+  /** Runs once, when the server listens and before the ready line. */
+  begin?(apiUrl: string): void | Promise<void>;
+}
+
+/** Pages of a part, in the control thread. */
+export interface Pages {
+  /** The files that serving threads answer with. */
+  files(): readonly WebFile[];
+  /** Replies to a post. Never rejects. */
+  act(request: PortalRequest): Promise<PortalReply>;
+}
+
+/** Pages at the operator's listener. */
+export interface OpsPages {
+  /** @returns undefined where there is no such file */
+  file(path: string): WebFile | undefined;
+  /** The path that `stream` answers. */
+  readonly streamPath: string;
+  /** Answers with server-sent events. */
+  stream(response: ServerResponse): void;
+}
+
+/** A command's work on a copy of the state that servers share. */
+export interface SharedCommand {
+  run(store: Store): CommandOutput;
+  /** Whether accounts come by it with what they have used. */
+  brings: boolean;
+  now: Date;
+}
+
+/** What a command prints; each text ends with a line end. */
+export interface CommandOutput {
+  /** What was asked for, on stdout. */
+  result: string;
+  /** Remarks, on stderr. */
+  note?: string;
+  /** Accounts that came with what they have used. */
+  entered?: AccountRecord[];
+}
+
+/** Changes the state, on every server that shares it: all of `work`, or nothing. */
+export type Change = <Result>(work: () => Result) => Promise<Result>;
+
+/** A state that several servers share. */
+export interface SharedState {
+  change: Change;
+  /** Waits until the other servers have the last change too, at most so long. */
+  taken(maxMs: number): Promise<unknown>;
+  /** Whether it is this server's turn to deliver events. */
+  delivers(): boolean;
+  /** Shares the ceilings from now on. @param save saves the counts */
+  shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<SavedBeside>;
+}
+
+/** What runs in the control thread, for whoever needs it. */
+export interface Ground {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly store: Store;
+  /** Why the state can't be written now; undefined where it can. */
+  fault(): string | undefined;
+  /** Does something again and again until the server ends; what fails is logged and tried again. */
+  repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
+  /** Runs when the server ends; what was registered last runs first. */
+  atEnd(close: () => void | Promise<void>): void;
+  /** Waits for what a start needs. @throws when the server is to end meanwhile */
+  unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
+}
+
+/** The core as parts see it. */
+export interface Core extends Ground {
+  readonly accounts: Accounts;
+  readonly snapshots: SnapshotFolder;
+  readonly connections: Connections;
+  readonly traffic: Traffic;
+  /** Undefined where no e-mail is sent. */
+  readonly mailer: Mailer | undefined;
+  isReady(): boolean;
+  change: Change;
+  /** Waits until what was changed holds in every thread, and on every other server that answers soon. */
+  takeEffect(): Promise<void>;
+  /** Whether it is this server's turn to deliver events. */
+  delivers(): boolean;
+  /** Has serving threads answer with the pages' new files. */
+  showPages(files: readonly WebFile[]): void;
+}
+
+/**
+ * Defines a part.
+ *
+ * @param configure returns undefined where the settings switch the part off; throws a DataError whose subject is a
+ *   setting that doesn't go with others
+ */
+export function definePart<Table extends SettingTable>(
+  settings: Table,
+  configure: (own: ValuesOf<Table>, core: Settings) => PartRun | undefined,
+): Part {
+  return {
+    settings,
+    configure(environment, core) {
+      const own = readTable(settings, environment);
+      return Array.isArray(own) ? undefined : configure(own, core);
+    },
+  };
+}
+
+/** The core's settings, and the parts that the settings switch on. */
+export interface Configuration {
+  settings: Settings;
+  parts: PartRun[];
+}
+
+/** Reads the settings of the core and of all parts. @returns them, or a line for each setting that is wrong */
+export function configure(parts: readonly Part[], environment: NodeJS.ProcessEnv): Configuration | string[] {
+  const settings = readSettings(environment);
+  const faults = parts
+    .map((part) => readTable(part.settings, environment))
+    .filter(Array.isArray)
+    .flat();
+  if (Array.isArray(settings)) return [...settings, ...faults];
+  if (faults.length > 0) return faults;
+  const running: PartRun[] = [];
+  for (const part of parts)
+    try {
+      running.push(...[part.configure(environment, settings) ?? []].flat());
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      faults.push(`${error.subject} is ${error.found}, expected ${error.expected}`);
+    }
+  return faults.length > 0 ? faults : { settings, parts: running };
+}

@@ -1,0 +1,8 @@
+import { consolePart } from "./parts/console/part.ts";
+import { notificationsPart } from "./parts/notifications/part.ts";
+import { portalPart } from "./parts/portal/part.ts";
+import { replicasPart } from "./parts/replicas/part.ts";
+
+/** The parts, in the order in which they start. Nothing else names them. */
+
+export const parts = [replicasPart, notificationsPart, portalPart, consolePart];

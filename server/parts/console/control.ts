@@ -1,0 +1,39 @@
+import { reasonOf } from "../../../engine/query.ts";
+import type { Core, RunningPart } from "../../part.ts";
+import { safely } from "../../shared/safely.ts";
+import { OperatorConsole } from "./console.ts";
+import { History } from "./history.ts";
+import { stateOf } from "./state.ts";
+
+/** Shows what the server does, in the operator's browser. */
+
+/** Between samples of the history. */
+const sampleMs = 1000;
+
+export async function startConsole(core: Core): Promise<RunningPart> {
+  const { settings, store, snapshots, connections, traffic, log } = core;
+  const startedAt = new Date().toISOString();
+  const usage = () => ({ connections: connections.open, memory: process.memoryUsage.rss() });
+  const history = new History(traffic, usage, performance.now());
+  const server = () => ({
+    node: process.version,
+    threads: settings.THREADS,
+    started_at: startedAt,
+    ready: core.isReady(),
+    fault: core.fault() ?? null,
+  });
+  const shown = new OperatorConsole(history, () => stateOf(server(), snapshots, store, new Date()));
+  return {
+    opsPages: shown,
+    begin() {
+      // After the ready line, which must not wait for it, and before anything can happen to the files.
+      setImmediate(
+        safely(
+          () => shown.loadFiles(),
+          (error) => log.error({ reason: reasonOf(error) }, "the console's files can't be read"),
+        ),
+      );
+      core.repeat("sampling what is served", sampleMs, () => shown.tick(performance.now(), Date.now()));
+    },
+  };
+}

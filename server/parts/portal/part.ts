@@ -1,0 +1,16 @@
+import { definePart } from "../../part.ts";
+import { portalSettings, settingTable } from "./settings.ts";
+
+/** The pages for people as a part. */
+
+export const portalPart = definePart(settingTable, (own, core) => {
+  const settings = portalSettings(own, core);
+  if (own.PORTAL === "off") return undefined;
+  return {
+    serving: new URL("./serving.ts", import.meta.url),
+    async check(isShared) {
+      (await import("./control.ts")).checkAccount(settings, isShared, core.STATE_DIR);
+    },
+    start: async (running) => (await import("./control.ts")).startPortal(settings, running),
+  };
+});

@@ -1,0 +1,70 @@
+import * as v from "valibot";
+import { DataError } from "../../../engine/query.ts";
+import { wholeNumber } from "../../shared/schemas.ts";
+import { isOrigin, type Settings, type ValuesOf } from "../../shared/settings.ts";
+
+/** The portal's settings, and what they mean together with the core's. */
+
+const maxSignupDaily = 100_000;
+/** The account whose key a trial's pages carry. */
+const trialAccount = "explore";
+
+export const settingTable = {
+  PORTAL: v.pipe(
+    v.optional(v.picklist(["on", "off"], "on or off"), "on"),
+    v.description("whether pages for people are served at every path that isn't the API's"),
+  ),
+  PORTAL_ACCOUNT: v.pipe(
+    v.optional(v.string()),
+    v.description("the account whose ceilings hold for whoever looks without a key; a trial makes one"),
+  ),
+  PUBLIC_URL: v.pipe(
+    v.optional(
+      v.pipe(v.string(), v.check(isOrigin, "an address such as https://prices.example.org, without a path")),
+    ),
+    v.description("where people reach the pages, for links in e-mails; http://HOST:PORT unless set"),
+  ),
+  SIGNUP: v.pipe(
+    v.optional(v.picklist(["open", "email", "off"], "open, email or off")),
+    v.description(
+      "whether people may make accounts: open, email (a link is mailed first) or off; open unless STATE_DIR is set, else off",
+    ),
+  ),
+  SIGNUP_DAILY: v.pipe(
+    v.optional(wholeNumber(0, maxSignupDaily), "200"),
+    v.description("accounts that people may make in a day, all together"),
+  ),
+};
+
+export interface PortalSettings {
+  signup: "open" | "email" | "off";
+  /** Accounts that people may make in a day. */
+  signupDaily: number;
+  webhookAllowLoopback: boolean;
+  /** The account whose key the pages carry; undefined where visitors need a key of their own. */
+  portalAccount: string | undefined;
+  /** Whether that account is made if it is missing. */
+  mayMakeAccount: boolean;
+  /** Where people reach the pages; undefined for the address that the server listens on. */
+  publicUrl: string | undefined;
+}
+
+/**
+ * Applies the defaults that depend on the core's settings.
+ *
+ * @throws DataError when SIGNUP needs e-mail and none is sent
+ */
+export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings): PortalSettings {
+  const signup = own.SIGNUP ?? (core.isTrial ? "open" : "off");
+  if (signup === "email" && core.SMTP_URL === undefined)
+    throw new DataError("SIGNUP", '"email"', "SMTP_URL and MAIL_FROM beside it");
+  const portalAccount = own.PORTAL_ACCOUNT ?? (core.isTrial ? trialAccount : undefined);
+  return {
+    signup,
+    signupDaily: own.SIGNUP_DAILY,
+    webhookAllowLoopback: core.WEBHOOK_ALLOW_LOOPBACK,
+    portalAccount,
+    mayMakeAccount: core.isTrial && portalAccount === trialAccount,
+    publicUrl: own.PUBLIC_URL,
+  };
+}

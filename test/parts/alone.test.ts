@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { parts } from "../../server/parts.ts";
+import { Connection, call, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
+
+/** The core without parts, and with each part alone. */
+
+const folder = path.resolve(import.meta.dirname, "../../server/parts");
+
+test("the core keeps sections 1 to 6 of the contract without any part", () => {
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const files = [
+    "api/contract.test.ts",
+    "api/endpoints.test.ts",
+    "accounts/ceilings.test.ts",
+    "commands/accounts.test.ts",
+  ].map((file) => path.resolve(import.meta.dirname, "..", file));
+  const { status, stdout } = spawnSync(process.execPath, ["--test", ...files], {
+    env: { ...environment, SERVER_PARTS: "none" },
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stdout);
+});
+
+for (const name of readdirSync(folder))
+  test(`the core works with the part ${name} alone`, async (t) => {
+    process.env.SERVER_PARTS = name;
+    const server = await startServer({ env: { PORTAL: "on" } });
+    t.after(() => server.stop());
+    const { status } = await call(server, `GET ${pricesPath}?procedure=5072`);
+    assert.equal(status, 200);
+    const home = await rawRequest(server.api, requestText("GET /", { Connection: "close" }));
+    assert.equal(home.status, name === "portal" ? 200 : 401);
+    const connection = await Connection.open(server.ops);
+    await connection.send(requestText("GET /", { Connection: "close" }));
+    assert.equal((await connection.answer()).status, name === "console" ? 200 : 404);
+  });
+
+test("each folder of parts is one of the list", () => {
+  assert.equal(parts.length, readdirSync(folder).length);
+});

@@ -1,0 +1,21 @@
+import "../../server/control/signals.ts";
+
+/** The server with the parts that `SERVER_PARTS` names, separated by commas; none where it names none. */
+
+const [{ run }, { consolePart }, { notificationsPart }, { portalPart }, { replicasPart }] = await Promise.all(
+  [
+    import("../../server/control/thread.ts"),
+    import("../../server/parts/console/part.ts"),
+    import("../../server/parts/notifications/part.ts"),
+    import("../../server/parts/portal/part.ts"),
+    import("../../server/parts/replicas/part.ts"),
+  ],
+);
+const parts = {
+  console: consolePart,
+  notifications: notificationsPart,
+  portal: portalPart,
+  replicas: replicasPart,
+};
+const names = (process.env.SERVER_PARTS ?? "").split(",");
+await run(Object.entries(parts).flatMap(([name, part]) => (names.includes(name) ? [part] : [])));
