@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { least, mean } from "d3";
-import type { Constant, Server } from "./servers.ts";
+import type { Constant } from "./rivals/rival.ts";
+import type { Server } from "./servers.ts";
 
 /** Checks before anything is measured that all servers answer the same. The service is the reference. */
 

@@ -11,7 +11,7 @@ import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { createKey, freePort, until } from "../test/support/server.ts";
 import { pinned } from "./options.ts";
 import { writeNginx } from "./rivals/nginx.ts";
-import type { Headers, RivalSettings } from "./rivals/rival.ts";
+import type { Constant, RivalSettings } from "./rivals/rival.ts";
 
 /** Starts the service and its rivals as processes of their own, on one core. */
 
@@ -24,13 +24,6 @@ const maxStopMs = 15_000;
 export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "duckdb" | "node-http";
 
 export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
-
-/** An answer as a constant. */
-export interface Constant {
-  status: string;
-  headers: Headers;
-  body: Buffer;
-}
 
 const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" };
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };

@@ -162,16 +162,16 @@ test("only server/parts.ts names the parts, and no part imports another", () => 
   assert.deepEqual(offenders, []);
 });
 
-test("no files of the product import each other in a circle", () => {
+test("no files import each other in a circle", () => {
   const done = new Set<string>();
   const visit = (path: string, way: readonly string[]) => {
     assert.ok(!way.includes(path), [...way.slice(way.indexOf(path)), path].join(" imports "));
     if (done.has(path)) return;
-    for (const other of imported.get(path) ?? []) visit(other, [...way, path]);
+    for (const other of importsOf(path)) if (other.endsWith(".ts")) visit(other, [...way, path]);
     done.add(path);
   };
-  for (const path of product) visit(path, []);
-  assert.equal(done.size, product.length);
+  for (const path of sources) visit(path, []);
+  assert.ok(done.size >= sources.length);
 });
 
 /** The packages and Node's modules that are loaded with a file: what it imports at once, and not for types alone. */

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Constant } from "../servers.ts";
-import { pricesPath } from "./rival.ts";
+import { type Constant, pricesPath } from "./rival.ts";
 
 /** nginx sends one answer as a static file. @returns the configuration's path */
 export function writeNginx(folder: string, port: number, sent: Constant): string {

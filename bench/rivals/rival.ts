@@ -7,6 +7,13 @@ import { basePath } from "../../server/api/endpoint.ts";
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
+/** An answer as a constant. */
+export interface Constant {
+  status: string;
+  headers: Headers;
+  body: Buffer;
+}
+
 /** A rival's only argument, as JSON. */
 export interface RivalSettings {
   /** The snapshot to answer from. */

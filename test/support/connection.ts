@@ -9,7 +9,7 @@ import * as v from "valibot";
 
 /** The longest time that a process or a connection may take before a test fails. */
 export const maxWaitMs = 120_000;
-/** The longest wait for a condition before a test fails. */
+/** The longest wait for a condition before a test fails, unless it says otherwise. */
 const maxUntilMs = 10_000;
 const pollMs = 10;
 
@@ -17,13 +17,14 @@ const pollMs = 10;
 export async function until<Result>(
   what: string,
   condition: () => Result | Promise<Result>,
+  maxMs = maxUntilMs,
 ): Promise<NonNullable<Exclude<Result, false>>> {
-  const deadline = Date.now() + maxUntilMs;
+  const deadline = Date.now() + maxMs;
   for (;;) {
     const result = await condition();
     if (result !== undefined && result !== null && result !== false)
       return result as NonNullable<Exclude<Result, false>>;
-    if (Date.now() > deadline) throw new Error(`waited ${maxUntilMs} ms in vain for ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited ${maxMs} ms in vain for ${what}`);
     await delay(pollMs);
   }
 }

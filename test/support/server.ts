@@ -221,12 +221,19 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   );
 }
 
+/** A start waits up to 9 s for a Redis that is down. */
+const maxStartMs = 60_000;
+
 /** The addresses in a server's `ready` line, once it is there. */
 export async function ready(server: Running): Promise<{ api: string; ops: string }> {
-  const line = await until("the ready line", () => {
-    if (server.hasEnded) throw new Error(`the server ended: ${server.stdout}${server.stderr}`);
-    return /^ready (\S+) ops (\S+)\n/m.exec(server.stdout);
-  });
+  const line = await until(
+    "the ready line",
+    () => {
+      if (server.hasEnded) throw new Error(`the server ended: ${server.stdout}${server.stderr}`);
+      return /^ready (\S+) ops (\S+)\n/m.exec(server.stdout);
+    },
+    maxStartMs,
+  );
   return { api: line[1], ops: line[2] };
 }
 
