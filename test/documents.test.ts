@@ -171,7 +171,7 @@ test("the metrics that are described are those that there are", () => {
 });
 
 test("the steps of a restore name every file that keeps a server from starting on the backup", () => {
-  const [, steps] = /\nTo restore:\n(.*?)\n\n[^0-9\n]/s.exec(documentAt("server/README.md")) ?? [];
+  const [, steps] = /To restore:\n(.*?)\n\n[^0-9\n]/s.exec(documentAt("server/README.md")) ?? [];
   const [, ...beside] = filesOf("");
   for (const file of [...beside, servedFile("")]) assert.ok(steps.includes(`\`${file}\``), file);
 });
