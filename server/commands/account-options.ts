@@ -6,7 +6,7 @@ import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
-/** What an operator says of an account, and what the account is by that. */
+/** The options by which an operator describes an account. */
 
 export const accountOptions = v.object({
   account: accountName,
@@ -26,10 +26,10 @@ export const accountOptions = v.object({
 });
 export type AccountOptions = v.InferOutput<typeof accountOptions>;
 
-/** The options' usage, without the account's name. */
+/** Usage of the options that describe an account, without its name. */
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
-/** An account's plan and ceilings after options: the plan's own, or an enterprise account's numbers. */
+/** Works out an account's plan and limits: the plan's own, or the numbers of an enterprise account. */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
   if (name === undefined)
@@ -47,18 +47,18 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
-/** The words that show a secret, which nothing shows a second time. */
+/** Tells a webhook's signing secret, which nothing shows a second time. */
 export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** An address after an option: what it was, unless it is named; none is none. */
+/** An address as an option sets it: unchanged without the option; `none` removes it. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;
 }
 
-/** @throws DataError when a new address would do if webhooks to this machine were allowed */
+/** @throws DataError when a new webhook would be allowed only with WEBHOOK_ALLOW_LOOPBACK */
 function checkLoopback(url: string | null, known: Account | undefined, allowLoopback: boolean): void {
   if (url === null || url === known?.webhook || allowLoopback) return;
   const fault = webhookFault(url, false);
@@ -68,9 +68,9 @@ function checkLoopback(url: string | null, known: Account | undefined, allowLoop
 }
 
 /**
- * The account that options ask for.
+ * The account that the options describe.
  *
- * @param known the account of that name, if there is one: what the options don't name stays
+ * @param known the account of that name, if there is one; what the options don't name stays
  * @throws DataError when the options don't go together
  */
 export function accountAsked(
@@ -88,7 +88,7 @@ export function accountAsked(
   };
 }
 
-/** What is told apart when an account is changed, as an operator reads it. */
+/** The fields whose changes are reported, by the names that operators know. */
 function described({
   plan,
   burst,
@@ -105,7 +105,7 @@ function described({
   ];
 }
 
-/** What differs between an account as it is and as it is asked for. */
+/** Lists the differences between two states of an account. */
 export function differences(before: NewAccount, after: NewAccount) {
   const wanted = described(after);
   return described(before)

@@ -12,7 +12,7 @@ import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, readOptions, runCommand } from "./command.ts";
 
-/** The operator's command for accounts, to list and move them; they are made and changed with the one for keys. */
+/** The command `accounts`: lists, suspends, deletes and moves accounts. `keys` makes and changes them. */
 
 const columns = [
   "account",
@@ -52,7 +52,7 @@ function findAccount(store: Store, command: string, name: string | undefined): A
   return account;
 }
 
-/** Keeps an account's keys from working; nothing else of it changes. */
+/** Suspends an account: its keys stop working, nothing else changes. */
 function suspend([name, ...more]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "suspend", name);
   checkEnd("accounts suspend", more, "the name");
@@ -70,7 +70,7 @@ function resume([name, ...more]: string[], { store }: Context): CommandOutput {
   return { result: `resumed account ${account.name}: its keys work again, as far as they did before\n` };
 }
 
-/** Deletes an account and all that is its own, for good. */
+/** Deletes an account and everything that belongs to it, for good. */
 function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "delete", name);
   if (more.length > 0 && more[0] !== "--yes")
@@ -98,7 +98,7 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   return { result: `deleted account ${account.name}, with ${all}\n` };
 }
 
-/** Replaces a webhook's signing secret; for the overlap, what is posted is signed with the old one as well. */
+/** Replaces a webhook's signing secret. During the overlap both secrets sign. */
 function rotateSecret([name, ...args]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "rotate-secret", name);
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
@@ -118,7 +118,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
   };
 }
 
-/** Writes all accounts to a file that only its owner can read, as secrets are in it, or says them. */
+/** Writes all accounts to a file that only its owner can read, or to stdout. */
 function exportAll([file, ...more]: string[], { store }: Context): CommandOutput {
   checkEnd("accounts export", more, "the file");
   const lines = exportAccounts(store);

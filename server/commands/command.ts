@@ -12,9 +12,11 @@ import { asksForHelp, type Settings } from "../shared/settings.ts";
 import { narrowAccess } from "../store/state-files.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 
-/** What the operator's commands have in common: their words, their help, and a running server's word on what they did. */
+/**
+ * Runs operators' commands: reads their words, prints help, and waits until a running server has applied the change.
+ */
 
-/** So long a command waits for a running server; a server looks ten times a second. */
+/** The longest wait for a running server to apply a change; it looks for changes ten times a second. */
 const maxObeyMs = 3000;
 const askObeyedMs = 10;
 
@@ -24,34 +26,34 @@ export interface Context {
   store: Store;
   settings: Settings;
   now: Date;
-  /** What the command has read before the state was opened. */
+  /** Text that the command read before the state was opened. */
   input: string;
 }
 
 interface Help {
-  /** Its words and options, on one line. */
+  /** Arguments and options, on one line. */
   usage: string;
   about: string;
 }
 
-/** One of a command's words that works on the state's folder, and changes nothing there. */
+/** A subcommand that works on the state's folder and changes nothing there. */
 interface FolderSubcommand extends Help {
-  /** @returns what it says on stdout */
+  /** @returns what is printed on stdout */
   onFolder(args: string[], stateDir: string): string;
 }
 
-/** One of a command's words. */
+/** A subcommand that works on the state. */
 interface Subcommand extends Help {
-  /** Whether it may make the state's folder and database; any other on a missing one has a mistyped STATE_DIR. */
+  /** Whether it may create a state. For others a missing one means a mistyped STATE_DIR. */
   makesState?: boolean;
-  /** Whether accounts come by it that have used something. */
+  /** Whether it brings accounts that have used something. */
   brings?: boolean;
-  /** Reads what it works on, where that isn't its words and the state alone. */
+  /** Reads its input, where it has one besides its arguments. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): CommandOutput;
 }
 
-// A reader that has seen enough, such as head, is no fault.
+// A reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") fail(`what the command says can't be written: ${error.message}`);

@@ -5,7 +5,7 @@ import { parts } from "../parts.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import { type Context, checkEnd, listed, runCommand } from "./command.ts";
 
-/** The operator's command for quota events and their deliveries. */
+/** The command `events`: lists quota events and retries their deliveries. */
 
 const columns = [
   "id",
@@ -42,8 +42,8 @@ function list(args: string[], { store }: Context): CommandOutput {
 const nothing = { state: "none", tries: 0, last_answer: null } as const;
 
 /**
- * Makes deliveries of an event pending, with all their tries before them: those that failed or wait, else all. The event
- * takes its place in the account's order again: it waits for earlier ones that are pending, and later ones wait for it.
+ * Starts the tries of an event again: of the deliveries that failed or wait, else of all. The event takes its place
+ * in the account's order again: it waits for earlier pending ones, and later ones wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");

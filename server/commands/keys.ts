@@ -25,7 +25,7 @@ import {
   runCommand,
 } from "./command.ts";
 
-/** The operator's command for keys, and for making and changing the accounts that they belong to. */
+/** The command `keys`: makes, lists and ends keys, and makes and changes their accounts. */
 
 const keyOptions = v.object({
   ...accountOptions.entries,
@@ -45,7 +45,7 @@ const expiryOptions = v.object({
   ),
 });
 
-/** The account that a new key is for: one of that name which is as the options say, or a new one. */
+/** Finds the account that a new key is for, or makes it. */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.account(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
@@ -64,7 +64,7 @@ const ceilingsOf = ({ plan, burst, quota }: Account) =>
   `plan ${plan}, ${burst} requests per second, ${quota} per month`;
 const ending = (expires: number | null) => (expires === null ? "" : `, which expires at ${isoTime(expires)}`);
 
-/** What is said of a key that was made for an account which is suspended. */
+/** A warning that a new key belongs to a suspended account. */
 const suspension = ({ name, suspended_at }: Account) =>
   suspended_at === null
     ? ""
@@ -122,7 +122,7 @@ const columns = [
   "last_used",
 ] as const;
 
-/** As an operator sees it: a key of a suspended account doesn't work either. */
+/** A key's state as an operator sees it: a suspended account's keys don't work either. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
   return state === "active" && suspendedAt !== null ? "suspended" : state;
@@ -194,7 +194,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** Changes when a key expires; one that has expired lives again. */
+/** Changes when a key expires. A key that has expired works again. */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at } = readOptions("keys expire", expiryOptions, args);

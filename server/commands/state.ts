@@ -3,7 +3,7 @@ import { parts } from "../parts.ts";
 import { backUp } from "../store/backup.ts";
 import { checkEnd, runCommand } from "./command.ts";
 
-/** The operator's command for the state as a whole. */
+/** The command `state`: makes a backup. */
 
 await runCommand("state", parts, {
   backup: {

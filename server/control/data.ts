@@ -12,16 +12,16 @@ import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running
 import { onSignal } from "./signals.ts";
 import type { State } from "./state.ts";
 
-/** Brings the data: from the folder, from elsewhere into it, or as a sample. */
+/** Loads the snapshots of the folder; fetches them first, or writes a sample, where there are none. */
 
 const scanMs = 500;
 const settleStepMs = 100;
 const mirrorMs = 10_000;
-/** Where nothing is to serve yet. */
+/** Between looks at the index while there is nothing to serve. */
 const firstMirrorMs = 1000;
 const sampleYears = [2023, 2024];
 
-/** Before a state is made: a start that can't come to anything leaves none. */
+/** Checks that there is something to serve, before a state is made. @throws DataError */
 export function checkSnapshots({
   DATASETS_DIR: datasetsDir,
   DATASETS_URL: datasetsUrl,
@@ -35,7 +35,7 @@ export function checkSnapshots({
   );
 }
 
-/** Loads what is in the folder; where nothing is, what is fetched into it, or else a sample. */
+/** Loads the folder's snapshots. An empty folder is filled first: from DATASETS_URL, or with a sample. */
 export async function loadData(
   {
     DATASETS_DIR: datasetsDir,
@@ -79,14 +79,14 @@ export async function loadData(
   return snapshots;
 }
 
-/** Only here, because a client of HTTP takes time to load. */
+/** Makes the mirror of DATASETS_URL, whose HTTP client is loaded only where it is needed. */
 async function openMirror(options: MirrorOptions): Promise<Mirror> {
   return new (await import("../snapshots/mirror.ts")).Mirror(options);
 }
 
-/** The first start without settings: a folder of synthetic snapshots. */
+/** Writes a folder of synthetic snapshots. */
 async function writeSample(folder: string, stateDir: string): Promise<void> {
-  // Only here, because what writes snapshots takes memory and time to load.
+  // What writes snapshots takes memory and time to load.
   const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
     await Promise.all([
       import("../../datasets/publish/publish.ts"),

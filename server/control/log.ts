@@ -2,33 +2,33 @@ import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
 import pino, { type Logger } from "pino";
 
-/** Writes lines to stdout and stderr, whatever becomes of their reader, and the log as its reader wants it. */
+/** Writes the log and other lines to stdout and stderr without ever waiting for a reader. */
 
-/** Text that waits for a reader who stands still; what comes on top of it is dropped. */
+/** Bytes that wait for a slow reader; further lines are dropped. */
 const maxWaitingBytes = 2 ** 20;
-/** A reader who takes nothing in this time at the end isn't waited for any longer. */
+/** The longest wait at the end for a reader that takes nothing. */
 const maxFlushMs = 500;
 const flushStepMs = 5;
 
 /**
- * Lines to stdout or stderr, whatever that is: a write never throws and never waits for a reader. A line may be lost:
- * when the reader has gone or stands still, or the disk is full.
- *
- * Node's own streams do that for pipes and sockets, whose writes wait in memory, and for files and devices, whose
- * errors come as events. A terminal that is held makes them wait; but not a ReadStream, which can write as well.
+ * Lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost when the reader is
+ * gone or slow, or the disk is full. Node's own streams buffer writes to pipes and sockets, and report errors of
+ * files and devices by events. A terminal that is stopped would block them; a ReadStream on it doesn't block, and can
+ * write as well.
  */
 export class Output {
   readonly isTerminal: boolean;
   readonly #stream: Socket;
   readonly #onDrop: () => void;
 
-  /** @param onDrop told of each line that is lost */
+  /** @param onDrop is called for each line that is lost */
   constructor(descriptor: 1 | 2, onDrop: () => void) {
     const standard = descriptor === 1 ? process.stdout : process.stderr;
     this.isTerminal = isatty(descriptor);
     this.#stream = this.isTerminal ? new ReadStream(descriptor) : standard;
     this.#onDrop = onDrop;
-    // Each write is told of its own; without a listener an error would end the process. Node writes warnings, too.
+    // Each write reports its own error; without a listener an error would end the process. Node writes warnings here,
+    // too.
     for (const stream of [this.#stream, standard]) stream.on("error", () => {});
   }
 

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import * as v from "valibot";
 import { coreSettings, faultsOf, givenIn } from "../shared/settings.ts";
 
-/** Checks that the machine has what the settings name: its own addresses, and folders. */
+/** Checks that this machine has the addresses and folders that the settings name. */
 
 const listenable = v.checkAsync(canListen, "a name or an address of this machine, to listen on");
 
@@ -20,7 +20,7 @@ const table = {
   ),
 };
 
-/** @returns a line for each setting that names what this machine doesn't have */
+/** @returns a line for each setting that names something this machine doesn't have */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);
   const { issues = [] } = await v.safeParseAsync(v.objectAsync(table), given, { abortPipeEarly: true });

@@ -12,7 +12,7 @@ import { log } from "./running.ts";
 /** The operator's listener: liveness, readiness, metrics and a part's pages. It has no keys and is not for the public. */
 
 const maxConnections = 128;
-/** A request that is not complete after this time ends its connection: slow clients could otherwise take all places. */
+/** The longest time for a request to arrive; slow clients could otherwise take all connections. */
 const maxRequestMs = 2000;
 const keepAliveMs = 5000;
 /** Pipelined requests that may wait for the answer to the one before. A client that sends more is disconnected. */
@@ -23,11 +23,11 @@ interface OpsOptions {
   metrics: Pick<Metrics, "text" | "contentType">;
   /** Undefined until the server is ready. */
   pages(): OpsPages | undefined;
-  /** Host names that requests may be for, beside localhost and IP addresses. */
+  /** Host names that requests may have, besides localhost and IP addresses. */
   allowedHosts: readonly string[];
 }
 
-/** Answers a request; rejects when it can't. */
+/** Answers a request; rejects when it fails. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. It does not listen yet. */
@@ -40,7 +40,7 @@ export function opsServer(options: OpsOptions): Server {
   };
   const answer: Answer = (request, response) => answerRequest(options, request, response);
   const server = http.createServer(times, oneAtATime(answer));
-  // They come out of the file descriptors that are reserved for the server itself.
+  // These connections use file descriptors that are reserved for the server itself.
   server.maxConnections = maxConnections;
   return server;
 }
@@ -121,9 +121,9 @@ function reply(
 }
 
 /**
- * Why a request is refused: its host isn't allowed, or a page elsewhere sent it. A page on another site can
- * give its own host name this server's address (DNS rebinding); it can't do that with an IP address, and browsers always
- * send `Host`.
+ * Why a request is refused: its host isn't allowed, or a page of another site sent it. Such a page can give its own
+ * host name this server's address (DNS rebinding). It can't do that with an IP address, and browsers always send
+ * `Host`.
  */
 function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;

@@ -5,17 +5,17 @@ import { reasonOf } from "../../engine/query.ts";
 
 /** Finds the port that the serving threads share, and keeps other servers off it. */
 
-/** Another server that starts on the same port is waited for so long. */
+/** The longest wait for another server that is starting on the same port. */
 const maxTurnMs = 10_000;
 const turnStepMs = 20;
 
 /**
- * Finds the port that threads can share, and listens on it. Serving threads share theirs by SO_REUSEPORT, and so would
- * two servers: each would get half of the other's requests. So a port is looked at without sharing first, by one server
- * at a time.
+ * Finds the port that threads can share, and listens on it. Serving threads share a port by SO_REUSEPORT. Two servers
+ * would share it too, each getting half of the other's requests. So the port is first taken alone, by one server at a
+ * time.
  *
  * @param port 0 for any that is free
- * @param listen done when the threads listen
+ * @param listen resolves when the threads listen
  * @throws Error when the port is taken or the address can't be listened on
  */
 export async function listenAlone<Result>(
@@ -24,8 +24,8 @@ export async function listenAlone<Result>(
   listen: (port: number) => Promise<Result>,
 ): Promise<Result> {
   for (;;) {
-    // Looking at a port takes it for a moment, in which another server's threads couldn't listen: a given one is looked
-    // at in turn only.
+    // Checking a port takes it for a moment, in which another server's threads couldn't listen, so servers check a
+    // given port one after the other.
     const free = port === 0 ? await findFree(host, 0) : port;
     const turn = await takeTurn(free);
     try {
@@ -36,7 +36,7 @@ export async function listenAlone<Result>(
   }
 }
 
-/** Looks whether a port can be listened on, before anything is made for it. @throws Error when it is taken */
+/** Checks that a port can be listened on. @throws Error when it is taken */
 export async function checkPort(host: string, port: number): Promise<void> {
   if (port === 0) return;
   const turn = await takeTurn(port);
@@ -47,7 +47,7 @@ export async function checkPort(host: string, port: number): Promise<void> {
   }
 }
 
-/** A port that nobody listens on at this moment; 0 where that is asked for and it isn't so. */
+/** A port that nobody listens on now; 0 where `orNone` is set and there is none. */
 async function findFree(host: string, port: number, orNone = false): Promise<number> {
   const probe = createServer();
   try {
@@ -61,7 +61,7 @@ async function findFree(host: string, port: number, orNone = false): Promise<num
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Waits until no other server is starting on a port. The system ends a turn with the process that has it. */
+/** Waits until no other server is starting on a port. The system ends a turn with its process. */
 async function takeTurn(port: number): Promise<Server> {
   for (let waitedMs = 0; ; waitedMs += turnStepMs) {
     const turn = createServer();

@@ -4,11 +4,11 @@ import { Metrics } from "../shared/metrics.ts";
 import { safely } from "../shared/safely.ts";
 import { logTo, Output } from "./log.ts";
 
-/** What runs in this process and how it ends: its log, what is done again and again, and what undoes what was begun. */
+/** The control thread's log, metrics and timers, and the orderly end of the process. */
 
-/** From SIGTERM to the end at the latest; what is not done by then is given up. */
+/** The longest time from SIGTERM to the end; what isn't done by then is abandoned. */
 const maxStopMs = 9000;
-/** A thread that hasn't ended by then never will; what is left, as saving the counts, is done without it. */
+/** The longest time for one step of the end; the next steps, such as saving counts, then go on without it. */
 const maxCloseMs = 7000;
 
 export const metrics = new Metrics();
@@ -16,28 +16,28 @@ const countDropped = () => metrics.logLinesDropped.inc();
 export const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
 export const log = logTo(stderr);
 
-/** Each undoes something that was begun; the last one comes first. */
+/** Functions that undo what was begun; the last one runs first. */
 export const closers: (() => void | Promise<void>)[] = [];
 const stopping = new AbortController();
 
-/** Whether the server is to end, at whatever moment that is. */
+/** Whether the server is stopping. */
 export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** @throws when the server is to end: then nothing more may be begun */
+/** @throws when the server is stopping, so nothing more may begin */
 export function throwIfStopping(): void {
   stopping.signal.throwIfAborted();
 }
 
-/** What a start waits for. @throws when the server is to end meanwhile */
+/** Waits for a step of the start. @throws when the server is stopping */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   throwIfStopping();
   return result;
 }
 
-/** Does something again and again until the server ends; what fails is tried again. */
+/** Repeats something until the server ends. A failure is logged, and the next turn tries again. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
   const tryOnce = async () => {
@@ -46,7 +46,7 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
   };
   const onError = (error: unknown) => {
     const reason = reasonOf(error);
-    // Once, not with every try.
+    // Logged once, not at every turn.
     if (reason !== failure) log.error({ reason }, `${what} failed`);
     failure = reason;
   };
@@ -54,7 +54,7 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
   closers.push(() => clearInterval(timer));
 }
 
-/** Ends the process in an orderly way; a failure on the way, or a second one, makes the exit code 1. */
+/** Ends the process: undoes what was begun. A failure on the way, or a second one, makes the exit code 1. */
 export async function end(exitCode: number, sayWhy = () => log.info("stopped")): Promise<void> {
   if (exitCode > 0) process.exitCode = exitCode;
   if (isStopping()) return;
@@ -77,6 +77,6 @@ export async function end(exitCode: number, sayWhy = () => log.info("stopped")):
 
 function giveUp(): void {
   process.kill(process.pid, "SIGKILL");
-  // As process 1 of a container it can't be killed from inside.
+  // Process 1 of a container can't be killed from inside.
   process.abort();
 }

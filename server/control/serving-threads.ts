@@ -12,20 +12,20 @@ import {
 } from "../shared/messages.ts";
 import { safely, stackOf } from "../shared/safely.ts";
 
-/** Starts, tells and stops the serving threads. */
+/** Starts and stops the serving threads, and exchanges messages with them. */
 
-/** Requests leave little behind: a larger young generation would only be memory that each thread takes. */
+/** Requests leave little garbage, so a larger young generation would only cost memory in each thread. */
 const maxYoungGenerationSizeMb = 8;
-/** So long connections may go on when the server stops. */
+/** The longest time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
-/** What threads have to say while they serve. */
+/** Callbacks for what serving threads report. */
 interface Reports {
-  /** A thread ended that should not; once for each. */
+  /** A thread ended unexpectedly; called once for each. */
   fail(reason: string): void;
-  /** A request failed by our fault. */
+  /** A request failed with 500. */
   error(stack: string, requestId?: string): void;
-  /** A request that the log may show. */
+  /** A request for the access log. */
   access(access: Access): void;
 }
 
@@ -57,7 +57,7 @@ class ServingThread {
       "message",
       safely(take, (error, message) => {
         reports.error(stackOf(error));
-        // Whoever waits for it is told that it has failed.
+        // The thread is waiting for a reply.
         if (message.type === "post") this.send({ type: "posted", id: message.id, reply: null });
       }),
     );
@@ -69,7 +69,7 @@ class ServingThread {
     );
   }
 
-  /** When the thread says so. */
+  /** Resolves when the thread sends a message of this type. */
   async waitFor(type: FromServe["type"]): Promise<void> {
     await new Promise<void>((resolve) => this.#waiting.set(type, resolve));
   }
@@ -80,17 +80,14 @@ class ServingThread {
   }
 }
 
-/** All serving threads, as the control thread sees them. They share a port. */
+/** All serving threads, which share a port. */
 export class ServingThreads {
   readonly #threads: ServingThread[];
   readonly #listening: Promise<unknown>;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
 
-  /**
-   * @param traffic each thread's own
-   * @param published what they serve at first
-   */
+  /** @param traffic one block for each thread @param published what they serve at first */
   constructor(
     data: Omit<ServeData, "gate" | "traffic">,
     traffic: readonly SharedArrayBuffer[],
@@ -110,29 +107,29 @@ export class ServingThreads {
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
     this.#listening = Promise.race([failed, Promise.all(listening)]);
     if (pages !== undefined) this.showPages(pages.files());
-    // By message: what a thread is started with stays in memory as long as the thread.
+    // Sent as a message, because a thread's start data stays in memory as long as the thread.
     for (const thread of this.#threads) thread.send({ type: "publish", published });
   }
 
-  /** When all of them do. @throws Error when one of them can't be started */
+  /** Resolves when all threads listen. @throws Error when one of them can't start */
   async listening(): Promise<void> {
     await this.#listening;
     this.#isListening = true;
   }
 
-  /** Lets all of them answer, which they don't before, though they listen. */
+  /** Lets all threads answer; before, they listen only. */
   answer(): void {
     this.#leaveGate(gate.open);
   }
 
-  /** @returns whether the threads waited there */
+  /** @returns whether the threads were waiting at the gate */
   #leaveGate(state: number): boolean {
     const waited = Atomics.compareExchange(this.#gate, 0, gate.shut, state) === gate.shut;
     Atomics.notify(this.#gate, 0);
     return waited;
   }
 
-  /** Serves these images in every thread; done when no thread answers from another any more. */
+  /** Publishes images to every thread; resolves when no thread answers from others any more. */
   async publish(published: Published): Promise<void> {
     await this.#ask({ type: "publish", published }, "published");
   }
@@ -142,14 +139,14 @@ export class ServingThreads {
     for (const thread of this.#threads) thread.send({ type: "pages", files });
   }
 
-  /** Stops accepting, answers what is in flight, closes every thread's app and waits for the threads' ends; at any time. */
+  /** Stops listening, answers what is in flight, and waits for the threads to end. May be called at any time. */
   async stop(): Promise<void> {
     if (!this.#leaveGate(gate.ending)) {
       await Promise.race([
         this.#ask({ type: "drain" }, "drained"),
         delay(maxDrainMs, undefined, { ref: false }),
       ]);
-      // A thread that clients keep busy would hear nothing for long.
+      // A thread that is busy reads no messages.
       Atomics.store(this.#gate, 0, gate.ending);
     }
     for (const thread of this.#threads) thread.send({ type: "close" });
@@ -161,7 +158,7 @@ export class ServingThreads {
       this.#threads.map((thread) => {
         const replied = thread.waitFor(reply);
         thread.send(message);
-        // A thread that has failed answers nothing any more.
+        // A thread that has failed never replies.
         return Promise.race([replied, thread.ended]);
       }),
     );

@@ -9,7 +9,7 @@ import { listenAlone } from "./port.ts";
 import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts";
 import { ServingThreads } from "./serving-threads.ts";
 
-/** Starts the threads that answer requests, on one port, with the settings that they go by. */
+/** Starts the serving threads on one port. */
 
 /** Shared memory that requests are answered by. */
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
@@ -36,7 +36,7 @@ export async function startServing(
     },
     error: (stack: string, requestId?: string) => log.error({ stack, requestId }, "request failed"),
     access(access: object) {
-      // Each thread alone tells of as many.
+      // Each thread alone may report as many.
       if (accessLines.pass(performance.now())) log.info(access, "request");
     },
   };
@@ -54,11 +54,11 @@ export async function startServing(
       accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
       pagesModule,
     };
-    // Asked for here: what the functions above can see stays in memory as long as they do.
+    // Read here, because what the functions above capture stays in memory as long as they do.
     const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), pages, reports);
     closers.push(() => threads.stop());
     await unlessStopping(threads.listening());
-    // After all that can fail, and before the first answer.
+    // After everything that can fail, and before the first answer.
     snapshots.beginServing();
     threads.answer();
     return { threads, port };

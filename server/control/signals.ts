@@ -1,6 +1,6 @@
 /**
- * What signals do. They are taken as soon as this is loaded, and by then nothing is: whoever has begun something that
- * wants an orderly end says how. Until then the process just ends. SIGHUP never ends it.
+ * Handles signals from the moment this module loads. Until something needs an orderly end, SIGTERM and SIGINT just
+ * end the process. SIGHUP never ends it.
  */
 
 export const onSignal: { stop: (signal: NodeJS.Signals) => void; hangUp: () => void } = {

@@ -8,15 +8,15 @@ import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { onlyACopy, Store } from "../store/store.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 
-/** Opens the state, follows what commands write there, and saves what is counted, as long as its files are in their places. */
+/** Opens the state, applies what commands change, and saves the counts. */
 
-/** A command waits for this to come round. */
+/** Between looks for changes; commands wait for them. */
 const refreshMs = 100;
 const guardMs = 300;
 const saveMs = 1000;
-/** At a start an older state is told of. */
+/** A start warns of a state that is older than this. */
 const maxFreshMs = 3_600_000;
-/** Longer waits for a command that writes would keep the operator's listener waiting. */
+/** The longest wait for a command that is writing; the operator's listener waits meanwhile. */
 const maxStateWaitMs = 200;
 const stateLost = `the state isn't what was opened: requests are counted in memory only, commands are refused, and no data version is published or retired; put back what was deleted or replaced, or stop the server, ${restoring}, and start again`;
 
@@ -25,12 +25,12 @@ export interface State {
   guard: StateGuard;
 }
 
-/** Whether the server is fit to serve. */
+/** Whether the server can serve and save. */
 export class Health {
   isReady = false;
   isSaved = true;
   savedAtMs = performance.now();
-  /** Undefined while the state's files are in their places. */
+  /** Why the state's files can't be used; undefined while they can. */
   fault: string | undefined;
 
   get isFit(): boolean {
@@ -38,11 +38,7 @@ export class Health {
   }
 }
 
-/**
- * Locks and opens the state.
- *
- * @param isShared whether servers share the state, and this one has a copy
- */
+/** Locks and opens the state. @param isShared whether servers share the state, so that this one is a copy */
 export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: boolean): State {
   const isNew = !existsSync(databaseFile(stateDir));
   const guard = new StateGuard(stateDir);
@@ -55,20 +51,20 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
     try {
       guard.checkpoint(store);
     } finally {
-      // SQLite would write its log into what is there now.
+      // SQLite would write its log into whatever file is there now.
       if (!guard.isOverwritten) store.close();
     }
   });
   guard.watch();
   if (!isShared && store.isCopy) throw onlyACopy(stateDir);
-  // A mistyped STATE_DIR would look like this.
+  // This is what a mistyped STATE_DIR looks like.
   if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
   warnOfAge(store, Date.now());
   return { store, guard };
 }
 
-/** A state from a backup has keys that were revoked since. */
+/** Warns of an old state: one from a backup has keys that were revoked since. */
 function warnOfAge(store: Store, nowMs: number): void {
   const savedMs = store.savedAt();
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
@@ -79,7 +75,7 @@ function warnOfAge(store: Store, nowMs: number): void {
   );
 }
 
-/** Saves once more when the server ends. */
+/** Saves once more at the end. */
 export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
   closers.push(() => {
     try {
@@ -94,7 +90,7 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
   });
 }
 
-/** Keeps an eye on the state, in step with it and saved, until the last answer. */
+/** Watches the state's files, applies changes, and saves, until the last answer. */
 export function keepState(
   health: Health,
   { store, guard }: State,

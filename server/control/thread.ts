@@ -29,12 +29,12 @@ import type { ServingThreads } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
-/** The control thread: starts everything in its order, and owns what changes. */
+/** The control thread: starts everything in order, and owns what changes. */
 
-/** Milliseconds that a change waits for the other servers to have it. */
+/** The longest wait for other servers to apply a change. */
 const maxTakenMs = 1000;
 
-/** Makes the account "demo" at a trial's first start. @returns its key, which is shown this once */
+/** Makes the account `demo` at the first start of a trial. @returns its key, which is shown once */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.hasAccounts()) return undefined;
   const key = generateKey();
@@ -65,13 +65,13 @@ function url(host: string, port: number): string {
 }
 
 async function start({ settings, parts }: Configuration): Promise<void> {
-  // First: what lacks descriptors fails later without saying so.
+  // First, because without file descriptors later steps fail without a reason.
   const connections = new Connections(maxConnections(settings.THREADS));
   const health = new Health();
   const operator = await unlessStopping(listenOps(settings, health));
   const sharing = parts.find(({ shareState }) => shareState !== undefined);
   const isShared = sharing !== undefined;
-  // Before a state is made: a start that can't succeed leaves none.
+  // Before a state is made, so that a failed start leaves none.
   checkSnapshots(settings);
   for (const part of parts) await part.check?.(isShared);
   await unlessStopping(checkPort(settings.HOST, settings.PORT));
@@ -149,7 +149,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   threads = serving.threads;
   watchFolder(snapshots);
 
-  // Last, so that no failed start uses up the one time that the key is shown.
+  // Last, so that a failed start doesn't lose the key, which is shown once.
   const demoKey = createDemo(settings, isShared, store);
   const api = url(settings.HOST, serving.port);
   for (const part of running) await part.begin?.(api);
@@ -173,8 +173,8 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
   return new (await import("../shared/mail.ts")).Mailer({ smtpUrl, from });
 }
 
-// Our own callbacks are wrapped. What comes here was thrown by a library's callback, such as that of a connection to
-// something that isn't Redis, and leaves nothing of ours half done: the server goes on.
+// Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
+// something that isn't Redis. They leave nothing of ours half done, so the server goes on.
 process.on("unhandledRejection", (error) =>
   log.error({ reason: reasonOf(error) }, "an error was handled by nobody"),
 );
@@ -217,7 +217,7 @@ export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));
   } catch (error) {
-    // A start that is stopped fails on the way.
+    // A start that is being stopped fails on the way.
     if (!isStopping()) void end(1, () => stderr.write(`${reasonOf(error)}\n`));
   }
 }

@@ -6,7 +6,7 @@ import { stripTypes } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Programs for browsers: modules and styles of ours, with types stripped, and libraries as npm has them. */
+/** Prepares programs for browsers: our modules and styles, with types stripped, and npm's libraries. */
 
 const serverFolder = dirname(import.meta.dirname);
 const require = createRequire(import.meta.url);
@@ -20,7 +20,7 @@ const types: Record<string, string> = {
   ".ts": "text/javascript; charset=utf-8",
 };
 
-/** Of an npm package: where a file is that its `exports` may not name. */
+/** The path of a file in an npm package, whether its `exports` name it or not. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
   const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
@@ -30,7 +30,7 @@ function libraryFile(name: string): string {
       readFileSync(join(folder, packageName, "package.json"));
       return join(folder, name);
     } catch {
-      // It is installed further up.
+      // The package is installed in a parent folder.
     }
   }
   throw new Error(`npm package ${packageName} isn't installed`);

@@ -3,23 +3,23 @@ import { DataError } from "../../engine/query.ts";
 
 /** Counts open connections across threads, and refuses those beyond the limit. */
 
-/** Descriptors for all but clients: the state, snapshots that are loaded, webhooks, the operator, the log. */
+/** Descriptors that aren't for clients: state, snapshots, webhooks, operator's listener, log. */
 const reservedDescriptors = 256;
 const descriptorsPerThread = 16;
-/** With fewer no server gets to its first client: 34 on one thread, 5 more on each further one. */
+/** Descriptors below which a start fails: 34 on one thread, 5 more on each further one. */
 const leastDescriptors = 56;
 const leastPerThread = 8;
-/** Where the system doesn't say how many files a process may open. */
+/** The limit where the system doesn't tell how many files a process may open. */
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
 
-/** How many connections the serving threads have open together, in shared memory; no more than there are descriptors for. */
+/** The number of open connections of all serving threads, in shared memory. */
 export class Connections {
   readonly buffer: SharedArrayBuffer;
   readonly max: number;
   readonly #words: Int32Array;
 
-  /** @param max open at a time */
+  /** @param max connections open at a time */
   constructor(max: number, buffer = new SharedArrayBuffer(8)) {
     this.max = max;
     this.buffer = buffer;
@@ -30,12 +30,12 @@ export class Connections {
     return Atomics.load(this.#words, openWord);
   }
 
-  /** Refused since the start because there were too many. */
+  /** Connections refused since the start. */
   get refused(): number {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }
 
-  /** Counts a new connection in. @returns false when there are too many; it counts until it leaves all the same */
+  /** Counts a new connection. @returns false when there are too many; it counts until it closes all the same */
   enter(): boolean {
     if (Atomics.add(this.#words, openWord, 1) < this.max) return true;
     Atomics.add(this.#words, refusedWord, 1);
@@ -48,9 +48,9 @@ export class Connections {
 }
 
 /**
- * How many clients may be connected to so many threads, by what the system lets this process open (getrlimit(2)).
+ * The number of clients that may be connected, by the process's limit of open files (getrlimit(2)).
  *
- * @throws DataError when that is too little for a server
+ * @throws DataError when that is too small for a server
  */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];

@@ -1,10 +1,10 @@
-/** Hashes texts, quickly and not securely. */
+/** Hashes texts, fast and not for security. */
 
 const seed = 0x811c9dc5;
 const prime = 0x01000193;
 
 /**
- * Fowler, Noll and Vo's hash 1a of a text, going on from that of what stands before. A changed letter always changes it.
+ * The FNV-1a hash of a text, continued from that of the text before. A single changed letter always changes it.
  *
  * @returns a 32-bit whole number
  */

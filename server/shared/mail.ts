@@ -39,7 +39,7 @@ export class Mailer {
       host,
       port: port === "" ? (isSecure ? 465 : 587) : Number(port),
       secure: isSecure,
-      // On this machine a certificate, mostly one that nobody has signed, proves nothing; elsewhere no password goes in the clear.
+      // A certificate on this machine, usually self-signed, proves nothing. Elsewhere no password is sent without TLS.
       ignoreTLS: isLoopback,
       requireTLS: hasLogin && !isLoopback,
       ...(hasLogin

@@ -1,6 +1,6 @@
 import type { BuildLimits } from "../../engine/load.ts";
 
-/** What the control thread and the threads it starts tell each other. Buffers are shared, never copied. */
+/** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
 
 /** A snapshot file as it was when it was loaded. */
 export interface SnapshotFile {
@@ -10,7 +10,7 @@ export interface SnapshotFile {
   sha256: string;
 }
 
-/** What to serve. */
+/** The data versions to serve. */
 export interface Published {
   /** Newest version first; `loadedAt` is an ISO time. */
   versions: { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
@@ -18,7 +18,7 @@ export interface Published {
   hidden: string[];
 }
 
-/** What a thread that listens waits for, in shared memory: to answer, or to end, when it answers nothing any more. */
+/** States of the gate, in shared memory, at which listening threads wait until they may answer or have to end. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
 export interface ServeData {
@@ -36,44 +36,44 @@ export interface ServeData {
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
-  /** The thread's own. */
+  /** Counters of this thread alone. */
   traffic: SharedArrayBuffer;
-  /** Requests to tell of in a second, at most. */
+  /** Requests a second that may be logged. */
   accessLog: number;
-  /** Names of the accounts whose requests these are; undefined for all, and for those without a key. */
+  /** Accounts whose requests are logged; undefined for all requests. */
   accessLogAccounts: readonly string[] | undefined;
   /** URL of the module that serves pages beside the API; see `serving/part.ts`. */
   pagesModule: string | undefined;
 }
 
-/** An answered request, as the access log shows it. */
+/** A line of the access log. */
 export interface Access {
-  /** The same as in the answer's X-Request-Id, where it has one. */
+  /** Also in the answer's X-Request-Id, where it has one. */
   requestId: string;
-  /** Whose key it has, revoked or not; absent where there is no such key. */
+  /** The key's account, also of a revoked key; absent where the key is unknown. */
   account?: string;
   keyId?: number;
-  /** The client's, as a proxy has written it where proxies are trusted. */
+  /** The client's address, from X-Forwarded-For where proxies are trusted. */
   address: string;
   userAgent: string;
-  /** Method, path and query, without what may be a secret. */
+  /** Method, path and query, without possible secrets. */
   request: string;
   status: number;
-  /** Of the answer's body. */
+  /** Length of the answer's body. */
   bytes: number;
   ms: number;
 }
 
 /** A post from a page; the control thread replies to it. */
 export interface PortalRequest {
-  /** Undecoded. */
+  /** The path as it was sent. */
   path: string;
-  /** JSON, if all is well. */
+  /** The body, which should be JSON. */
   body: string;
   authorization: string;
-  /** The client's IP address, as a proxy has written it. */
+  /** The client's IP address, from X-Forwarded-For where proxies are trusted. */
   address: string;
-  /** For the log. */
+  /** The id in the log. */
   requestId: string;
 }
 
@@ -83,23 +83,23 @@ export interface PortalReply {
   headers?: Record<string, string>;
 }
 
-/** A file for browsers, ready to be sent, in each content coding. */
+/** A file for browsers, in each content coding. */
 export interface WebFile {
   path: string;
-  /** Lines of the head, without the length; without the last line's break. */
+  /** Header lines without Content-Length and without the last line break. */
   head: string;
-  /** In shared memory. Codings that would make it no smaller are missing. */
+  /** Bytes in shared memory. Codings that wouldn't be smaller are missing. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
-  /** With its quotes. */
+  /** ETag with its quotes. */
   etag: string;
 }
 
-/** The first `publish` makes a thread listen, and answer as soon as the gate is open. */
+/** Messages to a serving thread. The first `publish` makes it listen. */
 export type ToServe =
   | { type: "publish"; published: Published }
-  /** The pages' files, in place of those before. */
+  /** The pages' files, which replace those before. */
   | { type: "pages"; files: readonly WebFile[] }
-  /** The reply to a `post`, or null when it has failed. */
+  /** The reply to a `post`; null when it failed. */
   | { type: "posted"; id: number; reply: PortalReply | null }
   | { type: "drain" }
   | { type: "close" };
@@ -107,27 +107,27 @@ export type ToServe =
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
-  /** The reply to `publish`: from now on no answer comes from an image that isn't among those. */
+  /** The reply to `publish`: no answer comes from an older image any more. */
   | { type: "published" }
   | { type: "drained" }
-  /** To be answered by `posted` with the same number. */
+  /** A post, to be answered by `posted` with the same number. */
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }
   | { type: "error"; stack: string; requestId: string | undefined };
 
-/** A load, or null: no more will come. */
+/** The next load; null when there is no more. */
 export type ToLoad = LoadData | null;
 
 export interface LoadData {
-  /** What to call the file in errors. */
+  /** The file's name in errors. */
   name: string;
-  /** The file, open for reading until the load is over. */
+  /** A descriptor that is open for reading until the load ends. */
   fd: number;
   size: number;
   limits: BuildLimits;
 }
 
-/** What a load makes of a snapshot file. */
+/** The result of a load. */
 export interface LoadedSnapshot {
   image: SharedArrayBuffer;
   file: SnapshotFile;
@@ -136,5 +136,8 @@ export interface LoadedSnapshot {
 export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
-  /** By what the file holds, by memory that its image would need, or by the system; for a DataError its three parts. */
+  /**
+   * The cause is the file's content, the memory that its image would need, or the system. The words are a DataError's
+   * three parts, or a reason.
+   */
   | { type: "failed"; cause: "content" | "size" | "system"; words: string[] };

@@ -3,20 +3,18 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Connections } from "./connections.ts";
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
-/** What the operator's `/metrics` shows, in Prometheus' text format. */
+/** The metrics of `/metrics`, in Prometheus' text format. */
 
 const packageFile = new URL("../../package.json", import.meta.url);
 
-/**
- * Gauges of the library with names of counters, to which promtool objects. Without `_total` there are the same by type.
- */
+/** The library's gauges whose names end like counters', to which promtool objects. The library has the same by type. */
 const miscalledGauges = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
   "nodejs_active_resources_total",
 ];
 
-/** What is asked for its numbers with each look at the metrics. */
+/** Sources of numbers that are read at each scrape. */
 interface Sources {
   connections: Connections;
   traffic: Traffic;
@@ -69,7 +67,7 @@ export class Metrics {
   });
 
   #traffic: Traffic | undefined;
-  /** For the look that is under way: adding up is the dearest part of it. */
+  /** Counts of the scrape in progress, because adding them up is expensive. */
   #counted: TrafficSnapshot | undefined;
 
   constructor() {
@@ -96,7 +94,7 @@ export class Metrics {
     return counted === undefined ? text : `${text}\n${durationsText(counted)}`;
   }
 
-  /** Adds a gauge, whose value is asked for with each look at the metrics; NaN where it can't be had. */
+  /** Adds a gauge whose value is read at each scrape; NaN where reading fails. */
   gauge(name: string, help: string, value: () => number): void {
     new Gauge({
       name,
@@ -108,7 +106,7 @@ export class Metrics {
     });
   }
 
-  /** Shows what a server that has begun does. */
+  /** Adds the metrics of a running server. */
   watch({ connections, traffic, stateAge, snapshotAge }: Sources): void {
     this.#traffic = traffic;
     this.gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
@@ -156,7 +154,7 @@ export class Metrics {
   }
 }
 
-/** A number that can't be had must not hide the others. */
+/** A value that can't be read must not hide the others. */
 function orNaN(value: () => number): number {
   try {
     return value();
@@ -169,7 +167,7 @@ type Counts<Label extends string> = (
   counted: TrafficSnapshot,
 ) => [labels: Partial<Record<Label, string>>, count: number][];
 
-/** A counter that shows what is counted elsewhere. */
+/** Adds a counter whose value is kept elsewhere. */
 function countedElsewhere<Label extends string>(
   registry: Registry,
   name: string,
@@ -189,7 +187,7 @@ function countedElsewhere<Label extends string>(
   });
 }
 
-/** The latencies as Prometheus reads them; the library's histograms take single times only. */
+/** Latency histograms in Prometheus' format, which the library can't fill from buckets. */
 function durationsText({ answers }: TrafficSnapshot): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [

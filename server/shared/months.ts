@@ -1,4 +1,4 @@
-/** UTC calendar months, numbered since year 0. */
+/** UTC calendar months, numbered from year 0. */
 
 export const dayMs = 86_400_000;
 
@@ -12,12 +12,12 @@ export function startOfMonth(month: number): number {
   return Date.UTC(Math.floor(month / 12), month % 12);
 }
 
-/** `YYYY-MM-DD` of a moment. */
+/** The UTC day of a moment as `YYYY-MM-DD`. */
 export function dayName(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, 10);
 }
 
-/** `YYYY-MM` */
+/** A month as `YYYY-MM`. */
 export function monthName(month: number): string {
   return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, "0")}`;
 }

@@ -1,8 +1,8 @@
-/** Lets so many through in a second and no more. */
+/** Limits events to a number per second. */
 
-/** Lets one pass if fewer than so many have in the second before it. */
+/** Lets an event pass if fewer than the limit passed in the second before it. */
 export class PerSecond {
-  /** When the last ones passed, in turn. */
+  /** Times of the last events that passed, as a ring. */
   readonly #passedMs: Float64Array;
   #oldest = 0;
 
@@ -10,9 +10,9 @@ export class PerSecond {
     this.#passedMs = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** @param nowMs of a clock that never steps */
+  /** @param nowMs milliseconds of a steady clock */
   pass(nowMs: number): boolean {
-    // Of none there is no oldest.
+    // With a limit of 0 there is no oldest event.
     if (!(nowMs - this.#passedMs[this.#oldest] >= 1000)) return false;
     this.#passedMs[this.#oldest] = nowMs;
     this.#oldest = (this.#oldest + 1) % this.#passedMs.length;

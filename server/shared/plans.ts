@@ -1,6 +1,6 @@
 /**
- * Ceilings of the plans, by the interface specification's section 8; enterprise accounts bring their own. All who look at
- * the pages without a key of their own share an account of the plan portal: ten times the plan free.
+ * Rates and quotas of the plans, from section 8 of the interface specification. Enterprise accounts have their own
+ * numbers. Visitors without a key share an account of the plan portal.
  */
 
 export const plans = {
@@ -15,6 +15,6 @@ export const plans = {
 export type Plan = keyof typeof plans;
 export const planNames = Object.keys(plans) as Plan[];
 
-/** The largest ceilings an account can have: counters have 32 bits. */
+/** The largest rate and quota of an account: counters have 32 bits. */
 export const maxBurst = 1_000_000;
 export const maxQuota = 2_000_000_000;

@@ -2,22 +2,22 @@ import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** What a thread asks of the runtime: its clock, its garbage, its heap's limit, and HTTP. */
+/** A thread's access to the runtime: steady clock, garbage collection, heap limit, and `node:http`. */
 
-/** Node's `node:http`. An import would look at all that it exports, and so load what `fetch` consists of. */
+/** Node's `node:http`. An import would also load everything that `fetch` needs. */
 export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
-/** A thread whose heap is as full as this ends; at its limit the system would end the process, without a word. */
+/** The share of the heap's limit at which a thread ends with a reason; at the limit V8 ends the process without one. */
 const maxHeapShare = 0.8;
 
-/** Milliseconds of a clock that never steps, the same in every thread: each thread's own `performance.now()` starts at zero. */
+/** Milliseconds of a steady clock that all threads share; `performance.now()` starts at zero in each thread. */
 export function steadyClock(): () => number {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return () => performance.now() + offset;
 }
 
-/** Collects this thread's garbage, so that the memory of a retired image is free at once and not at some later time. */
+/** Collects this thread's garbage, so that a retired image's memory is free at once. */
 export function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
@@ -26,7 +26,7 @@ export function collectGarbage(): void {
 /** Thrown when a thread's heap is nearly full, so that the thread ends with a reason. */
 export class OutOfMemory extends Error {}
 
-/** Throws OutOfMemory, which nobody catches, when this thread's heap comes to its limit, whatever is collected. */
+/** Throws OutOfMemory, uncaught, when this thread's heap is nearly full after a collection. */
 export function watchHeap(): void {
   const isFull = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();

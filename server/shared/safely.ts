@@ -1,15 +1,15 @@
-/** Keeps the failure of a callback from ending the process. */
+/** Keeps a callback's error from ending the process. */
 
-/** The stack of an error, for the log; of anything else that was thrown its text. */
+/** An error's stack for the log; the text of anything else that was thrown. */
 export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }
 
 /**
- * Wraps a callback of an event, a message or a timer. Without it, an exception that leaves the callback, or a rejected
- * promise that it returns, ends the process.
+ * Wraps a callback of an event, a message or a timer, so that an exception or a rejected promise doesn't end the
+ * process.
  *
- * @param onError called with what was thrown, and with the arguments of the callback
+ * @param onError called with what was thrown, and with the callback's arguments
  */
 export function safely<Args extends unknown[]>(
   work: (...args: Args) => unknown,
@@ -19,7 +19,7 @@ export function safely<Args extends unknown[]>(
     try {
       onError(error, ...args);
     } catch {
-      // There is nobody left to tell.
+      // Nobody is left to tell.
     }
   };
   return (...args) => {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { maxTimeMs } from "./time.ts";
 
-/** Schemas that settings, commands and requests have in common. */
+/** Schemas that settings, commands and requests share. */
 
 /** A whole number in plain decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {
@@ -19,12 +19,12 @@ export function wholeNumber(min: number, max: number) {
 const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 
-/** JavaScript takes the 30th of February for the 2nd of March. */
+/** Whether a date exists, as JavaScript turns 30 February into 2 March. */
 function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
   if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return false;
-  // JavaScript takes hour 24 for the next day.
+  // JavaScript turns hour 24 into the next day.
   if (text.slice(11, 13) === "24") return false;
   const ms = Date.parse(text);
   return ms >= 0 && ms <= maxTimeMs;
@@ -53,8 +53,8 @@ export const month = v.pipe(
 
 const anEmailAddress = "an e-mail address such as ann@example.com";
 /**
- * Of the forms that RFC 5321 allows those in use: no quotes, comments or lists, nothing that a header or a command could
- * take for its end, and a domain with a dot whose last part is no number.
+ * The usual forms of RFC 5321: no quotes, comments or lists, nothing that could end a header or a command, and a
+ * domain with a dot whose last label isn't a number.
  */
 const emailForm =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/i;

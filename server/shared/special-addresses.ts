@@ -1,20 +1,19 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Tells which addresses a post may go to. */
+/** Recognises IP addresses that aren't public. */
 
 /**
- * Global unicast only, so that nobody makes the server talk to itself or to the network that it stands in. Refused is
- * what IANA's registries of special-purpose addresses list, also what they call globally reachable, because these are
- * services of the network and nobody's receiver:
- * https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry, …/multicast-addresses,
- * …/ipv6-address-space
+ * Networks that posts may not go to, so that nobody makes the server talk to itself or its own network. They are
+ * those in IANA's registries of special-purpose addresses, even those that are globally reachable, because these are
+ * the network's own services: https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-
+ * registry, …/multicast-addresses, …/ipv6-address-space
  */
 const specialPurpose: readonly (readonly [network: string, name: string])[] = [
   ["0.0.0.0/8", "this network"],
   ["10.0.0.0/8", "private use"],
   ["100.64.0.0/10", "shared address space"],
   ["127.0.0.0/8", "loopback"],
-  // In no registry: public by its form, and on every virtual machine of Azure the host's own.
+  // Not in a registry: a public address that is the host's own on every virtual machine of Azure.
   ["168.63.129.16/32", "cloud platform"],
   ["169.254.0.0/16", "link local"],
   ["172.16.0.0/12", "private use"],
@@ -32,7 +31,7 @@ const specialPurpose: readonly (readonly [network: string, name: string])[] = [
   ["240.0.0.0/4", "reserved"],
   ["255.255.255.255/32", "limited broadcast"],
 
-  // All but 2000::/3, and what of it has a name.
+  // Everything except 2000::/3, some of it by name.
   ["::/3", "not global unicast"],
   ["4000::/2", "not global unicast"],
   ["8000::/1", "not global unicast"],
@@ -66,7 +65,7 @@ const specialPurpose: readonly (readonly [network: string, name: string])[] = [
 
 const mappedIPv4 = listOf("::ffff:0:0/96");
 
-/** The narrowest first: it says best what an address is. */
+/** The narrowest range first, as its name says most. */
 const ranges = specialPurpose
   .map(([network, name]) => ({
     name,
@@ -88,7 +87,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * What kind of special-purpose address this is. An IPv4 address in IPv6 form (::ffff:10.0.0.1) counts as what it is.
+ * The special purpose of an address. An IPv4 address in IPv6 form (::ffff:10.0.0.1) counts as IPv4.
  *
  * @returns the range's name; undefined for a global unicast address
  * @throws RangeError when it is no address

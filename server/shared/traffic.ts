@@ -1,6 +1,6 @@
 import { PerSecond } from "./per-second.ts";
 
-/** Counts what the serving threads answer. */
+/** Counts answers by route and status, with their bytes and latencies, in shared memory. */
 
 /*
  * Each thread has a block of shared memory that it alone writes to, with plain stores: no two threads' counts share a
@@ -11,7 +11,7 @@ import { PerSecond } from "./per-second.ts";
  * up to 2^53. Two counts may be read a moment apart.
  */
 
-/** The statuses that are counted by themselves; any other one is counted as the first. */
+/** Statuses with counters of their own; others count as the first one. */
 const statuses = [
   "other",
   "200",
@@ -37,72 +37,73 @@ const statuses = [
 type Status = (typeof statuses)[number];
 
 /**
- * Why a request was refused: the burst, the quota, a quota that isn't used up but leased to other servers, or a clock
- * that was set, until the month's count is known.
+ * Reasons for a 429: the rate, the quota, a quota that is leased to other servers, or a clock that was set, until the
+ * month's count is known.
  */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
-/** Why a key didn't do: none, not one by its form, in no account, or revoked, expired, suspended or deleted. */
+/** Reasons for a 401: no key, a malformed or an unknown one, or one that is revoked, expired, suspended or deleted. */
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
-/** Upper bounds of all buckets of latencies but the last, in seconds: powers of two, from 1 µs to 16.8 s. */
+/** Upper bounds of all latency buckets but the last, in seconds: powers of two from 1 µs to 16.8 s. */
 export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i) => 2 ** i / 1e6);
 const buckets = bucketBounds.length + 1;
 
 const cacheLineWords = 8;
-/** A block begins with the refusals, by ceiling and then by what was wrong with the key. */
+/** A block begins with the counts of 429s by reason, then of 401s by reason. */
 const refusalWords = cacheLineWords;
-/** Then comes a cell for each route and status: its answers, the bytes, the milliseconds that were timed, the buckets. */
+/** A cell for each route and status follows: answers, bytes, timed milliseconds, buckets. */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
 const cellOf = (route: number, status: number) =>
   refusalWords + (route * statuses.length + status) * cellWords;
 
-/** The place of each status among `statuses`. */
+/** Position of each status in `statuses`. */
 const placeOfStatus = new Uint8Array(1000);
 for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[Number(status)] = place;
 
-/** So many requests of a second are timed each; reading a clock takes longer than all else here. */
+/** Requests of a second that are each timed; reading a clock costs more than all other counting. */
 const maxTimedEach = 1000;
-/** Of more, one in so many is, on average. */
+/** One in this many further requests is timed, at random. */
 const busyStride = 16;
-/** In place of a time. */
+/** Stands for a time that isn't taken. */
 const untimed = -1;
 
-/** One thread's own counts. */
+/** The counters of one thread, which alone writes them. */
 export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
   readonly #random: () => number;
-  /** As many requests as each that is timed stands for. */
+  /** Requests that a timed one stands for. */
   #stride = 1;
-  /** Requests up to the next one that is timed. */
+  /** Requests until the next one that is timed. */
   #untilTimed = 1;
   readonly #each = new PerSecond(maxTimedEach);
 
-  /**
-   * @param nowMs milliseconds of a clock that never steps
-   * @param random from 0 to below 1
-   */
+  /** @param nowMs returns milliseconds of a steady clock @param random returns a number from 0 to below 1 */
   constructor(buffer: SharedArrayBuffer, nowMs = () => performance.now(), random = Math.random) {
     this.#words = new Float64Array(buffer);
     this.#nowMs = nowMs;
     this.#random = random;
   }
 
-  /** To be asked as a request comes, and given to `answered`. @returns negative where its time isn't taken */
+  /**
+   * Begins timing a request that just arrived; the result goes to `answered`.
+   *
+   * @returns a negative number where it isn't timed
+   */
   begin(): number {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
 
   /**
-   * Counts an answer that was handed over.
+   * Counts an answer.
    *
-   * @param route its place among the routes
-   * @param bytes of its body, as far as that was handed over
+   * @param route position among the routes
+   * @param bytes of its body that were handed over
    * @param begun what `begin` returned
    */
   answered(route: number, status: number, bytes: number, begun: number): void {
@@ -110,12 +111,12 @@ export class ThreadTraffic {
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** To be asked as a request is whole that is answered later, and given to `answeredLater`. */
+  /** Begins timing a request that is answered later; the result goes to `answeredLater`. */
   beginLater(): number {
     return this.#nowMs();
   }
 
-  /** Counts an answer before which others were given: such ones are few, and each is timed. */
+  /** Counts an answer that was given later. These are few, so each is timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
@@ -145,14 +146,14 @@ export class ThreadTraffic {
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
   }
 
-  /** Each time stands for as many requests as one was chosen from, so that quiet and busy times weigh alike. */
+  /** A timed request counts for all that it was chosen from, so that quiet and busy times weigh alike. */
   #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
     this.#addTime(cell, tookMs, this.#stride);
     const isBusy = !this.#each.pass(nowMs);
     this.#stride = isBusy ? busyStride : 1;
-    // At random, as requests may come in turn.
+    // Chosen at random, because requests may follow a pattern.
     this.#untilTimed = isBusy ? 1 + Math.floor(this.#random() * (2 * busyStride - 1)) : 1;
   }
 }
@@ -163,13 +164,13 @@ function bucketOf(ms: number): number {
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
 }
 
-/** What was answered on one route with one status. */
+/** Counts of one route and status. */
 export interface Answers {
   route: string;
   status: Status;
   requests: number;
   bytes: number;
-  /** What was timed, by bucket: as many as there were requests, by and large, as one may stand for several. */
+  /** Timed requests by bucket; their sum is about the number of requests. */
   buckets: number[];
   /** These together. */
   seconds: number;

@@ -3,11 +3,11 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 
-/** Makes a file ready to be sent to browsers: in memory that threads share, in each content coding. */
+/** Prepares a file for browsers: compressed, in shared memory. */
 
-/** Smaller ones are sent as they are. */
+/** Bytes below which a file isn't compressed. */
 const minCodedBytes = 1024;
-/** Half of a second of the best compression would make these files a twentieth smaller. */
+/** Brotli's quality: the best one takes half a second longer and saves a twentieth. */
 const brotliQuality = 7;
 
 const security = [
@@ -16,10 +16,10 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** Whether a path names the content, or what is there changes. */
+/** Whether the path changes with the content, or stays. */
 type Lifetime = "immutable" | "changing";
 
-/** @param headers more lines of the head */
+/** @param headers further header lines */
 export function webFile(
   path: string,
   type: string,
@@ -41,7 +41,7 @@ export function webFile(
   if (body.length < minCodedBytes) return file;
   for (const [coding, code] of codings) {
     const make = () => code(body);
-    // A page has a key of its own with each start.
+    // A page carries another key after each start.
     file.bodies[coding] = shared(lifetime === "immutable" ? kept(`${name}.${coding}`, make) : make());
   }
   return file;

@@ -7,7 +7,7 @@ import type { Sender } from "./outbox.ts";
 
 /** Sends events to accounts' e-mail addresses. */
 
-/** What an event says to people. */
+/** The e-mail about an event. */
 function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
   const { account, plan, month, quota } = payloadOf(text).data;
   const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
@@ -23,11 +23,11 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
   };
 }
 
-/** Mails to accounts' addresses. @param mailer undefined where no mail is sent */
+/** Sends events to accounts' e-mail addresses. @param mailer undefined where no e-mail is sent */
 export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
   return {
     channel: "email",
-    // All go to one server: others' tries would have to wait there, too.
+    // All e-mails go to one server, so cutting one off would help no other.
     maxUnderWay: 20,
     minTryMs: Number.POSITIVE_INFINITY,
     tries: metrics.emailDeliveries,

@@ -5,18 +5,16 @@ import { maxAnswerCharacters, maxTries } from "../../accounts/quota-events.ts";
 import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel: at least once, with pauses that grow, and each account's in their order. Nothing is
- * tried while an earlier event of the same account is pending, so an account has one try under way at most.
- *
- * Slots for tries under way keep a slow receiver out of everybody else's way: tries after the first, which a receiver
- * that doesn't answer makes many of, leave half of all slots to first ones. For a first try that finds none free, the
- * try that has been running longest may be cut off.
+ * Delivers events by a channel, at least once, with growing pauses, and each account's in order. An account has at
+ * most one try in flight: an event waits for the earlier ones. The number of tries in flight is limited. Tries after
+ * the first get at most half of the slots, so slow receivers don't delay first tries. Where all slots are taken, a
+ * first try may cut off the try that has run longest.
  */
 
 const second = 1;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** Pauses after each try but the last, `maxTries` in all: about three days. */
+/** Pauses after each try but the last of `maxTries`: about three days in all. */
 const pausesSeconds = [
   10 * second,
   minute,
@@ -29,19 +27,19 @@ const pausesSeconds = [
   27 * hour,
 ];
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
-/** By less than this the wall clock may differ from the steady one without having been set. */
+/** Smaller differences between the wall clock and the steady clock don't mean that it was set. */
 const minStepMs = 100;
 
-/** Fit for a line of a list: parts of it may be a stranger's. */
+/** Makes a receiver's answer fit for one line of a list. */
 function inOneLine(answer: string): string {
   return answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerCharacters);
 }
 
-/** What came of a try: `impossible` is none at all, and there is nothing to wait for. */
+/** The result of a try. `impossible`: there was no try, and a later one wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
-  /** Written together with the outcome. */
+  /** Runs in the transaction that stores the result. */
   record?: () => void;
 }
 
@@ -49,10 +47,10 @@ interface Outcome {
 export interface Sender {
   readonly channel: Channel;
   readonly maxUnderWay: number;
-  /** What every try has, before it can be cut off for a first try that finds no slot. */
+  /** The time that a try always gets before it may be cut off. */
   readonly minTryMs: number;
   readonly tries: Counter<"outcome">;
-  /** Tries once, until the signal gives it up. What is thrown is tried again. */
+  /** Tries once, until the signal aborts it. An error means that it is tried again. */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -65,7 +63,7 @@ type Due = StoredEvent & Delivery;
 
 interface Try {
   event: Due;
-  /** By the steady clock. */
+  /** Milliseconds of the steady clock. */
   startedMs: number;
   cutOff: AbortController;
 }
@@ -74,19 +72,19 @@ export class Outbox {
   readonly #store: Store;
   readonly #log: Logger;
   readonly #sender: Sender;
-  /** By event, of which there is one delivery by a channel; the one that has been running longest comes first. */
+  /** Tries in flight by event id; the one that has run longest comes first. */
   readonly #underWay = new Map<string, Try>();
-  /** Outcomes that couldn't be written: they are written first, and what was delivered isn't posted again. */
+  /** Results that couldn't be stored. They are stored first, so that nothing is delivered twice. */
   readonly #unrecorded = new Map<string, () => void>();
-  /** Events whose outcomes are being written. */
+  /** Events whose results are being stored. */
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
-  /** How far the wall clock is ahead of the steady one. */
+  /** Milliseconds by which the wall clock is ahead of the steady one. */
   #aheadMs: number | undefined;
   #isStopped = false;
   #oldestPending: number | undefined;
 
-  /** @param write writes outcomes, each as one */
+  /** @param write stores results, each in a transaction */
   constructor(
     store: Store,
     log: Logger,
@@ -100,11 +98,11 @@ export class Outbox {
   }
 
   /**
-   * Starts the tries that are due, as far as there are slots.
+   * Starts the tries that are due, as far as slots are free.
    *
-   * @param now also the time of the signatures
-   * @param steadyMs the same moment by a clock that never steps
-   * @returns when those are done
+   * @param now also the time of signatures
+   * @param steadyMs the same moment by the steady clock
+   * @returns when they are finished
    */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
@@ -131,21 +129,21 @@ export class Outbox {
     return this.#sender.channel;
   }
 
-  /** Seconds since the oldest event was made that is still to be delivered, as of the last look; 0 where none is. */
+  /** Seconds since the oldest pending event was made, as of the last look; 0 where there is none. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
     return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
   }
 
-  /** Gives up the tries under way, without a word of them in the store: the next start makes them again. */
+  /** Aborts the tries in flight without storing a result: the next start tries again. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
   /**
-   * Moves the times of the tries to come along with a wall clock that is set, so that every pause is as long as
-   * planned. How it was set while no process ran, nobody knows: no pause is longer than the longest then.
+   * Moves the times of the next tries along with the wall clock when it is set, so that pauses keep their length.
+   * Changes while no process ran are unknown, so no pause is longer than the longest one.
    */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;
@@ -155,7 +153,7 @@ export class Outbox {
     this.#aheadMs = aheadMs;
   }
 
-  /** @returns whether there is a slot, after a try was cut off where that is needed */
+  /** @returns whether a slot is free, after cutting off another try if need be */
   #findSlot(event: Due, steadyMs: number): boolean {
     const { maxUnderWay, minTryMs } = this.#sender;
     const others = [...this.#underWay.values()];
@@ -167,7 +165,7 @@ export class Outbox {
     const ranMs = Math.round(steadyMs - longest.startedMs);
     if (ranMs < minTryMs) return false;
     longest.cutOff.abort(new Error(`cut off after ${ranMs} ms without an answer: others were waiting`));
-    // Its failure is recorded before anything else happens, so that its event isn't due meanwhile.
+    // Recorded before anything else happens, so that its event isn't due meanwhile.
     this.#underWay.delete(longest.event.id);
     return true;
   }
@@ -191,10 +189,10 @@ export class Outbox {
     this.#log.info({ event: id, channel, state, tries, answer: last_answer }, "event delivery");
     this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
     const record = () => {
-      // Its account was deleted meanwhile.
+      // The account was deleted meanwhile.
       if (this.#store.event(id) === undefined) return;
       const before = this.#store.deliveries(id).find((one) => one.channel === channel);
-      // Another server has taken over, and delivered it or given it up meanwhile.
+      // Another server has delivered it meanwhile, or given up.
       if (before !== undefined && before.state !== "pending" && state !== "delivered") return;
       this.#store.updateDelivery(delivery);
       outcome.record?.();
@@ -224,7 +222,7 @@ export class Outbox {
     }
   }
 
-  /** How a delivery stands after a try that was begun then. */
+  /** The delivery's state after a try. */
   #after(event: Due, { kind, answer }: Outcome, startedMs: number): Delivery {
     const { id, channel } = event;
     const tries = event.tries + (kind === "impossible" ? 0 : 1);

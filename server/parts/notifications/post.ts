@@ -8,15 +8,15 @@ import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
 import { specialPurposeOf } from "../../shared/special-addresses.ts";
 
-/** One post to a stranger's server: to public addresses only, and over by a deadline whatever that server does. */
+/** Posts to a URL that a customer chose: public addresses only, within a deadline. */
 
 const maxTryMs = 15_000;
-/** 1xx answers before the one that counts. */
+/** Informational (1xx) answers before the final one. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
 
 export interface PostOptions {
-  /** Whether this machine may be posted to as well, by plain http too. */
+  /** Whether this machine may be the receiver, by plain http too. */
   allowLoopback: boolean;
   maxMs?: number;
 }
@@ -27,9 +27,8 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * A host's addresses, of which each may be connected to: the check and the use are one. They are asked for by queries
- * of our own rather than the system's `getaddrinfo`, which holds one of few threads until it is done and can't be given
- * up.
+ * Resolves a host to addresses that may be connected to. The connection uses these very addresses, so a name can't
+ * change in between. DNS is queried directly, because `getaddrinfo` holds one of few threads and can't be cancelled.
  */
 async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {
   const answers = await Promise.allSettled(
@@ -46,12 +45,11 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 }
 
 /**
- * Posts a body. Redirects are answers like others, and so is a switch of protocols; what follows an answer's head is
- * nobody's business.
+ * Posts a body. Redirects aren't followed, and the answer's body isn't read.
  *
- * @param signal gives it up, for an error as its reason
+ * @param signal aborts the try; its reason is the error
  * @returns the status of the answer
- * @throws Error when there is none by the deadline; nothing is left of the try in any case
+ * @throws Error when there is none by the deadline
  */
 export function post(
   url: string,
@@ -96,7 +94,7 @@ export function post(
     const answered = ({ statusCode = 0 }: IncomingMessage) => end(statusCode);
     request.on("information", safely(count, fail));
     request.on("response", safely(answered, fail));
-    // Without this, Node drops the connection and says nothing.
+    // Without this, Node drops the connection without an error.
     request.on("upgrade", safely(answered, fail));
     request.on("error", safely(end, fail));
     request.end(body);

@@ -4,9 +4,9 @@ import type { Account, Store, StoredEvent } from "../../store/store.ts";
 import type { Sender } from "./outbox.ts";
 import { type PostOptions, post } from "./post.ts";
 
-/** Sends events to webhooks by the Standard Webhooks specification: with the same id on every try. */
+/** Posts events to webhooks by the Standard Webhooks specification, with the same id on every try. */
 
-/** @param now also the time of the signatures */
+/** @param now also the signature's timestamp */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
   return {
@@ -18,7 +18,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
   };
 }
 
-/** What an account's posts are signed with: for a while after a rotation, by the secret before as well. */
+/** The secrets that sign an account's posts: after a rotation the old one too, until it ends. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
   const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
@@ -32,7 +32,7 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
-/** Posts to accounts' webhooks. A receiver that answers 410 is gone for good: its address is forgotten. */
+/** Posts events to accounts' webhooks. Status 410 removes the webhook. */
 export function webhookSender(store: Store, metrics: Metrics, options: PostOptions): Sender {
   return {
     channel: "webhook",
@@ -51,7 +51,7 @@ export function webhookSender(store: Store, metrics: Metrics, options: PostOptio
       if (status !== 410) return { kind: "retry", answer };
       const record = () => {
         const current = store.accountOf(account.id);
-        // Only the address that said so.
+        // Only the URL that answered so.
         if (current?.webhook === url) store.updateAccount({ ...current, ...noWebhook });
       };
       return { kind: "failed", answer, record };
