@@ -97,11 +97,55 @@ function isText(node: ts.Node): boolean {
   return ts.isStringLiteral(node) || ts.isTemplateExpression(node);
 }
 
+/** What is mutated in Lua: comparisons, logic, sums, whole numbers, conditions and calls that stand alone. */
+const luaChanges: readonly [pattern: RegExp, instead: (found: string) => string[]][] = [
+  [/(?<=[\w)\]] )(?:<=|>=|==|~=|<|>)(?= )/g, (found) => [luaOperators[found]]],
+  [/(?<= )(?:and|or)(?= )/g, (found) => [found === "and" ? "or" : "and"]],
+  [/(?<=[\w)\]] )[+-](?= )/g, (found) => [found === "+" ? "-" : "+"]],
+  [/(?<![\w.'"{])\d+(?![\w.}])/g, numbersBeside],
+  [/(?<=\bif ).+(?= then$)/gm, (found) => [`not (${found})`]],
+  [/^ *call\(.*\)$/gm, () => ["do end"]],
+];
+const luaOperators: Readonly<Record<string, string>> = {
+  "<": "<=",
+  "<=": "<",
+  ">": ">=",
+  ">=": ">",
+  "==": "~=",
+  "~=": "==",
+};
+
+/** Every mutant of a Lua script. */
+function luaMutantsOf(root: string, file: string): Mutant[] {
+  const text = readFileSync(join(root, file), "utf8");
+  // As long as the script, without what stands in comments.
+  const code = text.replace(/--\[\[[^]*?\]\]|--.*$/gm, (comment) => " ".repeat(comment.length));
+  return luaChanges.flatMap(([pattern, insteadOf]) =>
+    Array.from(code.matchAll(pattern)).flatMap(({ 0: found, index: start }) =>
+      insteadOf(found).map((instead) => mutantOf(file, text, { start, end: start + found.length, instead })),
+    ),
+  );
+}
+
 /** Every mutant of the files, which are named by their paths from `root`. */
 export function mutantsOf(root: string, files: readonly string[]): Mutant[] {
+  const isOf = (file: string, kind: "browser" | "lua") =>
+    kind === "lua" ? file.endsWith(".lua") : file.includes("/browser/");
+  const scripts = files.filter((file) => isOf(file, "lua"));
+  const browser = files.filter((file) => isOf(file, "browser"));
+  const others = files.filter((file) => !scripts.includes(file) && !browser.includes(file));
+  return [
+    ...treeMutantsOf(root, "tsconfig.json", others),
+    ...treeMutantsOf(root, "server/shared/browser/tsconfig.json", browser),
+    ...scripts.flatMap((file) => luaMutantsOf(root, file)),
+  ];
+}
+
+/** Every mutant of files of a TypeScript project. */
+function treeMutantsOf(root: string, configuration: string, files: readonly string[]): Mutant[] {
   const api = new API({ cwd: root });
   try {
-    const [project] = api.updateSnapshot({ openProject: join(root, "tsconfig.json") }).getProjects();
+    const [project] = api.updateSnapshot({ openProject: join(root, configuration) }).getProjects();
     return files.flatMap((file) => {
       const tree = project.program.getSourceFile(join(root, file));
       if (tree === undefined) throw new Error(`${file} is no part of ${project.configFileName}`);

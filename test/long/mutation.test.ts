@@ -97,19 +97,37 @@ const imports = importsOf(root, sources);
 const quick = /^test\/(?!long|system)\w+\/.*\.test\.ts$/;
 const ofSeveralServers =
   /^test\/(system\/(directory|directory-servers|shares|replicas)|long\/shares)\.test\.ts$/;
+const inBrowsers = /^test\/system\/(explore|account|console)\.test\.ts$/;
 const reached = sources
-  .filter((file) => quick.test(file) || ofSeveralServers.test(file))
+  .filter((file) => quick.test(file) || ofSeveralServers.test(file) || inBrowsers.test(file))
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
 /** Rooms whose tests test another one as well: what the engine answers, what quotas bring about, what commands ask for, what needs Redis. */
 const furtherRooms: Readonly<Record<string, string[]>> = {
   engine: ["api"],
-  accounts: ["notices", "system"],
+  accounts: ["notifications", "system"],
   replicas: ["system", "long"],
+  console: ["system"],
+  portal: ["system"],
   control: ["commands", "accounts", "system"],
   commands: ["system"],
   shared: ["control"],
 };
+
+/** The room of a file of the server or of a test: `serving`, and for a part its name. */
+const roomOf = (file: string) => file.replace(/^(server|test)\/(parts\/)?/, "").split("/")[0];
+
+/** Each script of Redis, by the file that runs it. */
+const runnerOf: Readonly<Record<string, string>> = {
+  "server/parts/replicas/shares.lua": "server/parts/replicas/redis.ts",
+  "server/parts/replicas/directory.lua": "server/parts/replicas/directory.ts",
+};
+
+/** The tests in a browser of the pages that a file belongs to. */
+function browserTestsOf(file: string): string[] {
+  const pages = file.startsWith("server/parts/console/") ? ["console"] : ["explore", "account", "console"];
+  return pages.map((page) => `test/system/${page}.test.ts`);
+}
 
 /** How long each test file took when it last passed. */
 const tookMs = new Map<string, number>();
@@ -119,14 +137,14 @@ const tookMs = new Map<string, number>();
  * the nearest others, in the order of how quick and near they are.
  */
 function testsOf(file: string): string[] {
-  const [folder, room] = file.split("/");
-  const home = folder === "engine" ? folder : room;
+  if (file.includes("/browser/")) return browserTestsOf(file);
+  const home = file.startsWith("engine/") ? "engine" : roomOf(file);
   const rooms = [home, ...(furtherRooms[home] ?? [])];
   const near = reached.flatMap(({ file: testFile, distances }) => {
-    const distance = distances.get(file);
+    const distance = distances.get(runnerOf[file] ?? file);
     if (distance === undefined) return [];
     const isNamesake = basename(testFile, ".test.ts") === basename(file, ".ts");
-    const isOwn = isNamesake || rooms.includes(testFile.split("/")[1]);
+    const isOwn = isNamesake || rooms.includes(roomOf(testFile));
     return { testFile, distance, isOwn, cost: isNamesake ? 0 : (tookMs.get(testFile) ?? firstMs) * distance };
   });
   const own = near.filter(({ isOwn }) => isOwn);
@@ -232,8 +250,7 @@ async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<bo
 test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, async (t) => {
   const all = mutantsOf(
     root,
-    // What runs in browsers is tried there.
-    sources.filter((file) => /^(engine|server)\//.test(file) && !file.includes("/browser/")),
+    files.filter((file) => /^(engine|server)\/.*\.(ts|lua)$/.test(file)),
   );
   const names = new Set(all.map(({ name }) => name));
   assert.deepEqual(
