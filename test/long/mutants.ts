@@ -119,7 +119,7 @@ const luaOperators: Readonly<Record<string, string>> = {
 function luaMutantsOf(root: string, file: string): Mutant[] {
   const text = readFileSync(join(root, file), "utf8");
   // As long as the script, without what stands in comments.
-  const code = text.replace(/--\[\[[^]*?\]\]|--.*$/gm, (comment) => " ".repeat(comment.length));
+  const code = text.replace(/--\[\[[\s\S]*?\]\]|--.*$/gm, (comment) => " ".repeat(comment.length));
   return luaChanges.flatMap(([pattern, insteadOf]) =>
     Array.from(code.matchAll(pattern)).flatMap(({ 0: found, index: start }) =>
       insteadOf(found).map((instead) => mutantOf(file, text, { start, end: start + found.length, instead })),
