@@ -81,8 +81,8 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 }
 
 /**
- * Runs the process's words as an operator's command on the state database, as one transaction, and waits until a
- * running server goes by it. A failure is one message on stderr and exit code 1, and changes nothing.
+ * Runs an operator's command on the state, in one transaction, and waits until a running server has applied it. A
+ * failure prints one message on stderr, sets exit code 1 and changes nothing.
  *
  * @param name what npm calls the command
  * @param parts those that may share the state
@@ -101,7 +101,7 @@ export async function runCommand(
     );
     return;
   }
-  // Thrown by a library's callback, such as that of a connection to something that isn't Redis.
+  // A library's callback threw it, such as that of a connection to something that isn't Redis.
   process.once("uncaughtException", (error) => {
     fail(reasonOf(error));
     process.exit();
@@ -142,14 +142,14 @@ async function run(
     return;
   }
   checkServed(stateDir);
-  // A server whose database is gone doesn't see a new one.
+  // A running server wouldn't see a new database.
   const mayCreate = subcommand.makesState === true && !isServed(stateDir);
   const isNew = !existsSync(databaseFile(stateDir));
   const context = { settings, now: new Date(), input };
-  // What is refused makes no state, which would hide that STATE_DIR is mistyped.
+  // A command that fails creates no state, which would hide a mistyped STATE_DIR.
   if (isNew && mayCreate) rehearse(subcommand, args, context);
   const store = Store.open(stateDir, { mayCreate });
-  // From here on an interruption ends the waiting only: what is stored is said.
+  // From here on an interruption ends the waiting only: what is stored is reported.
   const interruption = new AbortController();
   const interrupt = () => interruption.abort();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, interrupt);
@@ -191,7 +191,7 @@ function print({ result, note = "" }: CommandOutput): void {
   process.stderr.write(note);
 }
 
-/** Runs on a new database in memory what is to run on one in a file. */
+/** Runs a command on a new database in memory first. */
 function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
   const store = Store.inMemory();
   try {
@@ -214,7 +214,7 @@ function transact<Result>(store: Store, folder: string, work: () => Result): Res
 const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
-/** What an operator has to know when a running server doesn't go by what is stored; undefined when it does, or there is none. */
+/** A remark where a running server hasn't applied a change; undefined where it has, or none runs. */
 async function doubtAbout(
   store: Store,
   folder: string,
@@ -273,9 +273,9 @@ export function checkEnd(command: string, more: string[], last = "the id"): void
 type Row<Column extends string> = Record<Column, string | number | null>;
 
 /**
- * A list: with `--json` an array of its rows, else lines with a header, their fields parted by tabs.
+ * Formats a list: with `--json` an array, else a header and rows with tabs.
  *
- * @param inWords a row as a line shows it; null is a dash
+ * @param inWords a row as a line shows it; null becomes a dash
  */
 export function listed<Column extends string, Given extends Row<Column>>(
   command: string,

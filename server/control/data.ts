@@ -104,7 +104,7 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
   }
 }
 
-/** Looks for changes of the folder from now on, and at once on SIGHUP. */
+/** Looks for changes of the folder regularly, and at once on SIGHUP. */
 export function watchFolder(snapshots: SnapshotFolder): void {
   const scan = () => snapshots.scan();
   repeat("looking for snapshots", scanMs, scan);

@@ -42,7 +42,7 @@ export class Output {
     });
   }
 
-  /** Waits until all is written, as long as the reader reads. */
+  /** Waits until everything is written, as long as the reader reads. */
   async flush(): Promise<void> {
     for (let waiting = -1, stillMs = 0; this.#stream.writableLength > 0 && stillMs < maxFlushMs; ) {
       stillMs = waiting === this.#stream.writableLength ? stillMs + flushStepMs : 0;
@@ -52,7 +52,7 @@ export class Output {
   }
 }
 
-/** The log: lines of JSON, with levels as words and ISO times; to a terminal the same as text. */
+/** The log: JSON lines with levels as words and ISO times, or text on a terminal. */
 export function logTo(output: Output): Logger {
   const write = (line: string) => output.write(output.isTerminal ? readable(line) : line);
   const formatters = { level: (label: string) => ({ level: label }) };
@@ -62,7 +62,7 @@ export function logTo(output: Output): Logger {
 const isStack = (name: string, value: unknown): value is string =>
   name === "stack" && typeof value === "string";
 
-/** A line of the log for people: when, how grave, what, with which details, and below it where an error came from. */
+/** A line of the log as text: time, level, message, details, and the stack below. */
 export function readable(line: string): string {
   const { level, time, msg, ...details } = JSON.parse(line);
   const grave = printable(String(level)).toUpperCase().padEnd(5);
@@ -78,7 +78,7 @@ function shownValue(value: unknown): string {
   return typeof value === "string" && /^[!#-<>-~]+$/.test(value) ? value : printable(JSON.stringify(value));
 }
 
-/** What might steer the terminal, as its escape. */
+/** Escapes characters that a terminal could take for commands. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
 }

@@ -33,7 +33,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
-  // A connection that can't be accepted, because too many files are open, is such an error.
+  // For example when too many files are open to accept a connection.
   server.on("error", (error) => log.error({ reason: reasonOf(error) }, "the operator's listener failed"));
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;

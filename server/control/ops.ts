@@ -15,7 +15,7 @@ const maxConnections = 128;
 /** The longest time for a request to arrive; slow clients could otherwise take all connections. */
 const maxRequestMs = 2000;
 const keepAliveMs = 5000;
-/** Pipelined requests that may wait for the answer to the one before. A client that sends more is disconnected. */
+/** Pipelined requests that may wait on a connection; a client that sends more is disconnected. */
 const maxWaitingRequests = 16;
 
 interface OpsOptions {
@@ -46,8 +46,8 @@ export function opsServer(options: OpsOptions): Server {
 }
 
 /**
- * Answers the requests of a connection one after the other, and none of them once the connection is gone. All answers
- * to a pipeline at once would keep the control thread from its other work for seconds.
+ * Answers the requests of a connection one at a time, and none once it is closed. Answering a whole pipeline at once
+ * would block the control thread for seconds.
  */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
@@ -136,7 +136,7 @@ function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]
     return `the host ${name} isn't allowed here: name it in OPS_ALLOWED_HOSTS`;
   if (origin !== undefined && origin.replace(/^https?:\/\//, "") !== host.toLowerCase())
     return `a page of ${origin} may not ask here`;
-  // A link that somebody follows is not a request of the page with the link.
+  // Following a link isn't a request of the page with the link.
   const isForeign = headers["sec-fetch-site"] === "cross-site" && headers["sec-fetch-mode"] !== "navigate";
   return isForeign ? "a page of another site may not ask here" : undefined;
 }

@@ -66,7 +66,7 @@ async function takeTurn(port: number): Promise<Server> {
   for (let waitedMs = 0; ; waitedMs += turnStepMs) {
     const turn = createServer();
     try {
-      // A name of the abstract kind (unix(7)): no file, and one owner at a time.
+      // A socket in the abstract namespace (unix(7)) has no file, and one owner at a time.
       await listening(turn, { path: `\0healthcare-charge-query-service port ${port}` });
       return turn;
     } catch (error) {

@@ -134,7 +134,7 @@ export class ServingThreads {
     await this.#ask({ type: "publish", published }, "published");
   }
 
-  /** Has every thread answer with these files of the pages from now on. */
+  /** Sends the pages' files to every thread. */
   showPages(files: readonly WebFile[]): void {
     for (const thread of this.#threads) thread.send({ type: "pages", files });
   }

@@ -11,7 +11,7 @@ import { ServingThreads } from "./serving-threads.ts";
 
 /** Starts the serving threads on one port. */
 
-/** Shared memory that requests are answered by. */
+/** The shared memory by which requests are answered. */
 type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
 
 /** The pages of a part: what serves them in serving threads, and their files. */

@@ -95,7 +95,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const accounts = new Accounts(store, keys, limits, names, days, Date.now(), events);
   let beside: SavedBeside | undefined;
   const save = () => {
-    // A file that was deleted would take the counts with it; memory keeps them.
+    // Counts written to a deleted file would be lost; memory keeps them.
     if (health.fault === undefined) logEvents(log, accounts.save(Date.now(), beside));
   };
   saveAtEnd(health, state, save);
@@ -117,7 +117,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     delivers: () => health.fault === undefined && (shared?.delivers() ?? true),
     showPages: (files) => threads?.showPages(files),
   };
-  // Before the serving threads, so that these go on until the last answer.
+  // Before the serving threads start, so that it goes on until the last answer.
   keepState(health, state, accounts, save);
   const running = [];
   for (const part of parts) if (part.start !== undefined) running.push(await part.start(core));
@@ -205,14 +205,14 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
     throw new DataError(calledAs("start"), shown(words.join(" ")), "--help or nothing more");
   const configuration = configure(parts, process.env);
   const faults = await unlessStopping(machineFaults(process.env));
-  // A name that is malformed isn't one of this machine either.
+  // A malformed address is reported by both.
   const wrong = new Set([...(Array.isArray(configuration) ? configuration : []), ...faults]);
   if (Array.isArray(configuration) || wrong.size > 0) throw new Error([...wrong].join("\n"));
   log.level = configuration.settings.LOG_LEVEL;
   await start(configuration);
 }
 
-/** Runs a server with these parts, by the process's words and environment, until it is stopped. */
+/** Runs a server with these parts until it is stopped, by the process's arguments and environment. */
 export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));

@@ -38,18 +38,18 @@ function libraryFile(name: string): string {
 
 interface Program {
   files: WebFile[];
-  /** The names of its modules: of libraries, and its own. */
+  /** Names of the modules: libraries' and our own. */
   modules: string[];
-  /** The address of a module by its path below `server/`, or of a library by the name that it is imported by. */
+  /** The URL of a module, by its path below `server/` or the name of its library. */
   url(name: string): string;
-  /** For the page: what names of libraries mean. */
+  /** The import map, which resolves the names of libraries. */
   importMap: string;
 }
 
 /**
- * Reads a program.
+ * Reads a program's files.
  *
- * @param base the path that all its files are below, with a slash at the end
+ * @param base the path below which they are served, with a slash at the end
  * @param parts modules and styles, and folders of them, below `server/`
  * @param libraries files of npm packages, by the name that modules import
  */
@@ -98,20 +98,20 @@ export function readProgram(
 export interface PageOptions {
   title: string;
   description: string;
-  /** What stands in the page before the program runs, and around it: HTML. */
+  /** HTML of the page's body before the program runs. */
   body: string;
   styles: readonly string[];
-  /** Scripts that aren't modules, in their order, before the module. */
+  /** Scripts that aren't modules, in order; they run before the module. */
   scripts: readonly string[];
-  /** The module that begins. */
+  /** The entry module. */
   entry: string;
-  /** What it will fetch at once. */
+  /** Files to preload, because the program fetches them at once. */
   data?: readonly string[];
-  /** JSON for the program; it finds it in the element `settings`. */
+  /** Settings for the program, which reads them from the element `settings`. */
   settings: unknown;
 }
 
-/** A page that runs a program. @returns its HTML, and the header lines that hold for it */
+/** Makes a page that runs a program. @returns its HTML, and its header lines */
 export function pageOf(program: Program, options: PageOptions): { html: string; headers: string[] } {
   const { title, description, body, styles, scripts, entry, data = [], settings } = options;
   const importMapHash = hash("sha256", program.importMap, "base64");
@@ -125,7 +125,7 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  // A text that ends the element can't be in it.
+  // Nothing in the JSON may end the script element.
   const json = JSON.stringify(settings).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
@@ -139,7 +139,7 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     '<link rel="icon" href="data:,">',
     ...styles.map((name) => `<link rel="stylesheet" href="${program.url(name)}">`),
     `<script type="importmap">${program.importMap}</script>`,
-    // All at once, not as one module after the other is found to import them.
+    // Preloaded together; otherwise each module would be found only when another imports it.
     ...program.modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
     ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${program.url(name)}">`),
     ...scripts.map((name) => `<script defer src="${program.url(name)}"></script>`),

@@ -91,7 +91,7 @@ export class Mailer {
   }
 }
 
-/** Whether the server has refused the recipient for good. */
+/** Whether the SMTP server refused the recipient for good. */
 function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error && "command" in error && "responseCode" in error)) return false;
   const { command, responseCode } = error;

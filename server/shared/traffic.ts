@@ -158,7 +158,7 @@ export class ThreadTraffic {
   }
 }
 
-/** The first bucket whose bound is no less. */
+/** The first bucket whose bound isn't smaller. */
 function bucketOf(ms: number): number {
   const us = Math.ceil(ms * 1000);
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
@@ -172,25 +172,25 @@ export interface Answers {
   bytes: number;
   /** Timed requests by bucket; their sum is about the number of requests. */
   buckets: number[];
-  /** These together. */
+  /** Their sum. */
   seconds: number;
 }
 
-/** Counts since the start, of all threads together. */
+/** Counts of all threads since the start. */
 export interface TrafficSnapshot {
   answers: Answers[];
   refused: Record<Ceiling, number>;
   unauthorized: Record<KeyFault, number>;
 }
 
-/** All threads' counts, for the control thread to read. */
+/** Sums the counts of all threads, in the control thread. */
 export class Traffic {
-  /** One for each thread. */
+  /** A block of counters for each thread. */
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
   readonly #blocks: readonly Float64Array[];
 
-  /** @param routes what to call each route */
+  /** @param routes names of the routes */
   constructor(routes: readonly string[], threads: number) {
     this.#routes = routes;
     const bytes = cellOf(routes.length, 0) * Float64Array.BYTES_PER_ELEMENT;
@@ -198,7 +198,10 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /** Answers without requests are left out; but a 500 is there from the start, so that the first one is a rise. */
+  /**
+   * Counts by route and status. Statuses that didn't occur are left out, except 500, so that a first one shows as a
+   * rise.
+   */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())

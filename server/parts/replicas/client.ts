@@ -3,37 +3,37 @@ import { reasonOf } from "../../../engine/query.ts";
 import { safely } from "../../shared/safely.ts";
 import type { RedisAddress } from "./redis-url.ts";
 
-/** Connects to Redis, and goes on trying as long as the server runs. */
+/** Connects to Redis, and reconnects as long as the server runs. */
 
 export type RedisClient = Redis | Cluster;
 
-/** As long as `Shares` waits for an answer: later it counts as lost. */
+/** The longest wait for an answer; `Shares` counts later ones as lost. */
 const maxAnswerMs = 2000;
-/** A connection on which nothing came for so long, though something was asked, is made anew. */
+/** A connection without any answer for this long is closed and made again. */
 const maxSilenceMs = 3000;
 const firstPauseMs = 50;
 const maxPauseMs = 1000;
 
 interface Fault extends Error {
-  /** Which Redis refused. */
+  /** The command that Redis refused. */
   command?: { name: string };
-  /** Why none of a Cluster's nodes can be used. */
+  /** Why no node of a Cluster can be used. */
   lastNodeError?: Error;
 }
 
 const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(tries, 10));
 
 /**
- * A client that never waits for a connection: what is asked while there is none fails at once, and nothing is asked
+ * Makes a client that never waits for a connection: without one a command fails at once, and no command is sent
  * twice.
  *
- * @param onFault told why there is no connection
+ * @param onFault is told why there is no connection
  */
 export async function connectRedis(
   address: RedisAddress,
   onFault: (reason: string) => void,
 ): Promise<RedisClient> {
-  // Only here: most servers share nothing.
+  // Loaded here, because most servers share nothing.
   const { Cluster, Redis } = await import("ioredis");
   const { kind, isTls, hosts, username, password, db, primary } = address;
   const common = {
@@ -49,7 +49,7 @@ export async function connectRedis(
     connectTimeout: maxAnswerMs,
     socketTimeout: maxSilenceMs,
     retryStrategy: pauseMs,
-    // A primary that became a replica: the next connection is to the new one.
+    // The primary became a replica: the next connection goes to the new one.
     reconnectOnError: ({ message }: Error) => message.startsWith("READONLY"),
     ...(isTls && { tls: {} }),
   };
@@ -60,7 +60,7 @@ export async function connectRedis(
           enableAutoPipelining: true,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
-          // What was asked of a node that is gone may have been done there.
+          // A node that failed may have run the command.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {
             if (reason !== undefined) onFault(reason.message);
@@ -77,14 +77,14 @@ export async function connectRedis(
             ...(isTls && { sentinelTLS: {} }),
           })
         : new Redis({ ...common, ...hosts[0] });
-  // What follows from a fault while a connection is set up isn't the reason.
+  // Further errors of the same connection attempt aren't its cause.
   let isGivenUp = false;
   client.on("connecting", () => {
     isGivenUp = false;
   });
   const onError = (error: Fault) => {
     if (isGivenUp) return;
-    // Where the database can't be selected, what is asked next would be asked of database 0.
+    // If the database can't be selected, later commands would run on database 0.
     if (client instanceof Redis && client.status === "connect") {
       isGivenUp = true;
       client.disconnect(true);

@@ -4,9 +4,9 @@ import type { Used } from "../../store/store.ts";
 import { keyOf, scriptIn } from "./redis.ts";
 import type { ScriptClient } from "./script.ts";
 
-/** Requests of the month that are counted in Redis, for who is no replica: reads them, and enters those of accounts that come. */
+/** Reads the requests that Redis has counted, and enters those of imported accounts. */
 
-/** What is used of a client of `ioredis`. */
+/** The part of an `ioredis` client that is used here. */
 interface CountsClient extends ScriptClient {
   hget(key: string, field: string): Promise<string | null>;
   zcount(key: string, from: string, to: string): Promise<number>;
@@ -18,10 +18,10 @@ interface CountsClient extends ScriptClient {
   ): Promise<[cursor: string, elements: string[]]>;
 }
 
-/** Replicas that don't answer are gone after so long, or serve by what they hold. */
+/** Milliseconds after which a server that doesn't answer is gone, or goes on by what it holds. */
 const maxWaitMs = 4000;
 const askMs = 50;
-/** As such a replica what was used elsewhere is entered. */
+/** The name of the server under which imported counts are entered. */
 const importedBy = "import-";
 const scanCount = 1000;
 
@@ -36,7 +36,7 @@ function byShard<Item>(items: readonly Item[], shards: number, accountOf: (item:
   return Map.groupBy(items, (item) => accountOf(item) % shards);
 }
 
-/** What each account has used of a month, `YYYY-MM`, in all; without those that have used nothing. */
+/** Requests of each account in a month (`YYYY-MM`), as all servers counted them; without accounts that used nothing. */
 export async function usedIn(
   client: Pick<CountsClient, "hmget">,
   accounts: readonly number[],
@@ -46,7 +46,7 @@ export async function usedIn(
   const found = [...byShard(accounts, shards, (account) => account)].map(async ([shard, ids]) => {
     const entries = await client.hmget(keyOf(shard, "usage", month), ...ids.map(String));
     return ids.map((account, i): [number, number] => {
-      // In all, granted, and what was heard of in all when replicas counted less.
+      // Total, granted, and the total that was known when servers counted less.
       const [inAll, , heard, counted] = (entries[i] ?? "0 0 0 0").split(" ").map(Number);
       return [account, inAll + Math.max(0, heard - counted)];
     });
@@ -54,11 +54,11 @@ export async function usedIn(
   return (await Promise.all(found)).flat().filter(([, used]) => used > 0);
 }
 
-/** What was entered of accounts that came with what they had used, of a month, `YYYY-MM`. */
+/** Entered counts of imported accounts in a month (`YYYY-MM`). */
 export async function enteredIn(client: CountsClient, month: string, shards: number): Promise<Used[]> {
   const found: Used[] = [];
   for (let shard = 0; shard < shards; shard++) {
-    // A scan may come upon a field twice.
+    // HSCAN may return a field twice.
     const records = new Map<string, string>();
     let cursor = "0";
     do {
@@ -74,8 +74,8 @@ export async function enteredIn(client: CountsClient, month: string, shards: num
 }
 
 /**
- * Enters what was used elsewhere, as a replica that comes and leaves, and waits until all replicas know which of the
- * accounts have little left: after that their keys may be told.
+ * Enters imported counts as a server that joins and leaves, and waits until all servers know which of the accounts
+ * have little left. After that their keys may be used.
  */
 export async function enterUsed(
   client: CountsClient,
@@ -84,7 +84,7 @@ export async function enterUsed(
   shards: number,
 ): Promise<void> {
   const script = scriptIn(client);
-  // The same as before where that was interrupted: then nothing counts twice.
+  // An import that was interrupted entered the same, so nothing counts twice.
   const replica = importedBy + createHash("sha256").update(JSON.stringify(counted)).digest("base64url");
   const enter = async (shard: number, rows: readonly Counted[]) => {
     const values = rows.flatMap(({ account, burst, quota, used }) => [
@@ -101,7 +101,7 @@ export async function enterUsed(
         continue;
       }
       boot = told[1];
-      // While replicas say again what they hold, nothing is known to be short.
+      // While servers report again what they hold, no shortage is known.
       if (!told[2]) break;
     }
     await script(shard, months, head("leave"));

@@ -1,8 +1,8 @@
 import { keyOf } from "./redis.ts";
 
-/** Thresholds that accounts have crossed with what all replicas counted, as the script of the shares notes them, each once. */
+/** Thresholds that accounts have crossed with the counts of all servers. `shares.lua` notes each once. */
 
-/** What is used of a client of `ioredis`. */
+/** The part of an `ioredis` client that is used here. */
 interface StreamClient {
   xrange(
     key: string,
@@ -15,11 +15,11 @@ interface StreamClient {
 }
 
 interface Crossing {
-  /** Where it is noted. */
+  /** The stream and entry where it is noted. */
   key: string;
   id: string;
   account: number;
-  /** `YYYY-MM` */
+  /** The month as `YYYY-MM`. */
   month: string;
   /** Percent of the quota. */
   threshold: number;
@@ -29,7 +29,7 @@ interface Crossing {
 
 const mostPerShard = 100;
 
-/** Those that weren't forgotten yet. */
+/** Crossings that aren't recorded yet. */
 export async function crossings(client: StreamClient, shards: number): Promise<Crossing[]> {
   const keys = Array.from({ length: shards }, (_, shard) => keyOf(shard, "events"));
   const found = keys.map(async (key) =>
@@ -40,7 +40,7 @@ export async function crossings(client: StreamClient, shards: number): Promise<C
   return (await Promise.all(found)).flat();
 }
 
-/** Once they are recorded elsewhere. */
+/** Removes crossings that are recorded now. */
 export async function forget(client: StreamClient, known: readonly Crossing[]): Promise<void> {
   const byKey = Map.groupBy(known, ({ key }) => key);
   await Promise.all([...byKey].map(([key, each]) => client.xdel(key, ...each.map(({ id }) => id))));

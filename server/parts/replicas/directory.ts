@@ -5,24 +5,27 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Store, Used } from "../../store/store.ts";
 import { Script, type ScriptClient } from "./script.ts";
 
-/** This process's copy of the accounts, keys and events that are in Redis: takes over what changes there, and changes it. */
+/** A copy of the accounts, keys and events in Redis: reads what changes there, and changes it. */
 
 const maxRowsPerCall = 1000;
-/** So often somebody else may be faster. */
+/** Tries of a change while other servers are faster. */
 const maxTries = 100;
-/** A replica that wasn't heard of for so long has died, or serves by its own copy. */
+/** Milliseconds without a message after which a server isn't waited for. */
 const silentMs = 3000;
 const askTakenMs = 10;
-/** Less than the lease in the script. */
+/** Milliseconds of the right to deliver events; shorter than the lease in the script. */
 const deliversForMs = 2000;
-/** So long replicas have, from the first one on, to say what a Redis may have lost: a lost connection is made anew in less. */
+/**
+ * Milliseconds that servers have to report what Redis may have lost, counted from the first one; reconnecting takes
+ * less.
+ */
 const learningMs = 2000;
-/** A change waits so long for that. */
+/** The longest wait of a change for that. */
 const maxSettleMs = 6000;
 const askSettledMs = 50;
 
 const script = new Script("directory.lua");
-/** They lie together in a Cluster. */
+/** Keys with one hash tag, so that a Cluster keeps them together. */
 const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map(
   (name) => `hc:{directory}:${name}`,
 );
@@ -30,21 +33,21 @@ const keys = ["meta", "rows", "names", "members", "deliverer", "origins"].map(
 type ReadAnswer = [
   epoch: string,
   version: number,
-  /** More rows follow after it, if it is less. */
+  /** The version of the last row; there are more rows if it is smaller. */
   upTo: number,
   rows: [version: number, name: string, content: string][],
   delivers: number,
   life: string,
   lastLife: string,
-  /** What Redis has of the last life: rows up to this version. */
+  /** Rows that Redis kept from before its restart, up to this version. */
   kept: number,
   state: State,
 ];
-/** What Redis may have lost was said again; is being said; can be said by nobody who is there. */
+/** Whether servers have reported what Redis may have lost: 0 yes, 1 in progress, 2 no server is there. */
 type State = 0 | 1 | 2;
 type WriteAnswer = [isDone: number, version: number, state: State];
 
-/** As said by Redis of keys that aren't as the script makes them. */
+/** Redis' error for keys that don't have the script's form. */
 const isBroken = /^WRONGTYPE|user_script:\d+: /;
 
 export class Directory {
@@ -54,19 +57,19 @@ export class Directory {
   readonly #learningMs: number;
   readonly #entered: () => Promise<readonly Used[]>;
   #state: State = 0;
-  /** When Redis was found to be told again what it may have lost, until it has been. */
+  /** Since when servers have been reporting what Redis lost. */
   #unsettledMs: number | undefined;
-  /** One thing at a time. */
+  /** The calls run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
-  /** When this copy was as Redis; before it was so first, when the process began. */
+  /** When this copy last equalled Redis; before the first time, when the process started. */
   #syncedMs = 0;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param replica its name among those that are waited for; "" for a command's
-   * @param ms so long replicas have to say what Redis may have lost
-   * @param entered what accounts had used that were brought to Redis by an export, which this copy may have counted
+   * @param replica the server's name; "" for a command
+   * @param ms milliseconds that servers have to report what Redis may have lost
+   * @param entered returns imported counts, which this copy may contain
    */
   constructor(
     store: Store,
@@ -82,22 +85,22 @@ export class Directory {
     this.#entered = entered;
   }
 
-  /** Whether Redis has no accounts, as far as was read. */
+  /** Whether Redis has no accounts, as of the last read. */
   get isNew(): boolean {
     return !this.#store.isCopy;
   }
 
-  /** Whether there are accounts here that weren't brought to Redis, nor found there. */
+  /** Whether this copy has accounts that neither came from Redis nor were brought there. */
   get isApart(): boolean {
     return this.isNew && this.#store.hasAccounts();
   }
 
-  /** Whether Redis was started anew or emptied, and no server was there since that says what it may have lost. */
+  /** Whether Redis was restarted or emptied, and no server has reported since what it may have lost. */
   get isUnconfirmed(): boolean {
     return this.#state === 2;
   }
 
-  /** Waits until what Redis may have lost was said again, for a time. */
+  /** Waits, up to a limit, until servers have reported what Redis may have lost. */
   settle(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#read();
@@ -108,24 +111,24 @@ export class Directory {
     });
   }
 
-  /** Since Redis was asked when this copy was last brought up to it; since the process began, where it never was. */
+  /** Milliseconds since this copy last equalled Redis, or since the process started. */
   syncAgeMs(nowMs: number): number {
     return nowMs - this.#syncedMs;
   }
 
-  /** Whether this replica delivers events, as one at a time does. */
+  /** Whether it is this server's turn to deliver events. */
   delivers(nowMs: number): boolean {
     return nowMs < this.#deliversUntilMs;
   }
 
   /**
-   * Takes over what has changed, and says so.
+   * Reads what changed, and confirms it.
    *
    * @throws StateUnavailable when Redis doesn't answer
-   * @throws DataError when what is there isn't what this is a copy of
+   * @throws DataError when Redis has other accounts than this copy
    */
   read(): Promise<void> {
-    // A call while one waits is that one.
+    // Calls that wait share one read.
     this.#reading ??= this.#inTurn(async () => {
       this.#reading = undefined;
       const nowMs = performance.now();
@@ -136,10 +139,10 @@ export class Directory {
   }
 
   /**
-   * Does a piece of work on the copy, and writes what it changes to Redis, and from there to the copy. When somebody
-   * else was faster, the work is done again.
+   * Runs work on the copy, writes its changes to Redis, and reads them back. The work runs again where another server
+   * was faster.
    *
-   * @throws StateUnavailable when Redis doesn't take it
+   * @throws StateUnavailable when Redis doesn't answer
    */
   async change<Result>(work: () => Result): Promise<Result> {
     return this.#inTurn(async () => {
@@ -160,11 +163,7 @@ export class Directory {
     });
   }
 
-  /**
-   * Waits until all replicas that are heard of have taken over what this copy has.
-   *
-   * @returns how many haven't within the time
-   */
+  /** Waits until all servers that send messages have this copy's version. @returns how many don't have it in time */
   async taken(maxMs: number): Promise<number> {
     const { version } = this.#store.position();
     for (const end = performance.now() + maxMs; ; await delay(askTakenMs)) {
@@ -199,7 +198,7 @@ export class Directory {
     if (before.epoch === "" && this.#store.hasAccounts() && epoch === "") return this.#begin(life);
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
-      // It was started empty or from a backup, or a primary died before its replicas had all.
+      // Redis started empty or from a backup, or a primary died before its replicas had everything.
       await this.#restore(before, before.life === lastLife && epoch !== "" ? kept : 0);
       this.#store.takeRows([], { ...before, life });
       return this.#read();
@@ -210,7 +209,7 @@ export class Directory {
       [epoch, version, upTo, rows] = await this.#page("", before, upTo);
       for (const row of rows) all.push(row);
     }
-    // Nothing yet, or what is left of what was lost.
+    // Redis has nothing, or what is left after a loss.
     if (epoch === "") return;
     const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#enteredElsewhere() : [];
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
@@ -218,9 +217,9 @@ export class Directory {
   }
 
   /**
-   * Whether there are accounts here from before this was a copy.
+   * Whether this database had accounts before it became a copy.
    *
-   * @throws DataError when they, or their keys, aren't the same in Redis
+   * @throws DataError when Redis has other accounts or keys
    */
   #checkOwn(rows: ReadAnswer[3]): boolean {
     const there = new Map(rows.map(([, name, content]) => [name, content]));
@@ -238,7 +237,7 @@ export class Directory {
     }
   }
 
-  /** What changed since a version. @param replica who goes by the position */
+  /** The rows that changed since a version. @param replica the server that confirms this version */
   async #page(replica: string, { version, life }: Position, from: number): Promise<ReadAnswer> {
     const nowMs = performance.now();
     const values = [replica, version, from, maxRowsPerCall, life, this.#learningMs];
@@ -259,7 +258,7 @@ export class Directory {
     }
   }
 
-  /** Brings what is here to a Redis that has nothing yet. */
+  /** Writes this copy to a Redis that has nothing yet. */
   async #begin(life: string): Promise<void> {
     const rows = this.#store.allRows();
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
@@ -268,12 +267,12 @@ export class Directory {
     if (!isDone) return;
     const first = version - rows.length + 1;
     const written = rows.map((row, i) => ({ ...row, version: first + i }));
-    // Of an import that was interrupted.
+    // Left by an import that was interrupted.
     const counted = await this.#enteredElsewhere();
     this.#store.takeRows(written, { epoch, version, life }, counted);
   }
 
-  /** Writes again what Redis has lost of what came after a version. What it has is the same, or newer. */
+  /** Writes again the rows that Redis lost after a version. Rows that it has are the same, or newer. */
   async #restore({ epoch }: Position, after: number): Promise<void> {
     let rows = this.#store.takenRows(after, maxRowsPerCall);
     do {

@@ -1,25 +1,25 @@
 import { DataError, shown } from "../../../engine/query.ts";
 
-/** Where Redis is, as `REDIS_URL` says. */
+/** Reads `REDIS_URL`. */
 
 const ports = { single: 6379, sentinel: 26379, cluster: 6379 };
 
 export interface RedisAddress {
   kind: keyof typeof ports;
   isTls: boolean;
-  /** One Redis, or the Sentinels or nodes to begin with. */
+  /** One Redis, or the first Sentinels or nodes to try. */
   hosts: { host: string; port: number }[];
   username: string | undefined;
   password: string | undefined;
   db: number;
-  /** What the Sentinels call the primary. */
+  /** The primary's name among the Sentinels. */
   primary: string | undefined;
 }
 
 const form =
   "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], redis+sentinel://…HOST[:PORT],…/NAME[/DB] or redis+cluster://…HOST[:PORT],…; with rediss for TLS";
 
-/** @throws DataError when it isn't one: says which part is wrong, and shows of it what can't be a password */
+/** Reads a URL of Redis. @throws DataError that names the wrong part, and shows nothing that may be a password */
 export function redisAddress(text: string): RedisAddress {
   const [, protocol, several, rest] = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(.*)$/s.exec(text) ?? [];
   if (rest === undefined) {
@@ -72,7 +72,7 @@ function credentialsOf(text: string): Pick<RedisAddress, "username" | "password"
   return { username, password };
 }
 
-/** @param isAlone whether a user and password were before it; what else is behind a colon may be a password */
+/** @param isAlone whether user and password came before it; otherwise text behind a colon may be a password */
 function hostOf(text: string, defaultPort: number, isAlone: boolean): RedisAddress["hosts"][number] {
   const inWords = (part: string) =>
     isAlone || !text.includes(":") ? shown(part) : "(not shown: it may be a password without @HOST)";

@@ -1,14 +1,14 @@
 import { Script as LuaScript, type ScriptClient } from "./script.ts";
 
-/** Runs the script of the shares in Redis. */
+/** Runs `shares.lua` in Redis. */
 
 const shares = new LuaScript("shares.lua");
 
-/** The answer: see the script's last line. Numbers in place of booleans, as Redis has none. */
+/** The script's answer; its last line explains it. Booleans are numbers, as Redis has none. */
 export type Told = [
   state: "ok",
   boot: string,
-  /** So many milliseconds more nothing is granted. */
+  /** Milliseconds for which nothing is granted yet. */
   learningMs: number,
   isNew: number,
   members: number,
@@ -19,7 +19,7 @@ export type Told = [
   rows: [used: number, granted: number, inAll: number, held: number][],
 ];
 
-/** Runs the script for a shard; the values are its arguments behind time and run id. */
+/** Runs the script for a shard; the values are its arguments after time and run id. */
 export type Script = (
   shard: number,
   months: readonly string[],
@@ -29,7 +29,7 @@ export type Script = (
 const keyNames = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"] as const;
 const monthKeyNames = ["usage", "tight", "former"] as const;
 
-/** One key of a shard; those of a shard lie together in a Cluster. */
+/** A key of a shard; a Cluster keeps a shard's keys together. */
 export function keyOf(shard: number, name: (typeof keyNames)[number]): string;
 export function keyOf(shard: number, name: (typeof monthKeyNames)[number], month: string): string;
 export function keyOf(shard: number, name: string, month?: string): string {
@@ -43,9 +43,9 @@ export function keysOf(shard: number, months: readonly string[]): string[] {
 }
 
 /**
- * The script in a Redis.
+ * Makes a function that runs the script.
  *
- * @param clock in place of Redis' own time in milliseconds and run id
+ * @param clock replaces Redis' own time in milliseconds and run id, in tests
  */
 export function scriptIn(client: ScriptClient, clock = () => ({ ms: "" as number | "", boot: "" })): Script {
   return async (shard, months, values) => {

@@ -9,32 +9,32 @@ import {
   type Share,
 } from "./share.ts";
 
-/** What a call says of the accounts of a shard: what they keep, and what they want by the requests that come. */
+/** Makes the rows of a call: what this server keeps of each account, and what it asks for. */
 
-/** An account that isn't used for so long gives back what it holds. */
+/** An account that isn't used for this long gives back what it holds. */
 const idleMs = 1000;
-/** A scarce or tight account that was used lately is looked at so often. */
+/** Milliseconds between looks at a scarce or tight account in use. */
 const lookMs = 1000;
 const lookedAtMs = 15_000;
-/** Tokens for a burst that is larger than this replica's part stay for so long, unless they are called back. */
+/** Tokens above this server's part are kept for this long, unless they are called back. */
 const keptMs = 10_000;
 /**
- * A replica leases for so many seconds of its demand, as long as all leases together are a small part of the quota's
- * rest; and in any case for two round trips, each with the time that passes before it begins.
+ * A server leases this many seconds of its demand while all leases are a small part of the rest of the quota, and
+ * always two round trips' worth.
  */
 const leaseSeconds = 10;
 const partOfRest = 4;
 const beforeTripMs = 20;
 /**
- * Who was refused for want of a lease is told to come again in a second, and comes to every replica in turn, perhaps:
- * what is leased for it waits so long for each replica, and no longer than so.
+ * A client that was refused for want of a lease comes again in a second, perhaps to another server. Its lease waits
+ * this long for each server, up to a maximum.
  */
 const comesBackMs = 2000;
 const maxAwaitedMs = 30_000;
-/** Time in which the rate of admitted requests follows what comes. */
+/** Time constant of the averages of incoming and admitted requests. */
 const admittedSeconds = 0.3;
 
-/** What a call says of an account in a month. */
+/** A row of a call: an account in a month. */
 export interface Row {
   share: Share;
   month: MonthShare;
@@ -42,7 +42,7 @@ export interface Row {
   used: number;
   granted: number;
   wanted: number;
-  /** What is said of the tokens, in one row of an account, when this many requests were counted. */
+  /** The tokens' part of a row, when this many requests were counted. */
   tokens:
     | { at: number; held: number; spare: number; given: number; wanted: number; isShort: boolean }
     | undefined;
@@ -58,9 +58,9 @@ export class Rows {
   }
 
   /**
-   * Lowers the bounds of an account to what the replica keeps, and returns what there is to say of that.
+   * Lowers an account's bounds to what this server keeps, and returns the rows for it.
    *
-   * @param month which requests are counted in now
+   * @param month the current month
    */
   of(shard: Shard, share: Share, nowMs: number, month: number): Row[] {
     this.#look(shard, share, nowMs);
@@ -74,7 +74,7 @@ export class Rows {
     return rows;
   }
 
-  /** What came since the last look. */
+  /** Updates the averages with the requests since the last look. */
   #look(shard: Shard, share: Share, nowMs: number): void {
     const { counts } = this.#holdings;
     const { burst } = counts.ceilings(share.account);
@@ -98,7 +98,7 @@ export class Rows {
     share.lookedMs = nowMs;
   }
 
-  /** Gives up what isn't needed of a month's lease, and says what there is of it to say. */
+  /** Gives back the part of a month's lease that isn't needed, and makes its row. */
   #keepLease(
     shard: Shard,
     share: Share,
@@ -120,17 +120,17 @@ export class Rows {
       const kept = this.#kept(shard, share, each, nowMs, isIdle, isTight, demand);
       each.granted = Math.min(each.granted, this.#holdings.used(share, each) + kept);
     }
-    // The last few are of use only to who has tokens for them, and not to who has just given them back.
+    // The last requests of a quota are useful only to a server that has tokens for them.
     const isOfUse = !each.isCalledBack && (part >= 1 || this.#holdings.tokensOf(shard, share) >= 1);
     each.isCalledBack = false;
     this.#holdings.bind(shard, share);
-    // Only now: until the bound was lowered, requests were admitted by the one before.
+    // Read after the bound was lowered, because requests were admitted until then.
     const used = this.#holdings.used(share, each);
     const isInVain = isTight && told !== undefined && told.inAll - told.used + used >= quota;
     each.low = isInVain ? 0 : Math.ceil(soon / 2);
     const isWanting =
       each.month === month && !isIdle && !isInVain && isOfUse && each.granted - used < demand / 2;
-    // What was counted by credit is granted only when Redis has been told: it would be credited twice.
+    // Requests on credit are granted only once Redis knows them, or they would be credited twice.
     const granted = this.#holdings.claimed(share, each);
     const isTelling = shard.toTell.has(share);
     const isDue =
@@ -151,7 +151,7 @@ export class Rows {
     };
   }
 
-  /** Requests that come in two round trips, as far as there are tokens for them: one at least. */
+  /** Requests of two round trips, limited by tokens; at least one. */
   #soon(shard: Shard, share: Share): number {
     const seconds = (2 * (shard.tripMs + beforeTripMs)) / 1000;
     const { burst } = this.#holdings.counts.ceilings(share.account);
@@ -160,7 +160,7 @@ export class Rows {
     return Math.max(1, Math.ceil(Math.min(tokens, Math.max(share.peak, share.admitted * seconds))));
   }
 
-  /** Requests that are kept of a lease, of an account that is idle or tight. */
+  /** Requests of a lease that an idle or tight account keeps. */
   #kept(
     shard: Shard,
     share: Share,
@@ -175,16 +175,16 @@ export class Rows {
     const awaited = nowMs - share.dryMs < awaitedMs ? 1 : 0;
     if (each.isCalledBack) {
       const left = Math.max(0, each.granted - this.#holdings.used(share, each));
-      // Those for which it has no tokens are of no use here.
+      // Requests without tokens for them are useless here.
       const usable = Math.min(Math.ceil(left / 2), this.#holdings.tokensOf(shard, share));
       return nowMs - share.usedMs < this.#tickMs ? Math.max(usable, awaited) : awaited;
     }
     if (!isTight) return awaited;
-    // At the quota's end one stays, or the next request after a while would be refused.
+    // One stays at the end of a quota; otherwise the next request after a pause would be refused.
     return isIdle ? 1 : demand;
   }
 
-  /** What there is to say of the tokens, of which those are given back that aren't needed. */
+  /** The tokens' part of a row, after giving back those that aren't needed. */
   #keepTokens(shard: Shard, share: Share, nowMs: number, isLooking: boolean): Row["tokens"] {
     const { hasLeft } = this.#holdings;
     const { burst } = this.#holdings.counts.ceilings(share.account);
@@ -196,7 +196,7 @@ export class Rows {
     const target = !isKeeping || !isScarce ? 0 : Math.min(burst, Math.ceil(share.peak));
     const at = this.#holdings.countOf(share);
     const holding = this.#holdings.heldOf(share);
-    // What came while Redis gave none repays debts; beyond that it isn't anyone's any more.
+    // Tokens from the time in which Redis gave none repay debts; the rest is lost.
     const spare = Math.floor(share.spare);
     const held = spare > 0 ? Math.min(Math.max(0, share.toldHeld), holding + spare) : holding;
     const given = held > 2 * target ? held - target : 0;
@@ -214,7 +214,7 @@ export class Rows {
     return { at, held: held - given, spare, given, wanted, isShort: share.isShort };
   }
 
-  /** Has a row say what there is to say of the tokens. */
+  /** Adds the tokens' part to a row. */
   #bear(shard: Shard, share: Share, rows: Row[], month: number, tokens: NonNullable<Row["tokens"]>): void {
     let bearer = rows.find((row) => row.month.isKnown);
     if (bearer === undefined) {
@@ -235,14 +235,14 @@ export class Rows {
     bearer.tokens = tokens;
   }
 
-  /** Forgets about an account for a while that has nothing to say. */
+  /** Skips an account for a while when it has nothing to report. */
   rest(shard: Shard, share: Share, nowMs: number): void {
     shard.toTell.delete(share);
     const isTaut = isScarceIn(shard, share) || share.months.some((each) => isTightIn(shard, share, each));
     if (nowMs - share.usedMs >= (isTaut ? lookedAtMs : idleMs) && share.spare < 1) shard.active.delete(share);
   }
 
-  /** A row as the script takes it. */
+  /** A row in the script's form. */
   valuesOf({ share, month, isTight, used, granted, wanted, tokens }: Row): (string | number)[] {
     const { account } = share;
     const { burst, quota } = this.#holdings.counts.ceilings(account);
@@ -255,7 +255,7 @@ export class Rows {
     ];
   }
 
-  /** Takes the answer to a row. */
+  /** Applies the answer to a row. */
   take(row: Row, [used, granted, inAll, held]: Told[9][number], nowMs: number, isLearning: boolean): void {
     const { share, month, tokens } = row;
     if (!month.isKnown) {
@@ -264,9 +264,9 @@ export class Rows {
       return;
     }
     const isWanting = row.wanted > 0 && !isLearning;
-    // What it has given up waits here until that is on the disk.
+    // What was given up waits until that is on the disk.
     if (isWanting || granted !== row.granted) month.granted = granted;
-    // While Redis learns nothing is granted, what was counted by credit neither: it would be credited anew each time.
+    // Nothing is granted while Redis is being told again; requests on credit would be credited each time.
     else if (!isLearning) month.granted = Math.max(month.granted, used);
     month.told = { used, granted, inAll };
     if (isWanting) {
@@ -283,7 +283,7 @@ export class Rows {
     share.spare -= tokens.spare;
   }
 
-  /** Counts what Redis knew of the replica's requests, and the replica not any more. */
+  /** Adds counts that Redis knew and this server lost. */
   #remember(share: Share, month: MonthShare, used: number): void {
     const forgotten = Math.max(0, used - month.base);
     if (forgotten === 0) return;

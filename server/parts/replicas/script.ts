@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/** A script that Redis runs, which it is sent where it doesn't know it. */
+/** A Lua script in Redis, which is sent again where Redis doesn't know it. */
 
-/** What is used of a client of `ioredis`, of a single Redis, of Sentinels or of a Cluster. */
+/** The part of an `ioredis` client that is used here, for one Redis, Sentinels or a Cluster. */
 export interface ScriptClient {
   evalsha(digest: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
   eval(source: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
@@ -13,7 +13,7 @@ export class Script {
   readonly #source: string;
   readonly #digest: string;
 
-  /** @param file beside this one */
+  /** @param file name of the script in this folder */
   constructor(file: string) {
     this.#source = readFileSync(new URL(file, import.meta.url), "utf8");
     this.#digest = createHash("sha1").update(this.#source).digest("hex");
@@ -28,7 +28,7 @@ export class Script {
     try {
       return await client.evalsha(this.#digest, keys.length, ...all);
     } catch (error) {
-      // A Redis that was started anew, or a primary that was a replica, doesn't have it.
+      // A restarted Redis, or a new primary, doesn't know the script.
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
       return client.eval(this.#source, keys.length, ...all);
     }

@@ -1,6 +1,6 @@
 import { monthName } from "../../shared/months.ts";
 
-/** What a replica has of the accounts' ceilings, and the bounds that requests get by it. */
+/** What a server holds of the accounts' quotas and rates, and the bounds of its counts that follow. */
 
 export interface Ceilings {
   /** Requests per second. */
@@ -9,76 +9,76 @@ export interface Ceilings {
   quota: number;
 }
 
-/** The counts that requests are admitted by; `Holdings` alone writes their bounds. */
+/** The counts by which requests are admitted; only `Holdings` sets their bounds. */
 export interface Counts {
   accounts(): Iterable<number>;
   ceilings(account: number): Ceilings;
-  /** Requests that this replica has admitted in a month, of all its processes. */
+  /** Requests that this server admitted in a month, in all its processes. */
   used(account: number, month: number): number;
-  /** Requests refused for the bound in both months, since the process started. */
+  /** Requests refused in both months since the process started. */
   refused(account: number): number;
   /**
-   * Requests of the month are admitted as long as fewer than `count` have been.
+   * Sets the bound of a month: requests are admitted while fewer than `count` were.
    *
    * @param reason why others are refused
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void;
-  /** Adds what this replica had admitted and forgotten. */
+  /** Adds requests that this server had admitted and lost. */
   raise(account: number, month: number, by: number): void;
 }
 
 export interface MonthShare {
   month: number;
   name: string;
-  /** What Redis has granted this replica: it may count so many requests. */
+  /** Requests that Redis has granted this server. */
   granted: number;
-  /** The same on the disk, where a next process finds it: no less is given back. */
+  /** The granted requests that are on the disk for the next process; no fewer are given back. */
   saved: number;
-  /** With fewer requests left than this, more are asked for before the next tick; none when no more are left to anyone. */
+  /** More are asked for when fewer than this are left; none when nobody has any. */
   low: number;
-  /** Its count when the process started. */
+  /** The count when the process started. */
   base: number;
-  /** Its count as it was sent last, and Redis may know it. */
+  /** The count that was sent last, which Redis may know. */
   sent: number;
-  /** Whether requests that it has leased are called back, if it doesn't need them. */
+  /** Whether unused leased requests are called back. */
   isCalledBack: boolean;
-  /** Whether what Redis knew of its count before is in it. */
+  /** Whether the count that Redis knew from before is included. */
   isKnown: boolean;
-  /** By the last answer: its count, and all replicas' together. */
+  /** This server's count and the total, as of the last answer. */
   told: { used: number; granted: number; inAll: number } | undefined;
 }
 
 export interface Share {
   account: number;
   months: MonthShare[];
-  /** Tokens beside the rest when `heldAt` requests were counted; below zero is a debt. */
+  /** Tokens besides the resting part when `heldAt` requests were counted; a negative number is a debt. */
   held: number;
   heldAt: number;
-  /** What Redis knows of it. */
+  /** The tokens that Redis knows of. */
   toldHeld: number;
-  /** Tokens that came while Redis gave none, up to a time. */
+  /** Tokens that accrued while Redis gave none, up to a time. */
   spare: number;
   spareMs: number;
-  /** By the last look. */
+  /** Requests counted as of the last look. */
   counted: number;
   refused: number;
   lookedMs: number;
   usedMs: number;
   sentMs: number;
-  /** Requests that come, per second, and those that are admitted. */
+  /** Averages of incoming and of admitted requests per second. */
   rate: number;
   admitted: number;
-  /** Requests that came between two looks, at most lately. */
+  /** The largest recent number of requests between two looks. */
   peak: number;
-  /** Whether tokens are called back, if they aren't needed. */
+  /** Whether unused tokens are called back. */
   isCalledBack: boolean;
-  /** Whether some were refused for want of tokens since that was last said. */
+  /** Whether requests were refused for want of tokens since the last report. */
   isShort: boolean;
-  /** When one was refused last for want of a lease, and none was admitted since. */
+  /** When a request was last refused for want of a lease, if none was admitted since. */
   dryMs: number;
-  /** Whether the last answer granted less than was wanted. */
+  /** Whether the last answer granted less than was asked for. */
   isStarved: boolean;
-  /** After an answer that leased nothing the next call waits, each time longer. */
+  /** The pause after answers that leased nothing; it grows. */
   retryMs: number;
   pauseMs: number;
 }
@@ -86,41 +86,41 @@ export interface Share {
 export interface Shard {
   index: number;
   sequence: number;
-  /** The run of Redis that knows all that is held here, and the one that is being told. */
+  /** The run of Redis that knows what is held here, and the one that is being told. */
   boot: string;
   bootToTell: string;
   toTell: Set<Share>;
-  /** Accounts of changes just read: what was used of them before is said together with having read them. */
+  /** Accounts whose changes were just read; their use until then is reported along with the confirmation. */
   changed: Set<Share>;
-  /** The version up to which changes were read. */
+  /** The version of the last change that was read. */
   read: number;
   members: number;
   hasStarted: boolean;
-  /** Whether it has what members have without asking. */
+  /** Whether this server has a member's resting part and credit. */
   isResting: boolean;
   hasCredit: boolean;
   isAlone: boolean;
-  /** While Redis learns what it may have lost. */
+  /** Whether Redis is still being told what it may have lost. */
   learnsFromMs: number;
   learnsUntilMs: number;
-  /** Whether others may have what it held: nothing is left to it but the overdraft. */
+  /** Whether others may have this server's part, so that only the overdraft is left. */
   hasLapsed: boolean;
-  /** Of accounts the months' names in which they are tight, "" where they are scarce; the same where it is read anew. */
+  /** Months in which an account is tight, and "" if it is scarce; and the list that is being read again. */
   taut: Map<number, Set<string>>;
   tautAnew: Map<number, Set<string>> | undefined;
   shares: Map<number, Share>;
-  /** Those with something to say or to look at. */
+  /** Accounts that have something to report or to be looked at. */
   active: Set<Share>;
   sentMs: number;
   isUnderWay: boolean;
   askedMs: number;
-  /** When the last call was sent that was answered. */
+  /** When the last answered call was sent. */
   contactMs: number;
-  /** How long answers take, at most lately. */
+  /** The longest recent time of an answer. */
   tripMs: number;
 }
 
-/** @param firstSequence above all that processes before have said */
+/** @param firstSequence larger than all sequence numbers of earlier processes */
 export function newShard(
   index: number,
   { firstSequence, members }: { firstSequence: number; members: number },
@@ -154,15 +154,15 @@ export function newShard(
   };
 }
 
-/** What can't wait for the next tick waits so long after the last call. */
+/** The shortest time between calls, for what can't wait for the next regular one. */
 export const minPauseMs = 2;
 
-/** Tokens that each replica may use beyond what it holds, a tenth of its part of the burst: they are repaid first. */
+/** Tokens that each server may use beyond what it holds, a tenth of its part of the burst; they are repaid first. */
 function overdraft(burst: number, members: number): number {
   return Math.max(1, Math.floor(burst / members / 10));
 }
 
-/** Requests of a month that each replica may admit of an account without asking. */
+/** A server's credit: requests of a month that it may admit of an account without asking. */
 function creditOf({ burst, quota }: Ceilings, members: number): number {
   return Math.min(Math.floor(quota / members / 2), Math.floor(burst / members) + overdraft(burst, members));
 }
@@ -175,7 +175,7 @@ export function isTightIn(shard: Shard, { account }: Share, { name }: MonthShare
   return shard.taut.get(account)?.has(name) ?? false;
 }
 
-/** Enters a change as the script names it: `account`, or `account@month`. */
+/** Enters a change in the script's notation: `account`, or `account@month`. */
 export function setTaut(taut: Shard["taut"], change: string, isTaut: boolean): void {
   const [account, month = ""] = change.split("@");
   const months = taut.get(Number(account)) ?? new Set();
@@ -185,9 +185,9 @@ export function setTaut(taut: Shard["taut"], change: string, isTaut: boolean): v
 
 export interface HoldingsOptions {
   counts: Counts;
-  /** What was `lasting` when it was saved last, of processes before. */
+  /** The stored `lasting` of earlier processes. */
   saved: (account: number, month: number) => number;
-  /** Whether the quota's rest, as far as it is known, is admitted while Redis is away. */
+  /** Whether the known rest of the quota is admitted while Redis is down. */
   isFreeWithoutRedis: boolean;
 }
 
@@ -195,7 +195,7 @@ export class Holdings {
   readonly counts: Counts;
   readonly isFreeWithoutRedis: boolean;
   readonly #saved: (account: number, month: number) => number;
-  /** Whether all was given back: no request is admitted any more. */
+  /** Whether everything was given back, so that nothing is admitted any more. */
   hasLeft = false;
 
   constructor({ counts, saved, isFreeWithoutRedis }: HoldingsOptions) {
@@ -204,7 +204,7 @@ export class Holdings {
     this.isFreeWithoutRedis = isFreeWithoutRedis;
   }
 
-  /** @param months the two that requests are counted in */
+  /** @param months the two months in which requests are counted */
   newShare(account: number, months: readonly number[]): Share {
     const share: Share = {
       account,
@@ -259,43 +259,45 @@ export class Holdings {
     return this.used(share, share.months[0]) + this.used(share, share.months[1]);
   }
 
-  /** What Redis is told to be granted: no less than the next process may find, and what was counted by credit. */
+  /**
+   * The granted requests that Redis is told: at least what the next process may find, and what was counted on credit.
+   */
   claimed(share: Share, each: MonthShare): number {
     return Math.max(each.granted, each.saved, this.used(share, each));
   }
 
-  /** Requests of the month up to which this replica may count. */
+  /** The number of requests of the month that this server may count. */
   #leased(shard: Shard, share: Share, each: MonthShare): number {
     const hasCredit = shard.hasCredit && !isTightIn(shard, share, each);
     return each.granted + (hasCredit ? creditOf(this.counts.ceilings(share.account), shard.members) : 0);
   }
 
-  /** Whether what is leased is used up before an answer would come. */
+  /** Whether the lease will be used up before an answer arrives. */
   isLow(shard: Shard, share: Share): boolean {
     return share.months.some(
       (each) => each.low > 0 && this.#leased(shard, share, each) - this.used(share, each) < each.low,
     );
   }
 
-  /** Tokens beside the rest. */
+  /** Tokens besides the resting part. */
   heldOf(share: Share): number {
     return share.held - (this.countOf(share) - share.heldAt);
   }
 
-  /** Tokens that the replica has without asking. */
+  /** The resting part: tokens that this server has without asking. */
   restOf(shard: Shard, share: Share): number {
     if (!shard.isResting || shard.hasLapsed || isScarceIn(shard, share)) return 0;
     return Math.floor(this.counts.ceilings(share.account).burst / shard.members);
   }
 
-  /** Tokens that may be used now, with the overdraft. */
+  /** Tokens that may be used now, including the overdraft. */
   tokensOf(shard: Shard, share: Share, count = this.countOf(share)): number {
     const { burst } = this.counts.ceilings(share.account);
     const held = share.held - (count - share.heldAt) + share.spare;
     return Math.max(0, Math.floor(held + this.restOf(shard, share) + overdraft(burst, shard.members)));
   }
 
-  /** Gives up the tokens that others may have by now. A debt stays. */
+  /** Drops the tokens that others may have by now. A debt stays. */
   lapse(share: Share, nowMs: number): void {
     share.held = Math.min(0, Math.floor(this.heldOf(share) + share.spare));
     share.heldAt = this.countOf(share);
@@ -304,11 +306,11 @@ export class Holdings {
     share.spareMs = nowMs;
   }
 
-  /** Sets the bounds of an account's counts to what the replica holds. */
+  /** Sets the bounds of an account's counts to what this server holds. */
   bind(shard: Shard, share: Share): void {
     const { account, months } = share;
     const ceilings = this.counts.ceilings(account);
-    // Read once: requests are counted meanwhile.
+    // Read once, because requests are counted meanwhile.
     const [first, second] = [this.used(share, months[0]), this.used(share, months[1])];
     const tokens = this.tokensOf(shard, share, first + second);
     const isFree = shard.isAlone && this.isFreeWithoutRedis;
@@ -316,7 +318,7 @@ export class Holdings {
       const used = each === months[0] ? first : second;
       const leased = this.#leased(shard, share, each);
       const others = each.told ? each.told.inAll - each.told.used : 0;
-      // A quota that was lowered holds at once, whatever is leased.
+      // A lowered quota holds at once, whatever is leased.
       const left = Math.max(used, ceilings.quota - others);
       const quota = isFree ? left : Math.min(leased, left);
       const bound = this.hasLeft ? used : Math.min(quota, used + tokens);

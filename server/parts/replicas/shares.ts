@@ -13,28 +13,28 @@ import {
   setTaut,
 } from "./share.ts";
 
-/** One replica's side of the ceilings that replicas share: what it may admit, and what it asks for. */
+/** This server's side of shared quotas and rates: what it may admit, and what it asks for. */
 
 /*
  * Time, Redis and the counts are arguments. What `shares.lua` says about the shares holds here too: this side lowers
  * its own bounds before it says so, raises them when it is told to, and believes only the answer to its last call.
  */
 
-/** A shard with something to say is called so often, and others as a sign of life. */
+/** Milliseconds between calls for a shard with something to report, and between heartbeats of others. */
 const defaultTickMs = 100;
 const signOfLifeMs = 500;
-/** An answer that takes longer counts as lost. */
+/** Milliseconds after which an answer counts as lost. */
 const maxAnswerMs = 2000;
-/** Without an answer for so long, and some round trips more, tokens come at the replica's own share of the rate. */
+/** Milliseconds, plus some round trips, without an answer after which the server uses its own part of the rate. */
 const aloneMs = 1500;
 const aloneTrips = 3;
-/** Calls may take so much longer to Redis than answers took lately. */
+/** How much longer than recent answers a call may take to reach Redis. */
 const lateMs = 100;
-/** And after so long it uses no credit, which others may have by the time it is no member any more. */
+/** Milliseconds of silence after which it uses no credit, because others may have it when it stops being a member. */
 const creditMs = 30_000;
 /**
- * And after so long it uses nothing but the overdraft: when a member is silent for a minute, others have its part
- * (`goneMs` in shares.lua), and neither side's clock is as exact as that.
+ * Milliseconds of silence after which it uses the overdraft only. Others get its part after a minute (`goneMs` in
+ * shares.lua), and no clock is that exact.
  */
 const lapseMs = 50_000;
 const maxRowsPerCall = 500;
@@ -43,11 +43,11 @@ interface SharesOptions extends HoldingsOptions {
   replica: string;
   shards: number;
   send: Script;
-  /** Above all sequences of processes before: the count of starts times 2^32. */
+  /** Larger than all sequence numbers of earlier processes: the number of starts times 2^32. */
   firstSequence: number;
-  /** Members when last heard of: whose share a replica has that starts without Redis. */
+  /** The number of servers as of the last run: it sets the part of a server that starts without Redis. */
   members: number;
-  /** Milliseconds of a clock that never steps. */
+  /** Milliseconds of a steady clock. */
   clock: () => number;
   tickMs?: number;
 }
@@ -58,10 +58,10 @@ export class Shares {
   readonly #rows: Rows;
   readonly #shards: Shard[];
   readonly #tickMs: number;
-  /** The two months that requests are counted in. */
+  /** The two months in which requests are counted. */
   #months: readonly [number, number];
 
-  /** @param firstMonth the earlier one of the two months that requests are counted in */
+  /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
     this.#options = options;
     this.#holdings = new Holdings(options);
@@ -72,40 +72,40 @@ export class Shares {
     for (const account of this.#holdings.counts.accounts()) this.enter(account);
   }
 
-  /** Whether all shards have answered and this replica has its part of everything. */
+  /** Whether all shards have answered and this server has its part of everything. */
   get isReady(): boolean {
     return this.#shards.every(({ isResting }) => isResting);
   }
 
-  /** Members that this replica knows of. */
+  /** The number of servers that this one knows of. */
   get members(): number {
     return this.#shards[0].members;
   }
 
-  /** How long ago the call was sent that was answered last, of the shard that waits longest. */
+  /** Milliseconds since the last answered call was sent, of the shard that waits longest. */
   syncAgeMs(nowMs: number): number {
     return nowMs - Math.min(...this.#shards.map(({ contactMs }) => contactMs));
   }
 
-  /** Whether an answer of Redis is overdue, of any shard. */
+  /** Whether an answer for any shard is overdue. */
   isAlone(nowMs: number): boolean {
     return this.#shards.some((shard) => nowMs > this.#aloneAtMs(shard));
   }
 
-  /** Requests of all replicas in a month, as far as they are known here; undefined before Redis has told. */
+  /** Requests of all servers in a month, as far as known; undefined before Redis has answered. */
   inAll(account: number, month: number): number | undefined {
     const told = this.#monthShareOf(account, month)?.told;
     return told && told.inAll - told.used + this.#holdings.counts.used(account, month);
   }
 
-  /** How many requests of a month this replica may count in all by what it was granted. */
+  /** Requests of a month that this server may count, by what it was granted. */
   granted(account: number, month: number): number {
     return this.#monthShareOf(account, month)?.granted ?? this.#holdings.counts.used(account, month);
   }
 
   /**
-   * As many of them as a next process may count without having heard of Redis: to be kept with the counts. Of a tight
-   * account none, as what is on the disk can't be given back before the disk says so.
+   * Granted requests that the next process may count without Redis; they are stored with the counts. None of a tight
+   * account, because they must be given back at once.
    */
   lasting(account: number, month: number): number {
     const shard = this.#shardOf(account);
@@ -116,14 +116,14 @@ export class Shares {
     return each.granted;
   }
 
-  /** Says that this is on the disk of what `lasting` returned. */
+  /** Tells that the returned value of `lasting` is on the disk. */
   save(account: number, month: number, granted: number): void {
     const shard = this.#shardOf(account);
     const share = shard.shares.get(account);
     const saved = share?.months.find((each) => each.month === month);
     if (share === undefined || saved === undefined || saved.saved === granted) return;
     saved.saved = granted;
-    // What was given up meanwhile can be given back.
+    // What was released meanwhile can be given back now.
     shard.active.add(share);
   }
 
@@ -133,13 +133,13 @@ export class Shares {
       ?.months.find((share) => share.month === month);
   }
 
-  /** Takes up an account that is new, or whose ceilings have changed. */
+  /** Adds an account, or applies its new limits. */
   enter(account: number): void {
     const shard = this.#shardOf(account);
     this.#holdings.bind(shard, this.#shareOf(shard, account));
   }
 
-  /** Follows the calendar. */
+  /** Moves to the months in which requests are counted now. */
   enterMonths(firstMonth: number): void {
     if (firstMonth === this.#months[0]) return;
     this.#months = [firstMonth, firstMonth + 1];
@@ -159,9 +159,9 @@ export class Shares {
   }
 
   /**
-   * Says that requests of an account were admitted or refused.
+   * Notes that requests of an account were admitted or refused.
    *
-   * @param isUrgent when one was refused, or the last one admitted that may be
+   * @param isUrgent whether one was refused, or the last one was admitted
    */
   touch(account: number, nowMs: number, isUrgent: boolean): void {
     const shard = this.#shardOf(account);
@@ -170,7 +170,7 @@ export class Shares {
       shard.active.add(share);
       share.lookedMs = nowMs - this.#tickMs;
     }
-    // Tokens that the last call didn't bring, another one at once won't either. A lease may be given back by others.
+    // Another call at once wouldn't bring tokens that the last one didn't. A lease may have been given back by others.
     const lacksTokens = isUrgent && !share.isStarved && this.#holdings.tokensOf(shard, share) < 1;
     const lacksLease = this.#holdings.isLow(shard, share);
     if (!lacksTokens && !lacksLease) return;
@@ -183,11 +183,7 @@ export class Shares {
     return Math.min(...this.#shards.map((shard) => this.#dueMs(shard)));
   }
 
-  /**
-   * Calls the shards that are due.
-   *
-   * @param month which requests are counted in now
-   */
+  /** Calls the script for the shards that are due. @param month the current month */
   tick(nowMs: number, month: number): void {
     if (this.#holdings.hasLeft) return;
     for (const shard of this.#shards) {
@@ -209,9 +205,9 @@ export class Shares {
   }
 
   /**
-   * Gives everything back and ends. No request is admitted any more.
+   * Gives everything back and ends: no request is admitted any more.
    *
-   * @param save saves the counts and what is granted, and says so with `save`
+   * @param save saves the counts and what is granted
    */
   async leave(nowMs: number, save: () => void): Promise<void> {
     this.#holdings.hasLeft = true;
@@ -224,7 +220,10 @@ export class Shares {
     await Promise.all(this.#shards.map((shard) => this.#leaveShard(shard, nowMs)));
   }
 
-  /** Says all that was counted, and only after that leaves: nobody else may have what was admitted by credit. */
+  /**
+   * Reports everything that was counted, and leaves only after that, so that nobody else gets what was admitted on
+   * credit.
+   */
   async #leaveShard(shard: Shard, nowMs: number): Promise<void> {
     const isCounted = (share: Share, each: MonthShare) => this.#holdings.used(share, each) > each.base;
     const shares = [...shard.shares.values()].filter((share) =>
@@ -243,7 +242,7 @@ export class Shares {
     }
   }
 
-  /** @returns whether it was answered */
+  /** @returns whether Redis answered */
   async #call(
     shard: Shard,
     step: "start" | "tick" | "leave",
@@ -270,7 +269,7 @@ export class Shares {
     const values = [...head, ...rows.flatMap((row) => this.#rows.valuesOf(row))];
     for (const { month, used } of rows) if (month.isKnown) month.sent = used;
     const told = await this.#options.send(shard.index, months, values).catch(() => undefined);
-    // Another call was sent since: this one counts as lost.
+    // Another call was sent since, so this one counts as lost.
     if (shard.sequence !== sequence) return false;
     shard.isUnderWay = false;
     if (told === undefined) return false;
@@ -338,7 +337,10 @@ export class Shares {
     else for (const share of shard.shares.values()) this.#holdings.bind(shard, share);
   }
 
-  /** Without Redis tokens come at this replica's part of the rate, up to its part of the burst; credit ends, and then all. */
+  /**
+   * Without Redis: tokens accrue at this server's part of the rate, up to its part of the burst; credit ends, and
+   * then everything.
+   */
   #goAlone(shard: Shard, nowMs: number): void {
     const aloneAtMs = this.#aloneAtMs(shard);
     if (nowMs <= aloneAtMs) return;
@@ -354,7 +356,7 @@ export class Shares {
     this.#fill(shard, aloneAtMs, nowMs);
   }
 
-  /** Tokens come at this replica's part of the rate, in a time in which Redis gives nobody any. */
+  /** Adds tokens at this server's part of the rate, for a time in which Redis grants none. */
   #fill(shard: Shard, fromMs: number, toMs: number): void {
     if (toMs <= fromMs) return;
     for (const share of shard.active) {

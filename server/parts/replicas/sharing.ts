@@ -6,15 +6,18 @@ import type { Script } from "./redis.ts";
 import type { Ceilings, Counts } from "./share.ts";
 import { Shares } from "./shares.ts";
 
-/** This server's part of the ceilings that several servers share: what Redis grants becomes bounds of its counts. */
+/** Applies what Redis grants this server to the counts by which it admits requests. */
 
-/** All servers must have as many: the accounts of one lie together in Redis. Each is called twice a second at least. */
+/**
+ * The number of shards, the same on all servers. Redis keeps a shard's accounts together; each is called at least
+ * twice a second.
+ */
 export const shards = 16;
-/** What a process of this server says comes after all that the ones before have said. */
+/** Sequence numbers per start, so that a process's calls come after those of earlier ones. */
 const sequencesPerStart = 2 ** 32;
-/** Whether Redis is away, is looked at so often; and what it brings while it is away comes so often. */
+/** Milliseconds between checks whether Redis is down, and between looks while it is. */
 const lookMs = 100;
-/** Of so many accounts at a time it is looked up what other servers have counted. */
+/** Accounts per batch when reading other servers' counts. */
 const lookedUpAtOnce = 1000;
 
 interface Lease {
@@ -26,13 +29,16 @@ interface Lease {
 interface SharingOptions {
   store: Store;
   accounts: Accounts;
-  /** With bounds that may be less than the quota. */
+  /** Limits whose bounds may be below the quota. */
   limits: Limits;
   send: Script;
-  /** What all servers have counted of accounts in a month, as far as Redis was told; without those that have used nothing. */
+  /**
+   * Requests of accounts in a month as all servers counted them, as far as Redis knows; without accounts that used
+   * nothing.
+   */
   usedInAll(accounts: readonly number[], month: string): Promise<[account: number, used: number][]>;
   isFreeWithoutRedis: boolean;
-  /** Of a clock that never steps. */
+  /** Milliseconds of a steady clock. */
   nowMs: number;
 }
 
@@ -44,17 +50,17 @@ export class Sharing implements Counts, SavedBeside {
   #lookedMs = Number.NEGATIVE_INFINITY;
   #isAway = false;
   #members: number;
-  /** What the disk has of leases, by month and account. */
+  /** Leases on the disk, by month and account. */
   readonly #saved = new Map<number, Map<number, number>>();
-  /** Accounts whose bounds were set since their leases were last saved. */
+  /** Accounts whose bounds changed since their leases were last saved. */
   readonly #changed = new Set<number>();
   #due: Lease[] = [];
-  /** By account, in both months; without those that have none. */
+  /** Leased and unused requests by account, of both months; without accounts that have none. */
   readonly #charged = new Map<number, number>();
   readonly #usedInAll: SharingOptions["usedInAll"];
-  /** What other servers have counted by month and account, as it was looked up last. */
+  /** Other servers' counts by month and account, as of the last look. */
   readonly #usedByOthers = new Map<number, Map<number, number>>();
-  /** The accounts that are looked up next. */
+  /** Iterates over the accounts to look up next. */
   #next: Iterator<number> | undefined;
 
   constructor({ store, accounts, limits, send, usedInAll, isFreeWithoutRedis, nowMs }: SharingOptions) {
@@ -98,19 +104,19 @@ export class Sharing implements Counts, SavedBeside {
     return this.#all.syncAgeMs(nowMs);
   }
 
-  /** Whether Redis was away at the last look. */
+  /** Whether Redis was down at the last look. */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** Requests that are leased and not used, when they were last saved. */
+  /** Leased and unused requests, as of the last save. */
   charged(): number {
     let sum = 0;
     for (const requests of this.#charged.values()) sum += requests;
     return sum;
   }
 
-  /** Says what was counted, and asks Redis for what is due. To be called every few milliseconds. */
+  /** Reports what was counted, and asks Redis for what is due. Call it every few milliseconds. */
   step(nowMs: number, wallMs: number): void {
     const shares = this.#all;
     shares.enterMonths(this.#accounts.firstMonth);
@@ -126,8 +132,8 @@ export class Sharing implements Counts, SavedBeside {
   }
 
   /**
-   * Looks up what other servers have counted of the next accounts, in turn: of those that are asked for here the answers
-   * to calls say it, and of all others nothing would.
+   * Reads other servers' counts of the next accounts, in turn. Answers to calls contain those of accounts in use
+   * here; nothing tells those of the others.
    */
   async lookUp(month: number): Promise<void> {
     const first = this.#accounts.firstMonth;
@@ -142,7 +148,7 @@ export class Sharing implements Counts, SavedBeside {
     const byOthers = this.#usedByOthers.get(month) ?? new Map<number, number>();
     this.#usedByOthers.set(month, byOthers);
     for (const [account, inAll] of await this.#usedInAll(accounts, monthName(month))) {
-      // What was counted here and not told yet is told soon: till then it is too little, never too much.
+      // Counts that Redis doesn't know yet make this too small, never too large, and not for long.
       const used = Math.max(0, inAll - this.used(account, month));
       if (used === (byOthers.get(account) ?? 0)) continue;
       byOthers.set(account, used);
@@ -195,7 +201,7 @@ export class Sharing implements Counts, SavedBeside {
         charged += Math.max(0, this.#all.granted(account, month) - used);
         const granted = this.#all.lasting(account, month);
         const saved = this.#savedOf(month).get(account) ?? 0;
-        // The next process takes what was counted for granted, at least.
+        // The next process takes its counts for granted, at least.
         if (Math.max(saved, used) !== Math.max(granted, used)) this.#due.push({ account, month, granted });
       }
       if (charged > 0) this.#charged.set(account, charged);
