@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Image } from "../../engine/query.ts";
 import type { SnapshotFile } from "../shared/messages.ts";
-import type { ErrorType } from "./errors.ts";
+import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
 /** What an endpoint is, and what it answers from. */
@@ -86,7 +86,7 @@ export interface Endpoint {
   /** The media type of what it answers with, where that is a file. */
   fileType: string | undefined;
   /** Errors it gives beside those that any request can meet. */
-  errors: readonly ErrorType[];
+  errors: readonly ApiErrorType[];
   /**
    * The body of a 200.
    *

@@ -4,7 +4,7 @@ import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
 import { type Outline, overviewOf } from "./endpoints/overview.ts";
-import { type ErrorType, errors, reachedCeilings } from "./errors.ts";
+import { type ApiErrorType, apiErrors, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
@@ -15,11 +15,11 @@ const {
   ...examples
 }: Record<string, unknown> & { headers: Record<string, string> } = recorded;
 
-const allErrorTypes = Object.keys(errors) as ErrorType[];
-const statusOf = (type: ErrorType) => errors[type].status.slice(0, 3);
+const allErrorTypes = Object.keys(apiErrors) as ApiErrorType[];
+const statusOf = (type: ApiErrorType) => apiErrors[type].status.slice(0, 3);
 
 const errorRows = allErrorTypes.map((type) => {
-  const { when, retry } = errors[type];
+  const { when, retry } = apiErrors[type];
   return `| ${statusOf(type)} | \`${type}\` | ${when} | ${retry} |`;
 });
 const ceilingRows = Object.entries(reachedCeilings).map(
@@ -260,14 +260,14 @@ const examplesOf = (...names: string[]) =>
  *
  * @param operation whose own examples it has, where they differ from operation to operation
  */
-function errorResponse(types: readonly ErrorType[], operation = "") {
-  const { headers: own = [] } = errors[types[0]];
+function errorResponse(types: readonly ApiErrorType[], operation = "") {
+  const { headers: own = [] } = apiErrors[types[0]];
   const ownHeaders = own.map(({ name, description, value, pattern }) => {
     const fixed = value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value };
     return [name, header(description, pattern === undefined ? fixed : { type: "string", pattern })];
   });
   return {
-    description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
+    description: types.map((type) => `\`${type}\`: ${apiErrors[type].when}`).join(" "),
     headers: {
       ...limitHeaders,
       "X-Request-Id": reference("headers", "RequestId"),
@@ -291,7 +291,7 @@ const responses = {
 };
 
 function responsesOf({ name, returns, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
-  const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
+  const possible = new Set<ApiErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
   const isSeekable = possible.has("range_not_satisfiable");

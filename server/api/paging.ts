@@ -5,11 +5,8 @@ import { ApiError, echo } from "./errors.ts";
 /** Lists that are given page by page. */
 
 export function badCursor(segment: string): ApiError {
-  return new ApiError(
-    "invalid_parameter",
-    `${echo(segment)} is no cursor, expected the next of a page`,
-    "cursor",
-  );
+  const message = `${echo(segment)} is no cursor, expected the next of a page`;
+  return new ApiError("invalid_parameter", message, { param: "cursor" });
 }
 
 /**

@@ -29,7 +29,9 @@ export function parseQuery(query: string): Map<string, string> {
     const coded = equals < 0 ? part : part.slice(0, equals);
     const name = isPlain ? coded : decodeInQuery(coded, coded, "the parameter name");
     if (values.has(name))
-      throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, echoBare(name));
+      throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, {
+        param: echoBare(name),
+      });
     const value = equals < 0 ? "" : part.slice(equals + 1);
     values.set(name, isPlain ? value : decodeInQuery(value, name));
   }
@@ -68,7 +70,7 @@ function decode(text: string, param: string, what = "the value of"): string {
 }
 
 const malformed = (what: string, param: string, fault: string) =>
-  new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, echoBare(param));
+  new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, { param: echoBare(param) });
 
 const abortEarly = { abortEarly: true };
 
@@ -85,7 +87,9 @@ export function checkParameters<Schema extends Parameters>(
     if (Object.hasOwn(schema.entries, name)) continue;
     const names = Object.keys(schema.entries);
     const supported = names.length > 0 ? `supported are ${names.join(", ")}` : "none is supported here";
-    throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, echoBare(name));
+    throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, {
+      param: echoBare(name),
+    });
   }
   const input: Record<string, string> = {};
   for (const [name, value] of given) input[name] = value;
@@ -95,8 +99,10 @@ export function checkParameters<Schema extends Parameters>(
   const name = v.getDotPath(issue) ?? "";
   const value = given.get(name) ?? "";
   if (value === "" && schema.entries[name].type !== "optional")
-    throw new ApiError("missing_parameter", `the parameter ${name} is required`, name);
-  throw new ApiError("invalid_parameter", `${name} is ${echo(value)}, expected ${issue.message}`, name);
+    throw new ApiError("missing_parameter", `the parameter ${name} is required`, { param: name });
+  throw new ApiError("invalid_parameter", `${name} is ${echo(value)}, expected ${issue.message}`, {
+    param: name,
+  });
 }
 
 export const required = v.pipe(v.string(), v.nonEmpty());

@@ -1,5 +1,5 @@
 import type { FileBody } from "../api/endpoint.ts";
-import { type ApiError, constantError, errorBody, errors } from "../api/errors.ts";
+import { ApiError } from "../api/errors.ts";
 import { type ByteRange, type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
 
 /** Writes replies: heads and bodies as they are sent. */
@@ -55,20 +55,13 @@ export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
-/** @param header what the header says that comes with an error that says more of an error, as the seconds to wait */
-export function errorReply(
-  error: ApiError,
-  resetLines: string,
-  remaining: number,
-  header: number | string = 0,
-): Reply {
-  const { status, headers = [] } = errors[error.type];
-  const own = headers.map(({ name, value }) => `${name}: ${value ?? header}`);
-  const lines = [status, contentType, ...own].join("\r\n");
+export function errorReply(error: ApiError, resetLines: string, remaining: number): Reply {
+  const own = error.headers.map(({ name, value }) => `${name}: ${value}`);
+  const lines = [error.status, contentType, ...own].join("\r\n");
   return {
-    status: Number.parseInt(status, 10),
+    status: Number.parseInt(error.status, 10),
     head: `${lines}${resetLines}${remaining}`,
-    body: Buffer.from(errorBody(error)),
+    body: Buffer.from(JSON.stringify(error.body)),
   };
 }
 
@@ -117,7 +110,9 @@ export class FileAnswer {
       };
     const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
     if (range === null) {
-      return errorReply(constantError("range_not_satisfiable"), resetLines, remaining, `bytes */${length}`);
+      const message = "the range has no byte of the file: Content-Range says how long it is";
+      const error = new ApiError("range_not_satisfiable", message, { header: `bytes */${length}` });
+      return errorReply(error, resetLines, remaining);
     }
     const [start, stop] = range ?? [0, length];
     const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];

@@ -314,8 +314,8 @@ const clockWasSet =
 function refusal(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
   const message = `${reason}; retry in ${seconds} s`;
-  const error = new ApiError("rate_limit_exceeded", message, undefined, ceiling);
-  return errorReply(error, resetLines(nextMs), 0, seconds);
+  const error = new ApiError("rate_limit_exceeded", message, { ceiling, header: seconds });
+  return errorReply(error, resetLines(nextMs), 0);
 }
 
 function isImmutable({ byName }: Versions, { endpoint, version }: Target): boolean {

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { reasonOf } from "../../../engine/query.ts";
 import { makeKey } from "../../accounts/changes.ts";
 import { maxNameLength } from "../../accounts/names.ts";
+import { ApiError } from "../../api/errors.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
@@ -11,8 +12,9 @@ import type { Settings } from "../../shared/settings.ts";
 import type { Signup, Store } from "../../store/store.ts";
 import type { Letter } from "../notifications/letter.ts";
 import type { Mailer } from "../notifications/mail.ts";
-import { clientOf } from "./floods.ts";
-import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
+import { invalid } from "./fields.ts";
+import { clientOf, tooMany } from "./rate-limits.ts";
+import { errorReply, unavailable } from "./reply.ts";
 
 /** People make accounts: so many a day from an address and in all, and one for a mailbox. */
 
@@ -26,7 +28,7 @@ const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
 
 const aName = `1 to ${maxPersonNameLength} characters`;
-const signupFields = v.strictObject({
+export const signupFields = v.strictObject({
   name: v.pipe(
     v.string(aName),
     v.trim(),
@@ -43,7 +45,7 @@ const signupFields = v.strictObject({
     v.minValue(minElapsedMs, `at least ${minElapsedMs}`),
   ),
 });
-const linkFields = v.strictObject({ token: v.string("the token of a link") });
+export const linkFields = v.strictObject({ token: v.string("the token of a link") });
 
 export interface SignupOptions {
   store: Store;
@@ -58,15 +60,13 @@ export interface SignupOptions {
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** @throws Refusal when there is no account for this person now */
+/** @throws ApiError when this person can't have an account now */
 export async function signUp(
-  body: string,
+  { name, email }: v.InferOutput<typeof signupFields>,
   address: string,
   options: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
-  checkOpen(options);
-  const { name, email } = readFields(signupFields, body);
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
@@ -106,9 +106,7 @@ async function mailLink(
   now: Date,
 ): Promise<PortalReply> {
   if (letters.underWay >= maxLettersUnderWay)
-    throw new Refusal("unavailable", "too many e-mails wait to be sent; try again later", {
-      headers: { "Retry-After": "10" },
-    });
+    throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
   // What a stranger has typed isn't in it, so that it is no letter of theirs.
@@ -136,16 +134,12 @@ async function mail(letter: Letter, mailer: Mailer | undefined, log: Logger): Pr
     await mailer.send(letter);
   } catch (error) {
     log.error({ reason: reasonOf(error) }, "the link of a signup can't be mailed");
-    throw new Refusal("unavailable", "the e-mail can't be sent now; try again later", {
-      headers: { "Retry-After": "60" },
-    });
+    throw unavailable("the e-mail can't be sent now; try again later", 60);
   }
 }
 
-/** @throws Refusal when the link isn't valid, or its mailbox has an account */
-export async function confirmSignup(body: string, options: SignupOptions, now: Date): Promise<PortalReply> {
-  checkOpen(options);
-  const { token } = readFields(linkFields, body);
+/** @throws ApiError when the link isn't valid, or its mailbox has an account */
+export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
   const { store } = options;
   const find = () => {
     const link = store.signupOfLink(hashed(token), dayBefore(now));
@@ -159,7 +153,7 @@ export async function confirmSignup(body: string, options: SignupOptions, now: D
     const link = find();
     if (store.hasSignedUp(link.mailbox)) {
       store.useSignupLink(link.id, null);
-      return mailboxTaken().reply;
+      return errorReply(mailboxTaken());
     }
     return make(link.name, link.email, options, now, (account) => store.useSignupLink(link.id, account));
   });
@@ -179,13 +173,14 @@ function make(
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
 }
 
-function checkOpen({ settings }: SignupOptions): void {
+/** @throws ApiError when signup is off */
+export function checkOpen({ settings }: SignupOptions): void {
   if (settings.signup === "off")
-    throw new Refusal("signup_closed", "nobody can sign up here: the operator makes accounts");
+    throw new ApiError("signup_closed", "nobody can sign up here: the operator makes accounts");
 }
 
-function mailboxTaken(): Refusal {
-  return new Refusal("conflict", "somebody has signed up with this e-mail address already", {
+function mailboxTaken(): ApiError {
+  return new ApiError("conflict", "somebody has signed up with this e-mail address already", {
     param: "email",
   });
 }
@@ -231,7 +226,5 @@ function freeName(person: string, store: Store): string {
     const name = accountName(person);
     if (store.account(name) === undefined) return name;
   }
-  throw new Refusal("unavailable", "no free name was found for the account; try again", {
-    headers: { "Retry-After": "1" },
-  });
+  throw unavailable("no free name was found for the account; try again", 1);
 }
