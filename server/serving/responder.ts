@@ -35,6 +35,8 @@ export class Responder {
   readonly #replyTo: Respond;
   readonly #ids: RequestIds;
   readonly #accessLog: AccessLog | undefined;
+  readonly #random: () => number;
+  readonly #now: () => Date;
   readonly #recent = new RecentReplies();
   readonly #turns = new Turns(() => this.#handled);
   #isDraining = false;
@@ -52,6 +54,7 @@ export class Responder {
    * @param traffic counts the answers
    * @param isEnding asked for every request: whether to close its connection instead of answering
    * @param accessLog undefined where no request is logged
+   * @param random from 0 to 1, never 1
    */
   constructor(
     traffic: ThreadTraffic,
@@ -59,12 +62,16 @@ export class Responder {
     replyTo: Respond,
     ids: RequestIds,
     accessLog?: AccessLog,
+    random = Math.random,
+    now = () => new Date(),
   ) {
     this.#traffic = traffic;
     this.#isEnding = isEnding;
     this.#replyTo = replyTo;
     this.#ids = ids;
     this.#accessLog = accessLog;
+    this.#random = random;
+    this.#now = now;
   }
 
   /** Requests so far. */
@@ -183,7 +190,7 @@ export class Responder {
     this.#bytesToLast -= head.length + headOverheadBytes;
     if (this.#bytesToLast < 0) {
       // Exponentially distributed: nobody can know whose answer it will be.
-      this.#bytesToLast = -Math.log(1 - Math.random()) * bufferedBytes;
+      this.#bytesToLast = -Math.log(1 - this.#random()) * bufferedBytes;
       this.#endLast(response);
     } else {
       if (this.#isDraining) response.writeHeader("Connection", "close");
@@ -202,7 +209,7 @@ export class Responder {
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
     // Its client pipelines and is behind. There is no way to know how far behind, so it is closed at random, as likely
     // as the answer is long: whatever connections do, one that isn't read from at all is found.
-    else if (this.#recent.mayHaveCutHead(headBytes) || Math.random() * bufferedBytes < body.length)
+    else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
   }
@@ -262,7 +269,7 @@ export class Responder {
   #endLast(res: HttpResponse, wait = this.waitFor(res)): void {
     closeSoon(res, wait);
     // What the library would write with the answer's end.
-    res.writeHeader("Date", new Date().toUTCString());
+    res.writeHeader("Date", this.#now().toUTCString());
     res.writeHeader("Connection", "close\r\n");
   }
 
