@@ -132,7 +132,7 @@ export const state = v.optional(
   ),
 );
 
-const defaultLimit = 25;
+export const defaultLimit = 25;
 export const rowLimit = (max: number) =>
   v.optional(
     v.pipe(

@@ -1,22 +1,23 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, printable, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type {
-  Dataset,
-  DatasetsAnswer,
-  FacilityAnswer,
-  PricesAnswer,
-  ProcedureAnswer,
-  ProceduresAnswer,
-  SearchAnswer,
-  TrendsAnswer,
-} from "./answers.ts";
-import { Failure, getFile } from "./api.ts";
-import { ask, askIfThere, pathOf } from "./ask.ts";
+import type { Dataset, DatasetsAnswer, ProcedureAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
+import { Failure } from "./api.ts";
+import { ask, pathOf } from "./ask.ts";
 import { Card } from "./card.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import { Command, curlOf } from "./curl.ts";
-import { Facilities, type Range } from "./facilities.ts";
+import {
+  type Choice,
+  choiceOf,
+  defaultProcedure,
+  load,
+  pricedIn,
+  there,
+  type Unpriced,
+  type View,
+} from "./explore-data.ts";
+import { Facilities } from "./facilities.ts";
 import { noFacility } from "./facility.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { useLoaded } from "./load.ts";
@@ -27,173 +28,7 @@ import { stateInSentence, stateName, states } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
 import { SampleBand, Trouble } from "./trouble.ts";
 
-/** The page explore: a procedure's prices in a sentence and in pictures; what is chosen stands in the address. */
-
-/** What is on screen when nothing is chosen; where the data hasn't got it, what most facilities do. */
-const defaultProcedure = "5072";
-
-interface Choice {
-  /** Null: nothing is chosen. */
-  procedure: string | null;
-  state: string | null;
-  year: string | null;
-  facility: string | null;
-  /** The charges that the list is about, as a bar of the histogram has them. */
-  from: string | null;
-  to: string | null;
-}
-
-function choiceOf({ searchParams }: URL): Choice {
-  const chosen = (name: string) => searchParams.get(name)?.trim() || null;
-  return {
-    procedure: chosen("procedure"),
-    state: chosen("state")?.toUpperCase() ?? null,
-    year: chosen("year"),
-    facility: chosen("facility"),
-    from: chosen("from"),
-    to: chosen("to"),
-  };
-}
-
-type Paths = Record<"scope" | "nation" | "prices" | "trends" | "export", string>;
-
-interface View {
-  choice: Choice;
-  code: string;
-  paths: Paths;
-  /** What was asked for; in place of an answer, why there is none. */
-  scope: ProcedureAnswer | Failure;
-  nation: ProcedureAnswer | Failure;
-  prices: PricesAnswer | Failure;
-  range: Range | null;
-  trends: TrendsAnswer | Failure;
-  facility: FacilityAnswer | Failure | null;
-  /** Its rows, where none has a price. */
-  unpriced: Unpriced | null;
-}
-
-interface Unpriced {
-  name: string;
-  year: string;
-  suppressed: number;
-  incomplete: number;
-}
-
-const there = <T extends object>(answer: T | Failure | null): T | null =>
-  answer instanceof Failure ? null : answer;
-
-function pathsOf(code: string, { state, year }: Choice): Paths {
-  const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
-  return {
-    scope: pathOf(segment, { state }, year),
-    nation: pathOf(segment, {}, year),
-    prices: pathOf("/healthcare/prices", { procedure: code, state }, year),
-    trends: pathOf("/healthcare/trends", { procedure: code, state }),
-    export: pathOf("/export.csv", { procedure: code, state }, year),
-  };
-}
-
-/** Three requests, all at once; more of them only where a state or a facility is chosen. */
-async function load(choice: Choice, signal: AbortSignal): Promise<View> {
-  const code = choice.procedure ?? defaultProcedure;
-  const paths = pathsOf(code, choice);
-  const facilityPath =
-    choice.facility &&
-    pathOf(`/healthcare/facilities/${encodeURIComponent(choice.facility)}`, {}, choice.year);
-  const asked = {
-    scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
-    nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
-    prices: askIfThere<PricesAnswer>(paths.prices, signal),
-    range: rangeOf(choice, paths.export, signal),
-    trends: askIfThere<TrendsAnswer>(paths.trends, signal),
-    facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
-  };
-  const [scope, nation, prices, range, trends, facility] = await Promise.all([
-    asked.scope,
-    asked.nation ?? asked.scope,
-    asked.prices,
-    asked.range,
-    asked.trends,
-    asked.facility,
-  ]);
-  if (choice.procedure === null && nation instanceof Failure) {
-    const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
-    const most = await askIfThere<ProceduresAnswer>(path, signal);
-    const found = there(most)?.data[0]?.code;
-    if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
-  }
-  const unpriced =
-    scope instanceof Failure && scope.status === 404 ? await unpricedOf(paths.export, signal) : null;
-  return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
-}
-
-/** The lines of an export, and what a line has in a column. */
-async function linesOf(path: string, signal?: AbortSignal) {
-  const text = await getFile(path, signal).then((file) => file.text());
-  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
-  const [columns, ...lines] = d3.csvParseRows(text);
-  return { lines, cell: (line: string[], column: string) => line[columns.indexOf(column)] };
-}
-
-/** What the data has of a procedure without a price; the export lists such rows too. */
-async function unpricedOf(path: string, signal: AbortSignal): Promise<Unpriced | null> {
-  try {
-    const { lines, cell } = await linesOf(path, signal);
-    const count = (status: string) => lines.filter((line) => cell(line, "status") === status).length;
-    return {
-      name: cell(lines[0], "procedure"),
-      year: cell(lines[0], "data_year"),
-      suppressed: count("suppressed"),
-      incomplete: count("incomplete"),
-    };
-  } catch (error) {
-    if (error instanceof Failure && error.status === 404) return null;
-    throw error;
-  }
-}
-
-/** Of a price list the part between two charges: no endpoint gives it, but the export has all. */
-async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
-  const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
-  if (!(low <= high)) return null;
-  const { lines, cell } = await linesOf(path, signal);
-  const all = lines
-    .filter((line) => cell(line, "status") === "priced")
-    .map((line) => ({
-      ccn: cell(line, "ccn"),
-      facility: cell(line, "facility"),
-      city: cell(line, "city"),
-      state: cell(line, "state"),
-      submitted_charge: Number(cell(line, "submitted_charge")),
-      medicare_allowed: Number(cell(line, "medicare_allowed")),
-    }));
-  all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
-  const highest = all.at(-1)?.submitted_charge;
-  // As in the histogram: the last bar has its end too.
-  const isIn = (charge: number) =>
-    charge >= low && (charge < high || (charge === high && charge === highest));
-  return {
-    from: low,
-    to: high,
-    before: all.filter(({ submitted_charge }) => submitted_charge < low).length,
-    data: all.filter(({ submitted_charge }) => isIn(submitted_charge)),
-  };
-}
-
-let latestPriced: { path: string; facilities: Promise<Set<string> | null> } | null = null;
-
-/** The facilities that have a price for a procedure, anywhere; null where nobody says. Asked for once while it stays. */
-function pricedIn(code: string, year: string | null): Promise<Set<string> | null> {
-  const path = pathOf("/export.csv", { procedure: code }, year);
-  if (latestPriced?.path === path) return latestPriced.facilities;
-  const read = async () => {
-    const { lines, cell } = await linesOf(path);
-    const priced = lines.filter((line) => cell(line, "status") === "priced");
-    return new Set(priced.map((line) => cell(line, "ccn")));
-  };
-  latestPriced = { path, facilities: read().catch(() => null) };
-  return latestPriced.facilities;
-}
+/** Shows a procedure's prices in a sentence and in pictures. The address has what is chosen. */
 
 /** Another procedure, state or year has other bars. */
 const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
