@@ -56,14 +56,14 @@ export class FileBody {
   /** What it is to be called where it is saved. */
   readonly name: string;
   readonly length: number;
-  readonly pieces: (start: number, end: number) => Generator<Uint8Array, void>;
+  readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
   /** Identifies the bytes, where ranges of them are served and other bytes may hold the same data. */
   readonly signature: string | undefined;
 
-  constructor(name: string, length: number, pieces: FileBody["pieces"], signature?: string) {
+  constructor(name: string, length: number, chunks: FileBody["chunks"], signature?: string) {
     this.name = name;
     this.length = length;
-    this.pieces = pieces;
+    this.chunks = chunks;
     this.signature = signature;
   }
 }

@@ -1,7 +1,7 @@
 import type { Image } from "../../engine/query.ts";
-import { unknownVersion } from "./absence.ts";
 import { basePath, type Endpoint, type Keyed, type Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
+import { unknownVersion } from "./not-found.ts";
 import { allEndpoints } from "./openapi.ts";
 import { decodeSegment } from "./parameters.ts";
 

@@ -1,9 +1,9 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { orClose, type Wait } from "./pieces.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
+import { orClose, type Wait } from "./streaming.ts";
 
 /** Takes posts. Length, parts and time of a body are bounded, and so is the number of posts under way. */
 

@@ -25,7 +25,7 @@ export const headerNames = {
 };
 
 /** A body that is made as it is sent; its source is to be told by `return` that no more is wanted. */
-export interface Pieces {
+export interface BodyStream {
   readonly length: number;
   /** Each is valid until the next one is asked for, and may be empty. */
   readonly source: Generator<Uint8Array, void>;
@@ -36,11 +36,11 @@ export interface Reply {
   status: number;
   /** The status and all headers but the length, without the last line break. */
   head: string | Uint8Array;
-  /** Absent on a 304, and where there are pieces. */
+  /** Absent on a 304, and where there is a stream. */
   body: Uint8Array | undefined;
   /** What the absent body has. */
   absentBytes?: number;
-  pieces?: Pieces;
+  stream?: BodyStream;
 }
 
 const json = "application/json";
@@ -96,7 +96,7 @@ export class FileAnswer {
    */
   replyTo(request: RequestHead, remaining: number, mayBePart: boolean): Reply {
     const { tag, cacheControl, resetLines } = this.#head;
-    const { name, length, pieces, signature } = this.#file;
+    const { name, length, chunks, signature } = this.#file;
     const etag = `"${tag}"`;
     const lines = validatorLines(etag, cacheControl, this.#type);
     const end = `${resetLines}${remaining}`;
@@ -123,7 +123,7 @@ export class FileAnswer {
       status: range === undefined ? 200 : 206,
       head: headers.join("\r\n") + end,
       body: undefined,
-      pieces: { length: stop - start, source: pieces(start, stop) },
+      stream: { length: stop - start, source: chunks(start, stop) },
     };
   }
 

@@ -1,10 +1,10 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { type AccessLog, requestShown } from "./access-log.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { orClose, sendPieces, Turns, type Wait } from "./pieces.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
-import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
+import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
+import { orClose, streamBody, Turns, type Wait } from "./streaming.ts";
 
 /** Answers requests: sends each reply as far as its connection takes it, and closes what has to be closed. */
 
@@ -116,19 +116,19 @@ export class Responder {
     this.#reply = reply;
     // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    const { pieces } = reply;
+    const { stream } = reply;
     this.#isStuck = false;
-    if (pieces === undefined && (hasBody || closes)) this.#respondLast(res);
+    if (stream === undefined && (hasBody || closes)) this.#respondLast(res);
     // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
     else {
       res.cork(
-        pieces === undefined ? this.#respond : () => this.#respondInPieces(res, pieces, closes, route),
+        stream === undefined ? this.#respond : () => this.#respondWithStream(res, stream, closes, route),
       );
       if (this.#isStuck) res.close();
     }
     const { status } = reply;
-    const bytes = this.#isHead ? 0 : (reply.body?.length ?? pieces?.length ?? 0);
-    this.#traffic.answered(route, status, pieces === undefined ? bytes : 0, begun);
+    const bytes = this.#isHead ? 0 : (reply.body?.length ?? stream?.length ?? 0);
+    this.#traffic.answered(route, status, stream === undefined ? bytes : 0, begun);
     if (caller !== undefined)
       this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
   }
@@ -274,7 +274,12 @@ export class Responder {
   }
 
   /** Answers with a body that is made as the socket takes it. */
-  #respondInPieces(res: HttpResponse, { length, source }: Pieces, closes: boolean, route: number): void {
+  #respondWithStream(
+    res: HttpResponse,
+    { length, source }: BodyStream,
+    closes: boolean,
+    route: number,
+  ): void {
     const { head, status } = this.#reply;
     const isLast = this.#isDraining || closes;
     this.#recent.add(head.length, this.#isHead ? undefined : length);
@@ -288,9 +293,9 @@ export class Responder {
     }
     const wait = this.waitFor(res, () => source.return());
     if (isLast) res.writeHeader("Connection", "close");
-    const onPiece = (bytes: number) => this.#traffic.sent(route, status, bytes);
+    const onChunk = (bytes: number) => this.#traffic.sent(route, status, bytes);
     const close = isLast ? () => closeSoon(res, wait) : undefined;
-    const isBehind = sendPieces(res, { length, source }, wait, this.#turns, onPiece, close);
+    const isBehind = streamBody(res, { length, source }, wait, this.#turns, onChunk, close);
     // Its client pipelines and is behind; part of the head may have been dropped.
     if (!wait.isOver && isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
   }

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { unknownVersion } from "../absence.ts";
 import { contentOf, decodeCursor } from "../cursor.ts";
 import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
+import { unknownVersion } from "../not-found.ts";
 import { badCursor } from "../paging.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";

@@ -8,8 +8,8 @@ import {
   stateGroup,
   stateIndex,
 } from "../../../engine/query.ts";
-import { noPrices } from "../absence.ts";
 import { type Context, type Endpoint, endpoint } from "../endpoint.ts";
+import { noPrices } from "../not-found.ts";
 import { nextPage } from "../paging.ts";
 import { defaultLimit, procedure, rowLimit, state } from "../parameters.ts";
 import { pricesResponse } from "../responses.ts";

@@ -11,8 +11,8 @@ import {
   textAt,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { noPrices } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
+import { noPrices } from "../not-found.ts";
 import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
 import { sourceOf } from "./source.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { documentKinds, encodeMatches, search as findMatches } from "../../../engine/query.ts";
-import { noMatches } from "../absence.ts";
 import { type Endpoint, endpoint } from "../endpoint.ts";
+import { noMatches } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { required, rowLimit } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";

@@ -11,8 +11,8 @@ import {
   textAt,
   versionName,
 } from "../../../engine/query.ts";
-import { noTrend } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
+import { noTrend } from "../not-found.ts";
 import { procedure, state } from "../parameters.ts";
 import { trendsResponse } from "../responses.ts";
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { pageOf, readProgram } from "../../shared/browser-program.ts";
 import type { WebFile } from "../../shared/messages.ts";
+import { pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
@@ -98,7 +98,7 @@ export class OperatorConsole {
 
 /** The page and what it loads. */
 function filesOf(): WebFile[] {
-  const program = readProgram("/console/", [browser, ...borrowed], libraries);
+  const program = readAssets("/console/", [browser, ...borrowed], libraries);
   const { html, headers } = pageOf(program, {
     title: "Console",
     description: "What the service does.",

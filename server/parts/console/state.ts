@@ -1,5 +1,5 @@
 import { reasonOf, statusOf, versionName } from "../../../engine/query.ts";
-import { gapsOf } from "../../api/absence.ts";
+import { gapsOf } from "../../api/not-found.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { SnapshotFolder } from "../../snapshots/snapshots.ts";

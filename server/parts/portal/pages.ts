@@ -1,7 +1,7 @@
 import { basePath } from "../../api/endpoint.ts";
 import { openapiDocument } from "../../api/openapi.ts";
-import { type PageOptions, pageOf, readProgram } from "../../shared/browser-program.ts";
 import type { WebFile } from "../../shared/messages.ts";
+import { type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 
 /** The portal's pages and files. */
@@ -59,7 +59,7 @@ function bodyOf(path: string): string {
 
 /** Reads the files once, and makes pages as often as what they know changes. */
 export class Pages {
-  readonly #program = readProgram("/portal/", [shared, browser], libraries);
+  readonly #program = readAssets("/portal/", [shared, browser], libraries);
   /** The API's description, which needs no key here. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base, Failure, get, keepKey, post } from "./api.ts";
+import { ErrorBand } from "./bands.ts";
 import { PasteKey, useOwnKey } from "./key.ts";
 import { type KeyRow, Keys } from "./keys.ts";
 import { useLoaded } from "./load.ts";
 import { settings } from "./settings.ts";
-import { Trouble } from "./trouble.ts";
 import { Usage, type UsageAnswer } from "./usage.ts";
 import { type Notices, Warnings } from "./warnings.ts";
 
@@ -77,7 +77,7 @@ function Signed({ ownKey, leave }: SignedProps) {
     </div>`;
   if (!view)
     return html`<h1>Your account</h1>
-      ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
   const { account, keys, usage } = view;
   return html`<div class=${isLate ? "account late" : "account"}>
     <div class="heading">
@@ -87,7 +87,7 @@ function Signed({ ownKey, leave }: SignedProps) {
       </div>
       ${signOut}
     </div>
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
     <${Usage} usage=${usage} quota=${account.quota} burst=${account.burst} retry=${reload} />
     <${Keys} keys=${keys} changed=${reload} leave=${leave} />
     <${Warnings} notices=${account} changed=${reload} />

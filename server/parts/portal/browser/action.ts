@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Failure } from "./api.ts";
-import { asFailure } from "./trouble.ts";
+import { asFailure, type Failure } from "./api.ts";
 
 /** Something that a visitor has done by the server: one at a time, and what went wrong with the last. */
 

@@ -27,6 +27,12 @@ export class Failure extends Error {
   }
 }
 
+/** Any error as a failure. */
+export const asFailure = (error: unknown): Failure =>
+  error instanceof Failure
+    ? error
+    : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));
+
 /** Told to the window when the visitor's own key becomes another one. */
 export const keyChanged = "hcqs-key-changed";
 

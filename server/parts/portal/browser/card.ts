@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import { asFailure } from "./api.ts";
 import { Curl } from "./curl.ts";
 import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
-import { asFailure } from "./trouble.ts";
 
 /** The frame of a picture: what it shows, and its numbers as CSV, by curl and as a table. */
 
@@ -53,7 +53,7 @@ export function Card(props: CardProps) {
       </div>
       <p class="about quiet">${about}</p>
     </header>
-    <p class="trouble" role="status">${said}</p>
+    <p class="error" role="status">${said}</p>
     ${isCurl && path && html`<${Curl} path=${path} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
   </section>`;

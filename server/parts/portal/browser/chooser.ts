@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { asFailure } from "./trouble.ts";
+import { asFailure } from "./api.ts";
 
 /** A field that finds while one writes: the combobox of the ARIA Authoring Practices, with a list. */
 

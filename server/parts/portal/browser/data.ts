@@ -3,13 +3,13 @@ import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { base, get } from "./api.ts";
+import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { Command } from "./curl.ts";
 import { Downloads, pathOf } from "./download.ts";
 import { FiguresTable } from "./figures.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
-import { SampleBand, Trouble } from "./trouble.ts";
 
 /** The data versions that are served: what is in them, what isn't and why, and their files. */
 
@@ -26,7 +26,7 @@ export function Data() {
   );
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Asking the server…</p>`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Asking the server…</p>`}
     ${view && html`<${Versions} versions=${view.data} />`}`;
 }
 

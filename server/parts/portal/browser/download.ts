@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
-import { ask, base, Failure, failureOf } from "./api.ts";
+import { asFailure, ask, base, Failure, failureOf } from "./api.ts";
 import { save } from "./figures.ts";
-import { asFailure } from "./trouble.ts";
 
 /** Files of a data version, fetched with the key, since a link can't carry one. */
 
@@ -107,11 +106,11 @@ function Download({ version, format }: { version: string; format: Format }) {
       </span>`
     }
     <span class="good" role="status">${said}</span>
-    <span class="trouble" role="alert">${failure && fileTrouble(failure)}</span>
+    <span class="error" role="alert">${failure && fileError(failure)}</span>
   </li>`;
 }
 
-function fileTrouble(failure: Failure) {
+function fileError(failure: Failure) {
   if (failure.status === 0) return "The server can't be reached. Nothing was saved: try again.";
   if (failure.status === 404) return "This version isn't served any more. Load the page again for what is.";
   if (failure.status === 401) return html`A key that works is needed: <a href="/account">sign in</a>`;

@@ -4,6 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer, ProcedureAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { ask, pathOf } from "./ask.ts";
+import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import { Command, curlOf } from "./curl.ts";
@@ -26,7 +27,6 @@ import { mapFigures, StatesMap } from "./map.ts";
 import { Sentence } from "./sentence.ts";
 import { stateInSentence, stateName, states } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
-import { SampleBand, Trouble } from "./trouble.ts";
 
 /** Shows a procedure's prices in a sentence and in pictures. The address has what is chosen. */
 
@@ -61,7 +61,7 @@ export function Explore({ url }: { url: URL }) {
   const shown = isOld && view ? shownText(view) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
     ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} failure=${failure} />`}
   </div>`;

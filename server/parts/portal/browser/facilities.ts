@@ -2,12 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { counted, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
-import { get, getFile } from "./api.ts";
+import { asFailure, get, getFile } from "./api.ts";
 import { Card } from "./card.ts";
 import { Dots, DotsAxis, Key } from "./dots.ts";
 import { csvFile, type Figures, save } from "./figures.ts";
 import { dollarScale } from "./picture.ts";
-import { asFailure } from "./trouble.ts";
 
 /** The facilities, cheapest first, each with its charge and what Medicare allows as dots on one scale. */
 
@@ -171,7 +170,7 @@ export function Facilities(props: FacilitiesProps) {
               <span class="quiet"> ${whole(rows.length)} of ${whole(count)}; or find one above, at “Your hospital”</span>`
       }
       ${range && html` <a href=${wholeList}>The whole list</a>`}
-      <span class="trouble" role="status">${said}</span>
+      <span class="error" role="status">${said}</span>
     </p>
   <//>`;
 }

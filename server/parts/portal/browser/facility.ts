@@ -4,6 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf } from "./ask.ts";
+import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { DotAt, Dots, DotsAxis, Key } from "./dots.ts";
 import type { Figures } from "./figures.ts";
@@ -12,7 +13,6 @@ import { withParameters } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { placeOf } from "./sentence.ts";
 import { stateInSentence, stateName } from "./states.ts";
-import { SampleBand, Trouble } from "./trouble.ts";
 
 /** The page of a facility: where it stands in everything it does. */
 
@@ -44,7 +44,7 @@ export function Facility({ url }: { url: URL }) {
     if (name !== undefined) document.title = `${name} – What hospitals charge`;
   }, [name]);
   return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
     ${
       view === null
         ? html`<div class="sentence"><h1 class="unseen">A facility</h1></div><div class="card blank"></div>`

@@ -42,6 +42,6 @@ export function Field({ label, value, set, type = "text", hint, error = "", opti
       }
     </div>
     ${hint && html`<p class="hint quiet" id=${`${id}-hint`}>${hint}</p>`}
-    <p class="trouble" id=${`${id}-error`} role="alert">${error}</p>
+    <p class="error" id=${`${id}-error`} role="alert">${error}</p>
   </div>`;
 }

@@ -96,7 +96,7 @@ function Creation({ show }: CreationProps) {
       error=${errorOf(failure, "expires")}
     />
     <button type="submit" class="primary" disabled=${isBusy}>Make the key</button>
-    <p class="trouble" role="alert">${otherError(failure, "expires")}</p>
+    <p class="error" role="alert">${otherError(failure, "expires")}</p>
   </form>`;
 }
 
@@ -174,6 +174,6 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
         <button type="button" onClick=${() => setDoing(null)}>Keep it</button>
       </p>`
     }
-    <p class="trouble" role="alert">${otherError(failure, "overlap_hours")}</p>
+    <p class="error" role="alert">${otherError(failure, "overlap_hours")}</p>
   </li>`;
 }

@@ -1,6 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Failure } from "./api.ts";
-import { asFailure } from "./trouble.ts";
+import { asFailure, type Failure } from "./api.ts";
 
 /** A view's answers, all at once: the old ones stay until the new ones are there. */
 

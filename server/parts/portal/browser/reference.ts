@@ -1,10 +1,10 @@
 import { html } from "../../../shared/browser/html.ts";
 import { base, get } from "./api.ts";
+import { ErrorBand } from "./bands.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 import { anchorOf, inline, Markdown } from "./markdown.ts";
 import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
-import { Trouble } from "./trouble.ts";
 import { TryIt, textOf } from "./try-it.ts";
 
 /**
@@ -24,7 +24,7 @@ export function Reference() {
   useScrollToHash(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
-      ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
   const all = operationsOf(view);
   const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);

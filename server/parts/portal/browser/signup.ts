@@ -102,7 +102,7 @@ function Form({ done }: { done: (made: Made) => void }) {
             />
           </label>
         </div>
-        <p class="trouble" role="alert">
+        <p class="error" role="alert">
           ${isQuick ? "That was faster than people write. Please press once more." : otherError(failure, "name", "email", "elapsedMs")}
         </p>
         <button type="submit" class="primary" disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
@@ -131,7 +131,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   return html`<div class="column">
     <h1>One more step</h1>
     <p class="lead">You have opened the link of our mail. Press the button, and your key is made and shown, this once.</p>
-    <p class="trouble" role="alert">${otherError(failure)}</p>
+    <p class="error" role="alert">${otherError(failure)}</p>
     <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
   </div>`;
 }

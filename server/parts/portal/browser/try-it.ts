@@ -69,7 +69,7 @@ export function TryIt({ operation }: { operation: Operation }) {
     <button type="submit" class="primary" disabled=${isBusy} aria-label=${`Send GET ${operation.path}`}>Send</button>
   </form>
   <${Curl} path=${path} />
-  <p class="trouble" role="alert">${failure && wordsOf(failure)}</p>
+  <p class="error" role="alert">${failure && wordsOf(failure)}</p>
   ${answer && html`<${Shown} answer=${answer} />`}`;
 }
 

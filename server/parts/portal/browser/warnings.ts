@@ -55,7 +55,7 @@ function Place({ field, param, value, button, save, children }: PlaceProps) {
   };
   return html`<form class="fields" onSubmit=${submit} novalidate>
     <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
-    <p class="trouble" role="alert">${otherError(failure, param)}</p>
+    <p class="error" role="alert">${otherError(failure, param)}</p>
     <p><button type="submit" disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
     ${children}
   </form>`;

@@ -1,12 +1,12 @@
 import type { HttpResponse } from "./listener.ts";
-import type { Pieces } from "./reply.ts";
+import type { BodyStream } from "./reply.ts";
 
 /** Sends bodies that are made as they are sent: in turns that they share, so that whole files delay no other answer. */
 
 /** What the library gathers of one cork; a longer write goes to the socket at once. */
 const corkBytes = 16 * 2 ** 10;
 /** Of a body, in one round of the event loop where no other request came for some rounds. */
-const quietPieces = 3;
+const quietChunks = 3;
 const quietRounds = 64;
 
 const empty = new Uint8Array(0);
@@ -70,48 +70,48 @@ export class Turns {
 }
 
 /**
- * Sends a body behind a head that was written: a piece in each turn, or a few where the thread has nothing else to do.
+ * Sends a body behind a head that was written: a chunk in each turn, or a few where the thread has nothing else to do.
  *
  * @param wait ended when the library has it all
- * @param onPiece told of the bytes of each piece when it is made
+ * @param onChunk told of the bytes of each chunk when it is made
  * @param close closes the connection, when the socket has taken all; undefined where it goes on
- * @returns whether the socket hasn't taken all of the first piece
+ * @returns whether the socket hasn't taken all of the first chunk
  */
-export function sendPieces(
+export function streamBody(
   res: HttpResponse,
-  { length, source }: Pieces,
+  { length, source }: BodyStream,
   wait: Wait,
   turns: Turns,
-  onPiece: (bytes: number) => void,
+  onChunk: (bytes: number) => void,
   close: (() => void) | undefined,
 ): boolean {
   // With a byte more to come than the head has said, the library doesn't go on with the connection.
   const total = close === undefined ? length : length + 1;
   if (close !== undefined) res.tryEnd(empty, length);
-  let piece: Uint8Array = empty;
+  let chunk: Uint8Array = empty;
   let start = 0;
-  /** Whether the socket hasn't taken all of the piece. */
+  /** Whether the socket hasn't taken all of the chunk. */
   let isBehind = false;
   let isSent = false;
   const send = (offset: number) => {
-    const [isTaken, finished] = res.tryEnd(piece.subarray(offset - start), total);
+    const [isTaken, finished] = res.tryEnd(chunk.subarray(offset - start), total);
     isBehind = !isTaken;
-    isSent = isTaken && start + piece.length === length;
+    isSent = isTaken && start + chunk.length === length;
     if (finished) wait.end();
     if (isSent) close?.();
   };
   const sendNext = () => {
-    start += piece.length;
-    piece = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
-    onPiece(piece.length);
-    if (piece.length > 0) send(start);
+    start += chunk.length;
+    chunk = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
+    onChunk(chunk.length);
+    if (chunk.length > 0) send(start);
   };
   const isGoingOn = () => !isBehind && !isSent && !wait.isOver;
   const takeTurn = () => {
     try {
-      let pieces = turns.isQuiet ? quietPieces : 1;
+      let chunks = turns.isQuiet ? quietChunks : 1;
       do sendNext();
-      while (--pieces > 0 && isGoingOn());
+      while (--chunks > 0 && isGoingOn());
     } catch {
       // Cut short: the client sees that bytes are missing.
       res.close();
@@ -133,15 +133,15 @@ export function sendPieces(
   return isBehind;
 }
 
-function nextOf(source: Pieces["source"]): Uint8Array {
+function nextOf(source: BodyStream["source"]): Uint8Array {
   const { value, done } = source.next();
   if (done) throw new Error("a body isn't as long as it said");
   return value;
 }
 
-/** All that is left, as one piece: what is longer than the cork's buffer is counted until it is taken. Each is copied before the next. */
-function restOf(source: Pieces["source"], length: number): Uint8Array {
-  const rest = Buffer.concat(Array.from(source, (piece) => new Uint8Array(piece)));
+/** All that is left, as one chunk: what is longer than the cork's buffer is counted until it is taken. Each is copied before the next. */
+function restOf(source: BodyStream["source"], length: number): Uint8Array {
+  const rest = Buffer.concat(Array.from(source, (chunk) => new Uint8Array(chunk)));
   if (rest.length !== length) throw new Error("a body isn't as long as it said");
   return rest;
 }

@@ -53,7 +53,7 @@ interface Program {
  * @param parts modules and styles, and folders of them, below `server/`
  * @param libraries files of npm packages, by the name that modules import
  */
-export function readProgram(
+export function readAssets(
   base: string,
   parts: readonly string[],
   libraries: Readonly<Record<string, string>>,

@@ -1,13 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure, keepKey, ownKey } from "./api.ts";
+import { type Failure, keepKey, ownKey } from "./api.ts";
 import { settings } from "./settings.ts";
 
 /** Says why nothing new is shown, and what helps. */
 
 const retryMs = 5000;
 
-interface TroubleProps {
+interface ErrorBandProps {
   failure: Failure;
   retry: () => void;
   /** What is still on screen, where it isn't what was asked for. */
@@ -16,7 +16,7 @@ interface TroubleProps {
   isBlank?: boolean;
 }
 
-export function Trouble({ failure, retry, shown, isBlank = false }: TroubleProps) {
+export function ErrorBand({ failure, retry, shown, isBlank = false }: ErrorBandProps) {
   const isGone = failure.status === 0;
   useEffect(() => {
     if (!isGone) return;
@@ -79,9 +79,3 @@ export function SampleBand({ caveat }: { caveat: string | undefined }) {
     <b>Synthetic sample.</b> ${caveat.replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())}
   </div>`;
 }
-
-/** Any error as a failure. */
-export const asFailure = (error: unknown): Failure =>
-  error instanceof Failure
-    ? error
-    : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));
