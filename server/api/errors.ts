@@ -193,7 +193,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The messages of errors that always have the same message. */
+/** The messages that never vary, by error type. */
 const messages = {
   missing_api_key: 'an API key is required: send the header "Authorization: Bearer <API key>"',
   invalid_api_key: "the API key isn't valid",
@@ -219,7 +219,7 @@ export function echo(input: string): string {
 export function echoBare(input: string): string {
   const masked = withoutKeys(input);
   if (masked.length <= maxEchoLength) return masked;
-  // The first half of a pair stays with the second.
+  // A surrogate pair isn't split.
   const cut = masked.slice(0, maxEchoLength - 1).replace(/[\ud800-\udbff]$/, "");
   return `${cut}…`.toWellFormed();
 }

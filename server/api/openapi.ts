@@ -9,7 +9,7 @@ import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
 
-/** Real answers over the sample, and their headers. A test asks for them anew. */
+/** Real answers over the sample, and their headers. A test compares them with new answers. */
 const {
   headers: headerExamples,
   ...examples
@@ -25,9 +25,9 @@ const errorRows = allErrorTypes.map((type) => {
 const ceilingRows = Object.entries(reachedCeilings).map(
   ([name, { when, reset, action }]) => `| \`${name}\` | ${when} | ${reset} | ${action} |`,
 );
-/** `toLocaleString` would load all languages first. */
+/** Formats a number; `toLocaleString` would load the data of all languages first. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-/** The pages' own plan is nobody's to choose. */
+/** The plans that an account may have. The pages' own plan isn't offered. */
 const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
 const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined
@@ -81,14 +81,14 @@ An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
-/** Where the conversion's own choice isn't right. */
+/** The exceptions to the library's conversion. */
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",
-  // What JSON Schema has no words for, as upper-casing, says so in its description.
+  // What JSON Schema can't express, such as upper-casing, is in the description.
   errorMode: "ignore",
   overrideAction: ({ valibotAction, jsonSchema }) =>
-    // Parameters are text; those that are parsed as numbers are digits only.
+    // Parameters are text. Those that are parsed as numbers have digits only.
     "operation" in valibotAction && valibotAction.operation === Number ? { type: "integer" } : jsonSchema,
   overrideSchema({ valibotSchema, jsonSchema }) {
     if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
@@ -123,7 +123,7 @@ const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   },
 });
 
-/** The schemas of the answers, and of every part of them that has a title, by name. */
+/** The schemas of the answers, and of every titled part of them, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   const answers = entries.filter(({ fileType }) => fileType === undefined);
   const definitions = Object.fromEntries(answers.map(({ name, response }) => [schemaName(name), response]));
@@ -137,7 +137,7 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   return schemas;
 }
 
-/** Moves what has a title to the schemas, and leaves a reference. */
+/** Moves a titled schema to `schemas` and leaves a reference. */
 function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(part)) return part.map((item) => withoutTitled(item, schemas));
   if (typeof part !== "object" || part === null) return part;
@@ -149,7 +149,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** Its example belongs to the request that the endpoint's example answers. */
+/** A query parameter. Its example belongs to the request of the endpoint's example answer. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;
@@ -249,16 +249,16 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** The examples of those names that there are, as references. */
+/** References to those of these examples that exist. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),
   );
 
 /**
- * A response with one of the errors, which all have the same status and headers.
+ * A response for the errors of one status, which all have the same headers.
  *
- * @param operation whose own examples it has, where they differ from operation to operation
+ * @param operation the operation whose own examples to use, where they differ between operations
  */
 function errorResponse(types: readonly ApiErrorType[], operation = "") {
   const { headers: own = [] } = apiErrors[types[0]];
@@ -282,7 +282,7 @@ function errorResponse(types: readonly ApiErrorType[], operation = "") {
   };
 }
 
-/** Errors that any request can meet, whatever its endpoint. */
+/** The errors that any request can get. */
 const responses = {
   Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"]),
   MethodNotAllowed: errorResponse(["method_not_allowed"]),
@@ -420,7 +420,7 @@ function describe(entries: readonly Endpoint[]) {
 
 let document: Buffer | undefined;
 
-/** The description as it is sent. Made when it is first asked for: few threads ever need it. */
+/** The document's bytes. They are made on the first request, because few threads need them. */
 export function openapiDocument(): Buffer {
   document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
   return document;

@@ -1,26 +1,26 @@
 import type { HttpResponse } from "./listener.ts";
 import type { BodyStream } from "./reply.ts";
 
-/** Sends bodies that are made as they are sent: in turns that they share, so that whole files delay no other answer. */
+/** Streams bodies. The streams of a thread take turns, so that a large file delays no other answer. */
 
-/** What the library gathers of one cork; a longer write goes to the socket at once. */
+/** Bytes that the library buffers while a response is corked. Longer writes go to the socket at once. */
 const corkBytes = 16 * 2 ** 10;
-/** Of a body, in one round of the event loop where no other request came for some rounds. */
+/** Chunks of a body to send in one round of the event loop while the thread is quiet. */
 const quietChunks = 3;
 const quietRounds = 64;
 
 const empty = new Uint8Array(0);
 
-/** An answer that isn't sent yet. */
+/** An answer that isn't completely sent. */
 export interface Wait {
-  /** Whether it was sent, or its connection is gone: then nothing may be asked of the response any more. */
+  /** Whether the answer was sent or its connection closed. The response mustn't be used any more then. */
   readonly isOver: boolean;
   end(): void;
 }
 
 /**
- * Wraps a callback that goes on with an answer. It isn't called any more when the answer is over; when it throws, the
- * connection is closed.
+ * Wraps a callback that continues an answer. The wrapped callback does nothing once the answer is over. When it
+ * throws, the connection is closed.
  */
 export function orClose<Args extends unknown[]>(
   res: HttpResponse,
@@ -37,19 +37,19 @@ export function orClose<Args extends unknown[]>(
   };
 }
 
-/** What is to be done bit by bit, one bit in each round of the event loop, whoever waits. */
+/** Runs the waiting turns one after the other, one in each round of the event loop. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   readonly #handled: () => number;
   #handledBefore = 0;
   #quietRounds = 0;
 
-  /** @param handled counts what else the thread does */
+  /** @param handled returns how many requests the thread has handled */
   constructor(handled: () => number) {
     this.#handled = handled;
   }
 
-  /** Whether nothing else was done in the last rounds. */
+  /** Whether no request came in the last rounds. */
   get isQuiet(): boolean {
     return this.#quietRounds >= quietRounds;
   }
@@ -70,12 +70,13 @@ export class Turns {
 }
 
 /**
- * Sends a body behind a head that was written: a chunk in each turn, or a few where the thread has nothing else to do.
+ * Streams a body after its head was written: one chunk in each turn, or a few while the thread has nothing else to
+ * do.
  *
- * @param wait ended when the library has it all
- * @param onChunk told of the bytes of each chunk when it is made
- * @param close closes the connection, when the socket has taken all; undefined where it goes on
- * @returns whether the socket hasn't taken all of the first chunk
+ * @param wait ended when the library has the whole body
+ * @param onChunk called with the bytes of each chunk when it is made
+ * @param close closes the connection once the socket has taken everything; undefined where the connection goes on
+ * @returns whether the socket didn't take all of the first chunk
  */
 export function streamBody(
   res: HttpResponse,
@@ -85,12 +86,12 @@ export function streamBody(
   onChunk: (bytes: number) => void,
   close: (() => void) | undefined,
 ): boolean {
-  // With a byte more to come than the head has said, the library doesn't go on with the connection.
+  // While one more byte is outstanding than the head announced, the library doesn't continue with the connection.
   const total = close === undefined ? length : length + 1;
   if (close !== undefined) res.tryEnd(empty, length);
   let chunk: Uint8Array = empty;
   let start = 0;
-  /** Whether the socket hasn't taken all of the chunk. */
+  /** Whether the socket didn't take all of the chunk. */
   let isBehind = false;
   let isSent = false;
   const send = (offset: number) => {
@@ -113,13 +114,13 @@ export function streamBody(
       do sendNext();
       while (--chunks > 0 && isGoingOn());
     } catch {
-      // Cut short: the client sees that bytes are missing.
+      // The client sees that bytes are missing.
       res.close();
     }
     waitForTurn();
   };
   const waitForTurn = () => {
-    // The library warns of each write that isn't made within a cork.
+    // The library warns about each write outside a cork.
     if (isGoingOn()) turns.wait(orClose(res, wait, () => res.cork(takeTurn)));
   };
   const goOn = (offset: number) => {
@@ -139,7 +140,7 @@ function nextOf(source: BodyStream["source"]): Uint8Array {
   return value;
 }
 
-/** All that is left, as one chunk: what is longer than the cork's buffer is counted until it is taken. Each is copied before the next. */
+/** The rest of the body as one chunk. Each chunk is copied before the next is made. */
 function restOf(source: BodyStream["source"], length: number): Uint8Array {
   const rest = Buffer.concat(Array.from(source, (chunk) => new Uint8Array(chunk)));
   if (rest.length !== length) throw new Error("a body isn't as long as it said");

@@ -6,7 +6,7 @@ import { stripTypes } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Programs for browsers: modules and styles of ours, with types stripped, and libraries as npm has them. */
+/** Reads the assets of web pages: our modules, without types, and styles, and libraries from npm. */
 
 const serverFolder = dirname(import.meta.dirname);
 const require = createRequire(import.meta.url);
@@ -20,7 +20,7 @@ const types: Record<string, string> = {
   ".ts": "text/javascript; charset=utf-8",
 };
 
-/** Of an npm package: where a file is that its `exports` may not name. */
+/** Path of a file in an npm package, also if the package's `exports` don't have it. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
   const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
@@ -30,7 +30,7 @@ function libraryFile(name: string): string {
       readFileSync(join(folder, packageName, "package.json"));
       return join(folder, name);
     } catch {
-      // It is installed further up.
+      // The package may be in a folder above.
     }
   }
   throw new Error(`npm package ${packageName} isn't installed`);
@@ -38,20 +38,20 @@ function libraryFile(name: string): string {
 
 interface Program {
   files: WebFile[];
-  /** The names of its modules: of libraries, and its own. */
+  /** The names of all modules, libraries first. */
   modules: string[];
-  /** The address of a module by its path below `server/`, or of a library by the name that it is imported by. */
+  /** The URL of an asset: of ours by its path below `server/`, of a library by its import name. */
   url(name: string): string;
-  /** For the page: what names of libraries mean. */
+  /** The import map of the page, as JSON. */
   importMap: string;
 }
 
 /**
- * Reads a program.
+ * Reads assets.
  *
- * @param base the path that all its files are below, with a slash at the end
- * @param parts modules and styles, and folders of them, below `server/`
- * @param libraries files of npm packages, by the name that modules import
+ * @param base the path that all URLs begin with; it ends with a slash
+ * @param parts files and folders of ours below `server/`
+ * @param libraries files of npm packages, by import name
  */
 export function readAssets(
   base: string,
@@ -98,20 +98,20 @@ export function readAssets(
 export interface PageOptions {
   title: string;
   description: string;
-  /** What stands in the page before the program runs, and around it: HTML. */
+  /** The HTML of the body. */
   body: string;
   styles: readonly string[];
-  /** Scripts that aren't modules, in their order, before the module. */
+  /** Scripts that aren't modules, to run in this order before the modules. */
   scripts: readonly string[];
-  /** The module that begins. */
+  /** The first module. */
   entry: string;
-  /** What it will fetch at once. */
+  /** Assets to preload. */
   data?: readonly string[];
-  /** JSON for the program; it finds it in the element `settings`. */
+  /** Settings for the page's modules, in the element `settings`, as JSON. */
   settings: unknown;
 }
 
-/** A page that runs a program. @returns its HTML, and the header lines that hold for it */
+/** Makes a page. @returns its HTML, and its header lines */
 export function pageOf(program: Program, options: PageOptions): { html: string; headers: string[] } {
   const { title, description, body, styles, scripts, entry, data = [], settings } = options;
   const importMapHash = hash("sha256", program.importMap, "base64");
@@ -125,7 +125,7 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  // A text that ends the element can't be in it.
+  // `</script>` in a text would end the element.
   const json = JSON.stringify(settings).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
@@ -139,7 +139,7 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     '<link rel="icon" href="data:,">',
     ...styles.map((name) => `<link rel="stylesheet" href="${program.url(name)}">`),
     `<script type="importmap">${program.importMap}</script>`,
-    // All at once, not as one module after the other is found to import them.
+    // Without preloading, each module would be fetched only after the module that imports it.
     ...program.modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
     ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${program.url(name)}">`),
     ...scripts.map((name) => `<script defer src="${program.url(name)}"></script>`),

@@ -4,7 +4,7 @@ import { endpoint } from "../endpoint.ts";
 import { gapsOf } from "../not-found.ts";
 import { datasetsResponse } from "../responses.ts";
 
-/** Answers which data versions are served. */
+/** Answers with the data versions that are served. */
 
 export const datasets = endpoint({
   path: "/datasets",

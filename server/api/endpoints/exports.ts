@@ -13,7 +13,7 @@ import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts"
 import { noRows } from "../not-found.ts";
 import { state } from "../parameters.ts";
 
-/** Answers with everything, or the rows of a procedure or a state, as a file. */
+/** Answers with all rows, or those of a procedure or a state, as a file. */
 
 const parameters = v.object({
   procedure: v.optional(
@@ -27,7 +27,7 @@ const parameters = v.object({
   state,
 });
 
-/** Answers with the rows in a scope, which a form writes. */
+/** Makes the answer of an export. @param bytes the file's length */
 function answerRows(
   extension: string,
   bytes: (image: Image, scope: ExportScope) => number,
@@ -42,7 +42,7 @@ function answerRows(
   };
 }
 
-/** @param parts what the rows are of, where they aren't all */
+/** @param parts the procedure and the state, where the rows are filtered */
 function fileName(image: Image, extension: string, ...parts: (string | undefined)[]): string {
   const known = parts.filter((part) => part !== undefined);
   return `${["opps", versionName(image.description.provenance), ...known].join("-")}.${extension}`;
@@ -103,7 +103,7 @@ export const parquet: Endpoint = endpoint({
   },
 });
 
-/** Bytes of a snapshot file that are sent at a time. */
+/** Bytes of a snapshot file to send at a time. */
 const chunkBytes = 16 * 2 ** 10;
 
 function* chunksOf(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void> {

@@ -8,7 +8,7 @@ import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
 
-/** Answers with a further page of any list. */
+/** Answers with the next page of any list. */
 
 export const pages = endpoint({
   path: "/pages/{cursor}",

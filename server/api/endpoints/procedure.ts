@@ -17,7 +17,7 @@ import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
 import { sourceOf } from "./source.ts";
 
-/** Answers how the charges of one procedure group are distributed. */
+/** Answers with the distribution of one procedure group's charges. */
 
 const hundredths = <Key extends string>(values: Record<Key, number>) =>
   Object.fromEntries(Object.entries<number>(values).map(([name, value]) => [name, value / 100]));

@@ -6,7 +6,7 @@ import { nextPage, queryOf } from "../paging.ts";
 import { required, rowLimit } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
 
-/** Answers with what matches some words. */
+/** Answers searches. */
 
 const howItMatches =
   "Case, accents and punctuation do not matter, and abbreviations, states and their codes, initials, plurals, and " +

@@ -27,33 +27,33 @@ import { Buckets, clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** What people do on the portal without an operator: they sign up, and change their account and its keys. */
+/** Does what people ask for on the portal: they sign up, and change their account and its keys. */
 
 export interface PortalOptions {
   store: Store;
   log: Logger;
   settings: Pick<Settings, "signup" | "signupDaily" | "webhookAllowLoopback">;
-  /** Undefined where no mail is sent. */
+  /** Undefined where the server sends no e-mail. */
   mailer: Mailer | undefined;
-  /** The account whose key the pages carry: it changes nothing. */
+  /** The account whose key the pages use. Its key can't change anything. */
   portalAccount: string | undefined;
-  /** Where people find the portal, such as `http://127.0.0.1:8080`. */
+  /** The portal's URL, such as `http://127.0.0.1:8080`. */
   publicUrl: string;
-  /** Places in the table of keys that are taken. */
+  /** Number of keys in the key table. */
   keyCount(): number;
-  /** Why the state can't be written now; undefined when it can. */
+  /** Why the state can't be written now; undefined where it can. */
   fault(): string | undefined;
-  /** Does what changes the state, as one. */
+  /** Runs a change of the state in one transaction. */
   change<Result>(work: () => Result): Promise<Result>;
-  /** Runs after each change: makes it last, and hold in every thread, and on every server, before it is answered. */
+  /** Makes a change durable, and known to every thread and server. Called after each change, before the reply. */
   takeOver(): void | Promise<void>;
 }
 
-/** Clients whose requests are remembered. */
+/** Clients whose requests are counted. */
 const maxClients = 10_000;
 const maxKeysPerDay = 20;
 const dayMs = 86_400_000;
-/** The last keys that there is room for are the operator's. */
+/** Keys that people can make. The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 interface Caller {
@@ -84,7 +84,7 @@ const invalidKey = constantError("invalid_api_key");
 type Fields<Schema extends v.GenericSchema> = v.InferOutput<Schema>;
 type Reply = PortalReply | Promise<PortalReply>;
 
-/** Checks who asks and the body's fields, and does what the request asks for. */
+/** Checks the caller and the fields of the body, and does what the request asks for. */
 type Route = (request: PortalRequest, now: Date) => Reply;
 
 /** The control thread's side of the portal. A request that fails writes nothing. */
@@ -94,7 +94,7 @@ export class PortalActions {
   readonly #requestsOfClient = new Buckets(30, 1, maxClients);
   readonly #requests = new Buckets(1000, 500, 1);
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
-  /** Each waits for the disk. */
+  /** Each write waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
   /** Each path with who may ask, the fields of the body, and the action. */
   readonly #routes: ReadonlyMap<string, Route> = new Map([
@@ -193,7 +193,7 @@ export class PortalActions {
     return { account, key };
   }
 
-  /** Writes, as one, what the work does; it holds everywhere when this returns. */
+  /** Runs a change in one transaction. It is in force everywhere when the promise resolves. */
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
     const { log, fault, change, takeOver } = this.#options;
     if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
@@ -202,7 +202,8 @@ export class PortalActions {
     try {
       await takeOver();
     } catch (error) {
-      // It is stored, and taken over as commands' changes are: a new key that isn't shown now would be lost.
+      // The change is stored, and takes effect as those of commands do. An error would lose a new key, which is
+      // shown only once.
       log.error({ reason: reasonOf(error) }, "a change by the portal isn't taken over yet");
     }
     return result;
@@ -213,7 +214,7 @@ export class PortalActions {
     return this.#write(now, work);
   }
 
-  /** A table that is full would keep every other change from taking effect. */
+  /** A full key table would keep all other changes from taking effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError("unavailable", "there is no room for more keys: ask the operator");
@@ -233,7 +234,7 @@ export class PortalActions {
   async #setWebhook(caller: Caller, { url }: Fields<typeof webhookFields>, now: Date): Promise<PortalReply> {
     if (url === caller.account.webhook) return done({ webhook: url });
     const { webhookAllowLoopback } = this.#options.settings;
-    // Before the change: one that is refused is none of those that the account may make.
+    // Checked first, so that an invalid URL doesn't count as a change.
     const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
     if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
     const changed = await this.#change(caller, now, (account) =>
@@ -243,7 +244,7 @@ export class PortalActions {
     return done({ webhook: url, ...(secret === null ? {} : { secret }) });
   }
 
-  /** Writes what changes of the caller's account. @returns that */
+  /** Changes the caller's account. @returns the changed fields */
   async #change<Part extends Partial<Account>>(
     caller: Caller,
     now: Date,
@@ -251,7 +252,7 @@ export class PortalActions {
   ): Promise<Part> {
     const { store } = this.#options;
     return this.#writeFor(caller, now, () => {
-      // Read again: an operator may have changed it.
+      // The account is read again, because an operator may have changed it.
       const account = store.accountOf(caller.account.id) ?? caller.account;
       const part = partOf(account);
       store.updateAccount({ ...account, ...part });
@@ -285,7 +286,7 @@ export class PortalActions {
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
     const made = await this.#writeFor(caller, now, () => {
-      // Others may have been made meanwhile.
+      // Other keys may have been made meanwhile.
       this.#checkMayMakeKey(caller, now);
       return makeKey(store, caller.account.id, expires, now);
     });
@@ -325,7 +326,7 @@ export class PortalActions {
   }
 
   #checkMayMakeKey({ account }: Caller, now: Date): void {
-    // It may have been deleted meanwhile.
+    // The account may have been deleted meanwhile.
     if (this.#options.store.accountOf(account.id) === undefined) throw invalidKey;
     const since = now.getTime() - dayMs;
     const made = this.#options.store.keysOfAccount(account.id).filter((key) => key.created_at > since);
@@ -339,13 +340,13 @@ function done(body: object): PortalReply {
   return { status: 200, body };
 }
 
-/** Shows a key, which nothing does a second time. */
+/** The reply with a new key, which is shown only once. */
 function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
   const shown = { id, key, last4: key.slice(-4), expires: isoTimeOrNull(expires) };
   return { status: 201, body: { ...shown, ...more } };
 }
 
-/** Turns the errors of work that commands do too, which name the commands' arguments, into those of a field. */
+/** Runs code that commands share. Its errors name arguments of commands, and are turned into errors of fields. */
 function withError<Result>(work: () => Result, errorOf: (error: DataError) => ApiError): Result {
   try {
     return work();

@@ -10,11 +10,11 @@ import { facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 
-/** Answers with the portal's pages and files. */
+/** Answers requests for the portal's pages and assets. */
 
 export class Portal {
   readonly #files = new Map<string, WebFile>();
-  /** Shown at every path that has no page of its own, with status 404. */
+  /** The page of all other paths, with status 404. */
   readonly #missingPage: WebFile;
 
   constructor(files: readonly WebFile[]) {
@@ -52,10 +52,10 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** Posts of this thread that the control thread may work on at a time. */
+/** Posts of this thread that the control thread works on at a time. */
 const maxUnderWay = 64;
 
-/** Checks the form of posts, and passes them on to the control thread. */
+/** Checks the body of posts, and passes them to the control thread. */
 export class PortalPosts implements PostHandler {
   readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
   readonly #trustedProxies: number;

@@ -16,14 +16,17 @@ import { invalid } from "./fields.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 
-/** People make accounts: so many a day from an address and in all, and one for a mailbox. */
+/** Signs people up. Limits the signups per day by client and in all, and to one per mailbox. */
 
 const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
-/** A mail server that hangs keeps each for seconds, and with it one of the requests that a serving thread may ask. */
+/**
+ * E-mails being sent at a time. A mail server that hangs delays each by seconds, and each takes one of a serving
+ * thread's posts.
+ */
 const maxLettersUnderWay = 16;
-/** Whoever fills the form in faster is a program. */
+/** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
 
@@ -37,7 +40,7 @@ export const signupFields = v.strictObject({
     v.regex(/^\P{Cc}*$/u, "a name in one line"),
   ),
   email: v.pipe(v.string("an e-mail address"), v.trim(), emailAddress),
-  /** People don't see it, and programs fill it in. */
+  /** A hidden field, which bots fill in. */
   website: v.optional(v.literal("", "nothing"), ""),
   elapsedMs: v.pipe(
     v.number("a number"),
@@ -52,11 +55,14 @@ export interface SignupOptions {
   log: Logger;
   settings: Pick<Settings, "signup" | "signupDaily">;
   mailer: Mailer | undefined;
-  /** Those that the mail server hasn't taken yet. */
+  /** E-mails that the mail server hasn't accepted yet. */
   letters: { underWay: number };
-  /** Where links lead: the portal's address without a slash at its end. */
+  /** The portal's URL without a slash at the end, for links. */
   publicUrl: string;
-  /** Runs what writes, again if others have changed something meanwhile: so what it goes by, it looks up itself. */
+  /**
+   * Runs a change, and runs it again if another server has changed something meanwhile. The change has to read
+   * everything that it depends on.
+   */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
@@ -70,7 +76,7 @@ export async function signUp(
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
-  /** @returns the mailbox's signups within a day */
+  /** @returns the signups of the mailbox within a day */
   const check = () => {
     const counts = store.signupsSince(dayBefore(now), signup);
     if (counts.address >= maxSignupsPerClient)
@@ -84,7 +90,7 @@ export async function signUp(
   if (isMailed)
     return linksBefore < maxLinksPerMailbox ? mailLink(name, email, signup, check, options, now) : linkSent;
   return options.write(now, () => {
-    // Others may have signed up meanwhile.
+    // Other people may have signed up meanwhile.
     check();
     store.forgetSignups(dayBefore(now));
     return make(name, email, options, now, (account) => store.createSignup(signup, account, now));
@@ -94,8 +100,8 @@ export async function signUp(
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
 /**
- * Mails a link. Whether the mailbox has an account makes no difference until the link is used, so that nobody else
- * learns it.
+ * Sends a link by e-mail. The reply doesn't depend on whether the mailbox has an account, so that nobody else learns
+ * it.
  */
 async function mailLink(
   name: string,
@@ -109,7 +115,7 @@ async function mailLink(
     throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
-  // What a stranger has typed isn't in it, so that it is no letter of theirs.
+  // The text has nothing that the sender of the form typed, so that the form can't be used to send messages.
   const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
@@ -149,7 +155,7 @@ export async function confirmSignup(token: string, options: SignupOptions, now: 
   };
   find();
   return options.write(now, () => {
-    // It may have been used meanwhile, or its mailbox.
+    // The link or its mailbox may have been used meanwhile.
     const link = find();
     if (store.hasSignedUp(link.mailbox)) {
       store.useSignupLink(link.id, null);
@@ -193,7 +199,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** The one form of an e-mail address's spellings: of any case, with a tag or without, and Gmail's dots. */
+/** The mailbox of an e-mail address: in lower case, without a tag, and without dots for Gmail. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");
@@ -202,13 +208,13 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** A billion of them. */
+/** Letters of the random suffix: a billion suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 
 /**
- * An account's name after a person's: its letters and digits, as far as they are ASCII's, and a random end. So nobody
- * can take, before the operator does, the name that the operator will give a client's account.
+ * Makes an account name from a person's name: its ASCII letters and digits, and a random suffix. The suffix keeps
+ * people from taking the names that the operator will give to clients' accounts.
  */
 function accountName(person: string): string {
   const plain = person
