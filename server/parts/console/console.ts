@@ -5,11 +5,11 @@ import { webFile } from "../../shared/web-file.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** Shows the operator what the server does: a page, and a stream of what it draws. Read only. */
+/** Serves the operator's console: a page, and a stream of what it draws. It is read-only. */
 
-/** The program's folder. */
+/** The folder of the page's modules. */
 const browser = "parts/console/browser";
-/** Of the portal's. */
+/** The folders that the portal's pages use too. */
 const borrowed = ["shared/browser"];
 const libraries = {
   preact: "preact/dist/preact.mjs",
@@ -20,9 +20,9 @@ const libraries = {
 };
 export const streamPath = "/console/stream";
 const maxViewers = 16;
-/** What waits for a viewer that doesn't read, at most. */
+/** Unread bytes after which a viewer is disconnected. */
 const maxUnreadBytes = 4 * 2 ** 20;
-/** Of the state: at most this share of the control thread's time goes into it. */
+/** Most of the control thread's time that reading the state may take. */
 const stateShare = 1 / 20;
 const minStateMs = 2000;
 
@@ -39,18 +39,18 @@ export class OperatorConsole {
     this.#state = state;
   }
 
-  /** Reads the page and its files, once. @throws Error when they can't be read */
+  /** Reads the page and its assets, once. @throws Error when they can't be read */
   loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files;
   }
 
-  /** @throws Error when the files can't be read */
+  /** A file by its path. @throws Error when the files can't be read */
   file(path: string): WebFile | undefined {
     return this.loadFiles().get(path);
   }
 
-  /** Sends all that is kept, and from then on what comes: server-sent events. */
+  /** Sends all samples so far, and then each new one, as server-sent events. */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
       response.writeHead(503, {
@@ -68,7 +68,7 @@ export class OperatorConsole {
     response.write(event("history", JSON.stringify(this.#history.samples)) + event("state", this.#stateText));
   }
 
-  /** To be called each second. */
+  /** Takes a sample and sends it. Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {
@@ -88,7 +88,7 @@ export class OperatorConsole {
     }
   }
 
-  /** @returns how many milliseconds it took */
+  /** Reads the state. @returns the milliseconds that it took */
   #lookAtState(): number {
     const begun = performance.now();
     this.#stateText = JSON.stringify(this.#state());
@@ -96,7 +96,7 @@ export class OperatorConsole {
   }
 }
 
-/** The page and what it loads. */
+/** Makes the page and its assets. */
 function filesOf(): WebFile[] {
   const program = readAssets("/console/", [browser, ...borrowed], libraries);
   const { html, headers } = pageOf(program, {

@@ -122,7 +122,7 @@ export class PortalActions {
       this.#checkRoom();
       return this.#write(now, work);
     };
-    this.#signup = { store, log, settings, mailer, letters: { underWay: 0 }, publicUrl, write };
+    this.#signup = { store, log, settings, mailer, emails: { underWay: 0 }, publicUrl, write };
   }
 
   /** Does what a request asks for. Never rejects. */

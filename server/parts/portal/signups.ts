@@ -25,7 +25,7 @@ const maxLinksPerMailbox = 3;
  * E-mails being sent at a time. A mail server that hangs delays each by seconds, and each takes one of a serving
  * thread's posts.
  */
-const maxLettersUnderWay = 16;
+const maxEmailsUnderWay = 16;
 /** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
@@ -56,7 +56,7 @@ export interface SignupOptions {
   settings: Pick<Settings, "signup" | "signupDaily">;
   mailer: Mailer | undefined;
   /** E-mails that the mail server hasn't accepted yet. */
-  letters: { underWay: number };
+  emails: { underWay: number };
   /** The portal's URL without a slash at the end, for links. */
   publicUrl: string;
   /**
@@ -108,10 +108,10 @@ async function mailLink(
   email: string,
   signup: Signup,
   check: () => number,
-  { store, log, mailer, letters, publicUrl, write }: SignupOptions,
+  { store, log, mailer, emails, publicUrl, write }: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
-  if (letters.underWay >= maxLettersUnderWay)
+  if (emails.underWay >= maxEmailsUnderWay)
     throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
@@ -119,7 +119,7 @@ async function mailLink(
   const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
-  letters.underWay++;
+  emails.underWay++;
   try {
     const isNew = await write(now, () => {
       if (check() >= maxLinksPerMailbox) return false;
@@ -129,7 +129,7 @@ async function mailLink(
     });
     if (isNew) await mail({ to: email, subject, text, id }, mailer, log);
   } finally {
-    letters.underWay--;
+    emails.underWay--;
   }
   return linkSent;
 }

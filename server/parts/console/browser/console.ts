@@ -8,7 +8,7 @@ import { Lines } from "./lines.ts";
 import { Accounts, Events, Refused, Versions } from "./tables.ts";
 import { Traffic } from "./traffic.ts";
 
-/** Begins: follows the server's stream, and shows what it says. */
+/** Starts the console: reads the server's stream and shows it. */
 
 const keptSeconds = 600;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
@@ -16,7 +16,7 @@ const stream: string = JSON.parse(document.querySelector("#settings")?.textConte
 interface Seen {
   samples: Sample[];
   state: State | undefined;
-  /** Whether it was tried in vain. */
+  /** Whether a try to connect has failed. */
   isGone: boolean;
 }
 
@@ -28,7 +28,7 @@ function useStream(): Seen {
     source.addEventListener("open", () => change({ isGone: false }));
     source.addEventListener("error", () => {
       change({ isGone: true });
-      // The browser tries again by itself unless the server has refused.
+      // The browser reconnects by itself, unless the server answered with an error.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10_000);
     });
     source.addEventListener("history", ({ data }) => change({ samples: JSON.parse(data) }));
@@ -44,7 +44,7 @@ function useStream(): Seen {
   return seen;
 }
 
-/** Of all routes with a status that begins so. */
+/** The rate of all answers with such a status. */
 function rateOf(sample: Sample, statuses: RegExp): number {
   return Object.entries(sample.requests)
     .filter(([name]) => statuses.test(name.slice(name.lastIndexOf(" ") + 1)))

@@ -3,7 +3,7 @@ import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
-/** Data versions, files, accounts and events. */
+/** Shows tables of data versions, files, accounts and events. */
 
 type Props = { state: State };
 
@@ -17,7 +17,7 @@ function Table(props: {
   none: string;
 }) {
   const { title, about, heads, rows, none } = props;
-  // A number stands to the right, beneath its head.
+  // Numbers are right-aligned below their heads.
   const side = (head: string) => (head.startsWith("#") ? "number" : "");
   return html`<section class="card"><header><h2>${title}</h2>${about && html`<p class="about quiet">${about}</p>`}</header>
     ${

@@ -9,7 +9,7 @@ import { settings } from "./settings.ts";
 import { Usage, type UsageAnswer } from "./usage.ts";
 import { type Notices, Warnings } from "./warnings.ts";
 
-/** Your account, by the key that this browser keeps: what was used, its keys, and where warnings go. */
+/** Shows the account of the browser's key: usage, keys and notifications. */
 
 interface AccountAnswer extends Notices {
   account: string;
@@ -22,7 +22,7 @@ interface View {
   key: string;
   account: AccountAnswer;
   keys: KeyRow[];
-  /** A failure when even this can't be asked any more. */
+  /** A failure where the account's requests are used up. */
   usage: UsageAnswer | Failure;
 }
 
@@ -60,7 +60,7 @@ function SignIn({ said }: { said: string }) {
 
 interface SignedProps {
   ownKey: string;
-  /** Has the browser forget the key. */
+  /** Removes the key from this browser. */
   leave: (why: string) => void;
 }
 

@@ -3,14 +3,14 @@ import { html } from "../../../shared/browser/html.ts";
 import { type Failure, keepKey, ownKey } from "./api.ts";
 import { settings } from "./settings.ts";
 
-/** Says why nothing new is shown, and what helps. */
+/** Shows errors and warnings across the page. */
 
 const retryMs = 5000;
 
 interface ErrorBandProps {
   failure: Failure;
   retry: () => void;
-  /** What is still on screen, where it isn't what was asked for. */
+  /** What is still on screen after a failed request for something else. */
   shown?: string | undefined;
   /** Whether nothing is on screen yet. */
   isBlank?: boolean;
@@ -72,7 +72,7 @@ function KeyField({ done }: { done: () => void }) {
   </form>`;
 }
 
-/** A band that can't be missed where the numbers are invented. */
+/** A warning that the numbers are invented. */
 export function SampleBand({ caveat }: { caveat: string | undefined }) {
   if (caveat === undefined || !/synthetic/i.test(caveat)) return null;
   return html`<div class="band sample" role="note">

@@ -11,7 +11,7 @@ import { FiguresTable } from "./figures.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 
-/** The data versions that are served: what is in them, what isn't and why, and their files. */
+/** Shows the data versions: their content, their gaps and their files. */
 
 const path = `${base}/datasets`;
 const statusWords = {
@@ -116,7 +116,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   </details>`;
 }
 
-/** States without rows, by why. */
+/** The states without rows, by reason. */
 function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
   const byReason = Map.groupBy(coverage.missing_states, ({ reason }) => reason);
   const without = coverage.procedures_without_prices;

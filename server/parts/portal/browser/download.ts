@@ -4,7 +4,7 @@ import { sentenceOf } from "./action.ts";
 import { asFailure, ask, base, Failure, failureOf } from "./api.ts";
 import { save } from "./figures.ts";
 
-/** Files of a data version, fetched with the key, since a link can't carry one. */
+/** Downloads the files of a data version with the key, which a link can't send. */
 
 interface Format {
   name: string;
@@ -21,7 +21,7 @@ const formats: readonly Format[] = [
 export const pathOf = (version: string, ending: Format["ending"]) =>
   `${base}/versions/${version}/export.${ending}`;
 
-/** In a version nothing changes. */
+/** Sizes of files by path. They never change within a data version. */
 const sizes = new Map<string, number>();
 const sizeWords = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 const megabytes = (bytes: number) =>
@@ -46,14 +46,14 @@ export function Downloads({ version }: { version: string }) {
 function Download({ version, format }: { version: string; format: Format }) {
   const path = pathOf(version, format.ending);
   const [size, setSize] = useState(sizes.get(path) ?? null);
-  /** Bytes so far; null: nothing is being fetched. */
+  /** Bytes downloaded so far; null where no download runs. */
   const [got, setGot] = useState<number | null>(null);
   const [said, setSaid] = useState("");
   const [failure, setFailure] = useState<Failure | null>(null);
   const aborting = useRef<AbortController | null>(null);
   useEffect(() => {
     const asking = new AbortController();
-    // Without a size it can be fetched all the same.
+    // The file can be downloaded without its size.
     sizeAt(path, asking.signal).then(setSize, () => {});
     return () => {
       asking.abort();

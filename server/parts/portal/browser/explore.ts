@@ -30,7 +30,7 @@ import { Trend, trendFigures } from "./trend.ts";
 
 /** Shows a procedure's prices in a sentence and in pictures. The address has what is chosen. */
 
-/** Another procedure, state or year has other bars. */
+/** Changes the choice. A range is dropped, because another procedure, state or year has other bars. */
 const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
   go(withParameters("facility" in changes ? changes : { from: null, to: null, ...changes }));
 
@@ -42,7 +42,7 @@ export function Explore({ url }: { url: URL }) {
   const [datasets, setDatasets] = useState<Dataset[]>([]);
   const isThere = view !== null;
   useEffect(() => {
-    // After the pictures: they don't wait for it, and a failure shows with the next view.
+    // Fetched after the pictures. A failure shows with the next view.
     if (isThere)
       ask<DatasetsAnswer>(pathOf("/datasets")).then(
         ({ data }) => setDatasets(data),
@@ -67,7 +67,7 @@ export function Explore({ url }: { url: URL }) {
   </div>`;
 }
 
-/** Which choice a view is of. */
+/** Names the choice of a view. */
 function shownText(view: View): string {
   const { choice, code, unpriced } = view;
   const name = known(view)?.procedure.name ?? unpriced?.name ?? "";
@@ -76,7 +76,7 @@ function shownText(view: View): string {
   return `${printable(code)} ${name} in ${printable(where)}${year === null ? "" : `, ${year}`}`;
 }
 
-/** Holds the places, so that nothing jumps when the answers come. The page comes with the same words, of `pages.ts`. */
+/** The layout before the first answer, so that nothing moves then. `pages.ts` writes the same text into the page. */
 function Blank({ failure }: { failure: Failure | null }) {
   if (failure)
     return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown before that is settled.</p></div>`;
@@ -200,7 +200,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
   const place = choice.state ? `-${choice.state}` : "";
   const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
   const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
-  // The band stands below what was on screen before the first answer, so that nothing of it moves.
+  // The band is below everything that was on screen before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
       ${
         scope
@@ -269,7 +269,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
     </div>`;
 }
 
-/** Why there are no prices, as far as the data tells. */
+/** Explains why there are no prices. */
 function Nothing({ view, dataset, datasets }: PicturesProps) {
   const { choice, code, unpriced } = view;
   const { state, year } = choice;
@@ -309,7 +309,7 @@ function unpricedText({ suppressed, incomplete }: Unpriced, where: string): stri
   return `${rows} ${reasons.join(" or ")}: nobody says what ${all === 1 ? "this facility charges" : "these facilities charge"}.`;
 }
 
-/** What isn't in the pictures, and where all of it is from. */
+/** Explains what the pictures don't show, and names the source. */
 function Reading({
   answer,
   dataset,

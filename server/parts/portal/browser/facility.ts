@@ -14,7 +14,7 @@ import { dollarScale } from "./picture.ts";
 import { placeOf } from "./sentence.ts";
 import { stateInSentence, stateName } from "./states.ts";
 
-/** The page of a facility: where it stands in everything it does. */
+/** Shows a facility, with its standing in every procedure. */
 
 const orders = {
   code: { title: "by code", compare: undefined },
@@ -56,7 +56,7 @@ export function Facility({ url }: { url: URL }) {
   </div>`;
 }
 
-/** What is said in place of a facility. */
+/** The text in place of a facility without prices. */
 export const noFacility = (ccn: string) =>
   `The data has no facility “${printable(ccn)}” with a price: its number, the CCN, has six characters.`;
 
@@ -164,7 +164,7 @@ function Row({ row, x, ccn, state, year }: RowProps) {
   </tr>`;
 }
 
-/** Of 0 to 100 how many charge less, with the half marked. */
+/** The percentage of facilities that charge less, with a mark at 50. */
 function Share({ standing, where }: { standing: Standing; where: string }) {
   const { rank, facilities, percentile } = standing;
   if (facilities === 1)
