@@ -64,23 +64,23 @@ export const apiErrors = documented({
   },
   not_found: {
     status: "404 Not Found",
-    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
+    when: "The endpoint exists, but there is no data for these arguments; the message says why.",
     retry: "when the data is expected to appear",
   },
   unknown_endpoint: {
     status: "404 Not Found",
-    when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
+    when: "There is no such path, or a parameter in the path is empty or has an unescaped slash.",
     retry: "no",
   },
   method_not_allowed: {
     status: "405 Method Not Allowed",
-    when: "The method is another than GET and HEAD.",
+    when: "The method isn't GET or HEAD.",
     retry: "no",
     headers: [allow],
   },
   range_not_satisfiable: {
     status: "416 Range Not Satisfiable",
-    when: "The `Range` has no byte of the file.",
+    when: "The `Range` is outside the file.",
     retry: "no",
     headers: [contentRange],
   },
@@ -93,7 +93,7 @@ export const apiErrors = documented({
   internal_error: {
     status: "500 Internal Server Error",
     when: "The service failed. The request doesn't count.",
-    retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
+    retry: "with exponential backoff: from 1 s, doubling up to 30 s, at most 5 times",
   },
 });
 
@@ -138,7 +138,7 @@ export const reachedCeilings = kindsOf({
       "Stop until then, or ask for a larger plan. Don't retry in a loop: `Retry-After` may be many days.",
   },
   lease: {
-    when: "The quota isn't used up, but this server can't give out any of it at the moment: other servers hold the rest, or the server's clock was set and it is reading the month's count.",
+    when: "The quota isn't used up, but this server has none of it at the moment: other servers hold the rest, or the server's clock was set and it is reading the month's usage.",
     reset: "the second from which it is worth asking again",
     action: "Wait `Retry-After` seconds, and back off if it goes on.",
   },

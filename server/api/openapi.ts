@@ -39,10 +39,10 @@ const description = `Medicare's public outpatient hospital charges: one row per 
 
 ## Requests
 Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
-The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice. Integers are plain decimal digits without leading zeros.
+The query is percent-encoded UTF-8; \`+\` is a space. Parameters in the path are percent-encoded too; there \`+\` is a plus, and an escaped slash belongs to the value. The rest of the path is compared exactly. Unknown and repeated parameters are errors. Integers are plain decimal digits without leading zeros.
 Fields may be added to answers at any time; none is removed or changes its type.
 
-The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. Those of an operation's parameters make up the request that the example of its 200 answers.
+The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. The examples of an operation's parameters together make the request that its example answers.
 
 ## Keys and limits
 Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceilings belong to the account, whichever of its keys is used.
@@ -51,30 +51,30 @@ Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceiling
 |---|---|---|
 ${planRows.join("\n")}
 
-Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401 no account is known: \`X-RateLimit-Remaining\` is 0 and says nothing about any account.
+Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401, \`X-RateLimit-Remaining\` is 0, because no account is known.
 
-On a 429 \`X-RateLimit-Remaining\` is 0 as well, whatever is left in the month: no request is accepted now. What to do depends on the error's \`ceiling\`:
+On a 429, \`X-RateLimit-Remaining\` is 0 whatever is left in the month, because no request is accepted now. What to do depends on the error's \`ceiling\`:
 
 | Ceiling | When | \`X-RateLimit-Reset\` | What to do |
 |---|---|---|---|
 ${ceilingRows.join("\n")}
 
-To back off: wait \`Retry-After\` seconds before the first retry, double the wait up to 30 s, and stop after 5 tries. A \`Retry-After\` of eight days means that the month's requests are used up: it is no wait for a program that holds a request open.
+To back off: wait \`Retry-After\` seconds before the first retry, double the wait up to 30 s, and stop after 5 tries. A \`Retry-After\` of eight days means that the month's requests are used up: don't hold a request open for that.
 
 ## Errors
 An error has a \`type\`, which is stable, and a \`message\` for people, which may change at any time.
 
-An error's \`X-Request-Id\` is what to name to the operator, who finds the request by it in the log.
+Tell the operator an error's \`X-Request-Id\` to find the request in the log.
 
 | Status | Type | When | Retry |
 |---|---|---|---|
 ${errorRows.join("\n")}
 
 ## Pages
-Where there are more rows, \`next\` is the path of the next page, else null. All pages are of the data version of the first.
+\`next\` is the path of the next page; null on the last one. All pages come from the data version of the first.
 
 ## Data versions
-Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` a version such as 2024.1 gives the same numbers for ever, and the same bytes from the same release of the software; a year alone means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
+Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` a version such as 2024.1 always gives the same numbers, and the same bytes from the same release of the software; a year alone means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
 An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it; files are not.`;

@@ -41,10 +41,9 @@ export function ceilingReply(
 }
 
 const leaseUsedUp =
-  "of what is left of the account's requests per month this server holds none at the moment, and asks the other servers for it";
+  "other servers hold what is left of the account's requests per month, and this server is asking them for some";
 /** Holds until the control thread has read what was used in another month. */
-const clockWasSet =
-  "this server's clock was set, and the account's requests of the month are being looked up";
+const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
 
 function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));

@@ -110,7 +110,7 @@ export class FileAnswer {
       };
     const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
     if (range === null) {
-      const message = "the range has no byte of the file: Content-Range says how long it is";
+      const message = "the range is outside the file: Content-Range has its length";
       const error = new ApiError("range_not_satisfiable", message, { header: `bytes */${length}` });
       return errorReply(error, resetLines, remaining);
     }

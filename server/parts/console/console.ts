@@ -101,8 +101,8 @@ function filesOf(): WebFile[] {
   const program = readAssets("/console/", [browser, ...borrowed], libraries);
   const { html, headers } = pageOf(program, {
     title: "Console",
-    description: "What the service does.",
-    body: '<div id="app"></div><noscript>The console draws its pictures with JavaScript; /metrics has the numbers without.</noscript>',
+    description: "The state of the service.",
+    body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
     styles: ["uplot.css", "shared/browser/style.css", `${browser}/console.css`],
     scripts: ["uplot"],
     entry: `${browser}/console.ts`,

@@ -52,8 +52,8 @@ function bodyOf(path: string): string {
     field("", "Year"),
     field("hospital", "Your hospital"),
   ];
-  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div></div>`;
-  const noscript = `<noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
+  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div></div>`;
+  const noscript = `<noscript>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by facility</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
 }
 

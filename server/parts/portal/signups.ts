@@ -116,7 +116,7 @@ async function mailLink(
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
   // The text has nothing that the sender of the form typed, so that the form can't be used to send messages.
-  const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
+  const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
   emails.underWay++;

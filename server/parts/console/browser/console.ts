@@ -73,13 +73,13 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   const exhausted = accounts.filter(({ used, quota }) => used >= quota).length;
   const since = `${new Date(server.started_at).toLocaleString()} (your time)`;
   const facts = `${counted(server.threads, "serving thread", "serving threads")}, Node ${server.node}, since ${since}`;
-  const troubles = [
+  const problems = [
     refused.length > 0 && `${counted(refused.length, "file is", "files are")} refused`,
     exhausted > 0 && `${counted(exhausted, "account has", "accounts have")} used up the month's quota`,
-  ].filter((trouble) => trouble !== false);
-  return troubles.length === 0
+  ].filter((problem) => problem !== false);
+  return problems.length === 0
     ? html`<p class="health good" role="status">All is well. <span class="quiet">${facts}</span></p>`
-    : html`<p class="health warn" role="status">Serving; ${troubles.join(", and ")}. <span class="quiet">${facts}</span></p>`;
+    : html`<p class="health warn" role="status">Serving; ${problems.join(", and ")}. <span class="quiet">${facts}</span></p>`;
 }
 
 function Page() {

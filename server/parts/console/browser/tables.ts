@@ -74,9 +74,9 @@ export function Accounts({ state: { accounts, all_accounts } }: Props) {
 
 export function Events({ state: { events } }: Props) {
   const level = { failed: "bad", pending: "warn", delivered: "good" } as Record<string, string>;
-  const trouble = (state: string) => ["failed", "pending"].includes(state);
+  const isOpen = (state: string) => ["failed", "pending"].includes(state);
   const rows = events
-    .toSorted((a, b) => Number(trouble(b.state)) - Number(trouble(a.state)))
+    .toSorted((a, b) => Number(isOpen(b.state)) - Number(isOpen(a.state)))
     .map(({ account, threshold, created_at, channel, state, tries, last_answer }) => [
       account,
       `${threshold} %`,
@@ -86,5 +86,5 @@ export function Events({ state: { events } }: Props) {
       whole(tries),
       last_answer ?? "",
     ]);
-  return html`<${Table} title="Events" about="of quotas, and their deliveries; those in trouble first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
+  return html`<${Table} title="Events" about="quota events and their deliveries; failed and pending ones first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
 }

@@ -77,7 +77,7 @@ function Signed({ ownKey, leave }: SignedProps) {
     </div>`;
   if (!view)
     return html`<h1>Your account</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const { account, keys, usage } = view;
   return html`<div class=${isLate ? "account late" : "account"}>
     <div class="heading">

@@ -28,12 +28,12 @@ export function ErrorBand({ failure, retry, shown, isBlank = false }: ErrorBandP
 
 function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
   if (failure.status === 0)
-    return html`<b>The server can't be reached.</b> ${isTold ? "It" : "What you see is from before; it"} is asked again by itself.${" "}
+    return html`<b>The server can't be reached.</b> ${isTold ? "" : "What you see may be old. "}It is tried again every few seconds.${" "}
       <button type="button" onClick=${retry}>Try now</button>`;
   if (failure.status === 401)
     return ownKey() === null
       ? html`<b>A key is needed to look.</b> ${signupOffer("Get one", " or paste yours:")} <${KeyField} done=${retry} />`
-      : html`<b>Your key isn't valid here (any more).</b> Paste another one, or go on without:${" "}
+      : html`<b>Your key isn't valid (any more).</b> Paste another one, or remove it:${" "}
           <${KeyField} done=${retry} />${" "}
           <button type="button" onClick=${() => {
             keepKey(null);
@@ -41,10 +41,10 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
           }}>Remove it</button>`;
   if (failure.status === 429)
     return ownKey() === null
-      ? html`<b>All that may be asked from this page this month has been asked.</b>${" "}
+      ? html`<b>The requests of this page for this month are used up.</b>${" "}
           ${signupOffer("Get a key of your own", ", or paste yours:")} <${KeyField} done=${retry} />`
       : html`<b>Your account's requests of this month are used up.</b>${" "}
-          They begin anew on the first. <a href="/account">See your account</a>`;
+          More are available on the first of the month. <a href="/account">See your account</a>`;
   return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
 }
 

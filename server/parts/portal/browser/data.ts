@@ -26,7 +26,7 @@ export function Data() {
   );
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
-    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Asking the server…</p>`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
     ${view && html`<${Versions} versions=${view.data} />`}`;
 }
 

@@ -79,8 +79,8 @@ function shownText(view: View): string {
 /** The layout before the first answer, so that nothing moves then. `pages.ts` writes the same text into the page. */
 function Blank({ failure }: { failure: Failure | null }) {
   if (failure)
-    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown before that is settled.</p></div>`;
-  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div>
+    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>
@@ -215,7 +215,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half. " : ""}A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half." : ""}`}
           name=${name(scope, "charges")}
           figures=${histogramFigures(scope, prices)}
           path=${paths.scope}
@@ -228,7 +228,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
         nation &&
         html`<${Card}
           title="Where it costs more"
-          about="median charge by state; a click on a state goes there, a second click on it goes back to the nation"
+          about="median charge by state"
           name=${`states-${yearOf(nation)}-${code}`}
           figures=${mapFigures(nation, dataset)}
           path=${paths.nation}
@@ -306,7 +306,7 @@ function unpricedText({ suppressed, incomplete }: Unpriced, where: string): stri
     incomplete > 0 ? "incomplete" : "",
   ].filter(Boolean);
   const rows = all === 1 ? `Its only row${where} is` : `All ${whole(all)} rows of it${where} are`;
-  return `${rows} ${reasons.join(" or ")}: nobody says what ${all === 1 ? "this facility charges" : "these facilities charge"}.`;
+  return `${rows} ${reasons.join(" or ")}: ${all === 1 ? "this facility's charge isn't" : "these facilities' charges aren't"} published.`;
 }
 
 /** Explains what the pictures don't show, and names the source. */
@@ -333,7 +333,7 @@ function Reading({
             html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
           }
           ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
-          zero: nobody says what they are, and no figure counts them.`;
+          zero: they aren't published, and no figure counts them.`;
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>

@@ -24,7 +24,7 @@ export function Reference() {
   useScrollToHash(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
-      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const all = operationsOf(view);
   const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
@@ -33,7 +33,7 @@ export function Reference() {
     <header>
       <h1>API reference</h1>
       <div class="lead"><${Markdown} text=${about} /></div>
-      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools make clients as well. Try each request here: it is asked with your key, if this browser has one, else with that of these pages.</p>
+      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Try each request here: it is sent with your key, if this browser has one, else with the key of these pages.</p>
     </header>
     <nav class="contents" aria-label="On this page">
       ${view.tags.map(
