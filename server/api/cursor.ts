@@ -4,15 +4,15 @@ import { basePath } from "./endpoint.ts";
 
 /** Writes and reads the cursors of pages. */
 
-/** Where a page starts: opaque to clients, bound to one data version and its content. */
+/** The start of a page. It is opaque to clients, and bound to one data version and its content. */
 interface Cursor {
   version: string;
-  /** The start of the data's checksum. */
+  /** The first digits of the data's checksum. */
   content: string;
-  /** Which endpoint's list. */
+  /** Name of the list's endpoint. */
   list: string;
   offset: number;
-  /** The endpoint's parameters, as in a request. */
+  /** The query of the list. */
   query: string;
 }
 
@@ -20,18 +20,18 @@ export const pagesPath = `${basePath}/pages/`;
 const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
 const checkBytes = 4;
 
-/** What a cursor calls the content of an image. */
+/** The first digits of an image's checksum, as cursors have them. */
 export function contentOf(image: Image): string {
   return image.description.sha256.slice(0, 8);
 }
 
-/** Longer than any cursor: a query of 200 characters takes 2,400 bytes with all of them escaped. */
+/** More bytes than any cursor has: a query of 200 characters takes 2,400 bytes with all of them escaped. */
 const maxBytes = 4096;
 const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
-/** What the cursors of one list begin with; that of the last list is at hand. It holds no image, which may be retired. */
+/** The start of the last list's cursors. It holds no image, because the image may be retired. */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
 function startOf(image: Image, list: string): { length: number; check: number } {
@@ -42,11 +42,11 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * The path of a page. Written byte by byte, because most price lists have a next page: by way of strings, crc32
- * and base64url an answer that isn't kept takes a fifth longer.
+ * The path of a page. It is written byte by byte: most price lists have a next page, and with strings, crc32 and
+ * base64url an answer that isn't cached takes a fifth longer.
  *
- * @param query percent-encoded, so that it is ASCII and has no `~`
- * @returns ASCII, valid until the next one
+ * @param query percent-encoded: ASCII without `~`
+ * @returns ASCII, valid until the next call
  */
 export function pathOfPage(image: Image, list: string, offset: number, query: string): Buffer {
   const { length, check } = startOf(image, list);
@@ -59,7 +59,7 @@ export function pathOfPage(image: Image, list: string, offset: number, query: st
   return path.subarray(0, writeBase64(end));
 }
 
-/** Writes text into `bytes`. @returns its hash, going on from that of what stands before */
+/** Writes text into `bytes`. @returns the hash of `before` and the text */
 function write(text: string, at: number, before?: number): number {
   for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
   return hashOf(text, before);
@@ -67,10 +67,12 @@ function write(text: string, at: number, before?: number): number {
 
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
-/** Writes the first `bytes` into `path` (RFC 4648, 5, without padding). @returns where it ends */
+/**
+ * Writes the first `length` bytes into `path` as base64url without padding (RFC 4648, 5). @returns the end in `path`
+ */
 function writeBase64(length: number): number {
   let at = pagesPath.length;
-  // The last letter's spare bits are zero.
+  // The spare bits of the last letter are zero.
   bytes[length] = 0;
   bytes[length + 1] = 0;
   for (let i = 0; i < length; i += 3) {
@@ -84,7 +86,7 @@ function writeBase64(length: number): number {
   return pagesPath.length + Math.ceil((length * 4) / 3);
 }
 
-/** @returns undefined when it isn't a cursor of ours, to the letter */
+/** @returns undefined for anything that isn't exactly a cursor of this service */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const decoded = Buffer.from(cursor, "base64url");
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;

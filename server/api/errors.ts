@@ -1,20 +1,24 @@
-/** Every error that the API gives, and what a client reads of it. */
+/** The one table of errors: the status, the headers and the documentation of each. */
 
-/** A header that comes with an error, beside those of every reply. */
+/** A header of an error, besides those of every reply. */
 interface ErrorHeader {
   name: string;
   description: string;
-  /** Null where the reply says it: the seconds to wait, or the file's size. */
+  /** Null where the error itself has the value. */
   value: string | null;
   pattern?: string;
 }
 
-interface ErrorKind {
+interface StatusOfError {
+  /** The status line. */
   status: string;
+  headers?: readonly ErrorHeader[];
+}
+
+interface DocumentedError extends StatusOfError {
   when: string;
   /** Whether the same request may be sent again. */
   retry: string;
-  headers?: readonly ErrorHeader[];
 }
 
 const authenticate = { name: "WWW-Authenticate", description: "The scheme to use.", value: "Bearer" };
@@ -31,10 +35,11 @@ const retryAfter = {
   value: null,
 };
 
-const tableOf = <Type extends string>(kinds: Readonly<Record<Type, ErrorKind>>) => kinds;
+const documented = <Type extends string>(table: Readonly<Record<Type, DocumentedError>>) => table;
+const undocumented = <Type extends string>(table: Readonly<Record<Type, StatusOfError>>) => table;
 
-/** By type, which is stable. */
-export const errors = tableOf({
+/** The API's errors by type. Types are stable. */
+export const apiErrors = documented({
   missing_parameter: {
     status: "400 Bad Request",
     when: "A required parameter is absent or empty.",
@@ -59,23 +64,23 @@ export const errors = tableOf({
   },
   not_found: {
     status: "404 Not Found",
-    when: "The endpoint is right, and there is no data for these arguments; the message says why.",
+    when: "The endpoint exists, but there is no data for these arguments; the message says why.",
     retry: "when the data is expected to appear",
   },
   unknown_endpoint: {
     status: "404 Not Found",
-    when: "There is no such path; a parameter in the path is empty, or has a slash that isn't escaped.",
+    when: "There is no such path, or a parameter in the path is empty or has an unescaped slash.",
     retry: "no",
   },
   method_not_allowed: {
     status: "405 Method Not Allowed",
-    when: "The method is another than GET and HEAD.",
+    when: "The method isn't GET or HEAD.",
     retry: "no",
     headers: [allow],
   },
   range_not_satisfiable: {
     status: "416 Range Not Satisfiable",
-    when: "The `Range` has no byte of the file.",
+    when: "The `Range` is outside the file.",
     retry: "no",
     headers: [contentRange],
   },
@@ -88,17 +93,32 @@ export const errors = tableOf({
   internal_error: {
     status: "500 Internal Server Error",
     when: "The service failed. The request doesn't count.",
-    retry: "with exponential back-off: from 1 s, doubling up to 30 s, at most 5 times",
+    retry: "with exponential backoff: from 1 s, doubling up to 30 s, at most 5 times",
   },
 });
+
+export type ApiErrorType = keyof typeof apiErrors;
+
+/** All errors: the API's, and those of what people do on the portal's pages. */
+export const errors = {
+  ...apiErrors,
+  ...undocumented({
+    forbidden: { status: "403 Forbidden" },
+    signup_closed: { status: "403 Forbidden" },
+    conflict: { status: "409 Conflict" },
+    body_too_large: { status: "413 Content Too Large" },
+    unsupported_media_type: { status: "415 Unsupported Media Type" },
+    unavailable: { status: "503 Service Unavailable", headers: [retryAfter] },
+  }),
+};
 
 export type ErrorType = keyof typeof errors;
 
 interface CeilingKind {
   when: string;
-  /** What X-RateLimit-Reset says. */
+  /** The time in X-RateLimit-Reset. */
   reset: string;
-  /** What a client does then. */
+  /** What a client should do. */
   action: string;
 }
 
@@ -118,7 +138,7 @@ export const reachedCeilings = kindsOf({
       "Stop until then, or ask for a larger plan. Don't retry in a loop: `Retry-After` may be many days.",
   },
   lease: {
-    when: "The quota isn't used up, but this server can't give out any of it at the moment: other servers hold the rest, or the server's clock was set and it is reading the month's count.",
+    when: "The quota isn't used up, but this server has none of it at the moment: other servers hold the rest, or the server's clock was set and it is reading the month's usage.",
     reset: "the second from which it is worth asking again",
     action: "Wait `Retry-After` seconds, and back off if it goes on.",
   },
@@ -126,42 +146,65 @@ export const reachedCeilings = kindsOf({
 
 export type ReachedCeiling = keyof typeof reachedCeilings;
 
-/** A request that is answered with an error. The message is for people, and safe to show to the client. */
+interface ErrorDetails {
+  /** The parameter or field at fault. */
+  param?: string;
+  /** The ceiling that is reached, on a 429. */
+  ceiling?: ReachedCeiling;
+  /** Value of the error's header where the table has none: the seconds to wait, or the file's size. */
+  header?: number | string;
+}
+
+/** An error that a request is answered with. The message is for people, and safe to show to the client. */
 export class ApiError extends Error {
   readonly type: ErrorType;
-  /** The parameter at fault, where there is one. */
   readonly param: string | undefined;
-  /** The ceiling that is reached, on a 429. */
   readonly ceiling: ReachedCeiling | undefined;
+  readonly #header: number | string | undefined;
 
-  constructor(type: ErrorType, message: string, param?: string, ceiling?: ReachedCeiling) {
+  constructor(type: ErrorType, message: string, { param, ceiling, header }: ErrorDetails = {}) {
     super(message);
     this.name = "ApiError";
     this.type = type;
     this.param = param;
     this.ceiling = ceiling;
+    this.#header = header;
+  }
+
+  /** The status line. */
+  get status(): string {
+    return errors[this.type].status;
+  }
+
+  /** The headers of this error, besides those of every reply. */
+  get headers(): { name: string; value: number | string }[] {
+    const { headers = [] }: StatusOfError = errors[this.type];
+    return headers.flatMap(({ name, value }) => {
+      const own = value ?? this.#header;
+      return own === undefined ? [] : [{ name, value: own }];
+    });
+  }
+
+  /** The JSON body. */
+  get body() {
+    const { type, message, param, ceiling } = this;
+    // JSON leaves out what is undefined.
+    return { error: { type, message, param, ceiling } };
   }
 }
 
-/** What the errors say that always say the same. */
+/** The messages that never vary, by error type. */
 const messages = {
   missing_api_key: 'an API key is required: send the header "Authorization: Bearer <API key>"',
   invalid_api_key: "the API key isn't valid",
-  range_not_satisfiable: "the range has no byte of the file: Content-Range says how long it is",
   internal_error: "the request failed; try again",
 };
 
 export const constantError = (type: keyof typeof messages) => new ApiError(type, messages[type]);
 
-/** The JSON body of an error. */
-export function errorBody({ type, message, param, ceiling }: ApiError): string {
-  // What is undefined is left out.
-  return JSON.stringify({ error: { type, message, param, ceiling } });
-}
-
 const maxEchoLength = 64;
 
-/** Those that JSON leaves as they are: the rest of the controls, and what begins a line or turns its direction. */
+/** Control characters that JSON doesn't escape, line separators, and characters that change the text's direction. */
 const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Input as an error message may repeat it: quoted, cut to 64 characters, controls escaped, and never an API key. */
@@ -172,16 +215,16 @@ export function echo(input: string): string {
   );
 }
 
-/** The same without quotes, for the `param` field. */
+/** Input without quotes, for the `param` field: cut to 64 characters, and never an API key. */
 export function echoBare(input: string): string {
   const masked = withoutKeys(input);
   if (masked.length <= maxEchoLength) return masked;
-  // The first half of a pair stays with the second.
+  // A surrogate pair isn't split.
   const cut = masked.slice(0, maxEchoLength - 1).replace(/[\ud800-\udbff]$/, "");
   return `${cut}…`.toWellFormed();
 }
 
-/** A text without keys and tokens, escaped or not: what is as long as a secret in base62 or base64url may be one. */
+/** Replaces API keys, and whatever is as long as a secret in base62 or base64url, escaped or not, by an ellipsis. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -4,30 +4,30 @@ import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
 import { type Outline, overviewOf } from "./endpoints/overview.ts";
-import { type ErrorType, errors, reachedCeilings } from "./errors.ts";
+import { type ApiErrorType, apiErrors, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
 /** The OpenAPI description of the API, made from the same table that routes and checks requests. */
 
-/** Real answers over the sample, and their headers. A test asks for them anew. */
+/** Real answers over the sample, and their headers. A test compares them with new answers. */
 const {
   headers: headerExamples,
   ...examples
 }: Record<string, unknown> & { headers: Record<string, string> } = recorded;
 
-const allErrorTypes = Object.keys(errors) as ErrorType[];
-const statusOf = (type: ErrorType) => errors[type].status.slice(0, 3);
+const allErrorTypes = Object.keys(apiErrors) as ApiErrorType[];
+const statusOf = (type: ApiErrorType) => apiErrors[type].status.slice(0, 3);
 
 const errorRows = allErrorTypes.map((type) => {
-  const { when, retry } = errors[type];
+  const { when, retry } = apiErrors[type];
   return `| ${statusOf(type)} | \`${type}\` | ${when} | ${retry} |`;
 });
 const ceilingRows = Object.entries(reachedCeilings).map(
   ([name, { when, reset, action }]) => `| \`${name}\` | ${when} | ${reset} | ${action} |`,
 );
-/** `toLocaleString` would load all languages first. */
+/** Formats a number; `toLocaleString` would load the data of all languages first. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-/** The pages' own plan is nobody's to choose. */
+/** The plans that an account may have. The pages' own plan isn't offered. */
 const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
 const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined
@@ -39,10 +39,10 @@ const description = `Medicare's public outpatient hospital charges: one row per 
 
 ## Requests
 Every path takes GET, and HEAD, which gives the same headers without the body. No request has a body.
-The query is percent-encoded UTF-8; \`+\` is a space. So is what stands in the path for a parameter, where \`+\` is a plus and an escaped slash belongs to the value; the rest of the path is taken to the letter. A parameter that the endpoint doesn't know is an error, as is one that is given twice. Integers are plain decimal digits without leading zeros.
+The query is percent-encoded UTF-8; \`+\` is a space. Parameters in the path are percent-encoded too; there \`+\` is a plus, and an escaped slash belongs to the value. The rest of the path is compared exactly. Unknown and repeated parameters are errors. Integers are plain decimal digits without leading zeros.
 Fields may be added to answers at any time; none is removed or changes its type.
 
-The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. Those of an operation's parameters make up the request that the example of its 200 answers.
+The examples are real answers over the synthetic sample that a first start writes, whose hospitals are invented. The examples of an operation's parameters together make the request that its example answers.
 
 ## Keys and limits
 Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceilings belong to the account, whichever of its keys is used.
@@ -51,44 +51,44 @@ Every request needs an API key: \`Authorization: Bearer <API key>\`. The ceiling
 |---|---|---|
 ${planRows.join("\n")}
 
-Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401 no account is known: \`X-RateLimit-Remaining\` is 0 and says nothing about any account.
+Every answer has \`X-RateLimit-Remaining\`, the requests left in the month, and \`X-RateLimit-Reset\`, the Unix second at which the month ends. Every request counts against the month, except those that are answered with 401, 429 or 500. On a 401, \`X-RateLimit-Remaining\` is 0, because no account is known.
 
-On a 429 \`X-RateLimit-Remaining\` is 0 as well, whatever is left in the month: no request is accepted now. What to do depends on the error's \`ceiling\`:
+On a 429, \`X-RateLimit-Remaining\` is 0 whatever is left in the month, because no request is accepted now. What to do depends on the error's \`ceiling\`:
 
 | Ceiling | When | \`X-RateLimit-Reset\` | What to do |
 |---|---|---|---|
 ${ceilingRows.join("\n")}
 
-To back off: wait \`Retry-After\` seconds before the first retry, double the wait up to 30 s, and stop after 5 tries. A \`Retry-After\` of eight days means that the month's requests are used up: it is no wait for a program that holds a request open.
+To back off: wait \`Retry-After\` seconds before the first retry, double the wait up to 30 s, and stop after 5 tries. A \`Retry-After\` of eight days means that the month's requests are used up: don't hold a request open for that.
 
 ## Errors
 An error has a \`type\`, which is stable, and a \`message\` for people, which may change at any time.
 
-An error's \`X-Request-Id\` is what to name to the operator, who finds the request by it in the log.
+Tell the operator an error's \`X-Request-Id\` to find the request in the log.
 
 | Status | Type | When | Retry |
 |---|---|---|---|
 ${errorRows.join("\n")}
 
 ## Pages
-Where there are more rows, \`next\` is the path of the next page, else null. All pages are of the data version of the first.
+\`next\` is the path of the next page; null on the last one. All pages come from the data version of the first.
 
 ## Data versions
-Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` a version such as 2024.1 gives the same numbers for ever, and the same bytes from the same release of the software; a year alone means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
+Paths without a version answer from the newest data. Below \`${basePath}/versions/{version}\` a version such as 2024.1 always gives the same numbers, and the same bytes from the same release of the software; a year alone means its newest revision at the time. \`GET ${basePath}/datasets\` lists the versions.
 
 ## Caching and compression
 An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body. Bodies over 1 KiB are compressed with \`br\` or \`gzip\` where \`Accept-Encoding\` allows it; files are not.`;
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
-/** Where the conversion's own choice isn't right. */
+/** The exceptions to the library's conversion. */
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",
-  // What JSON Schema has no words for, as upper-casing, says so in its description.
+  // What JSON Schema can't express, such as upper-casing, is in the description.
   errorMode: "ignore",
   overrideAction: ({ valibotAction, jsonSchema }) =>
-    // Parameters are text; those that are parsed as numbers are digits only.
+    // Parameters are text. Those that are parsed as numbers have digits only.
     "operation" in valibotAction && valibotAction.operation === Number ? { type: "integer" } : jsonSchema,
   overrideSchema({ valibotSchema, jsonSchema }) {
     if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
@@ -123,7 +123,7 @@ const ceilingErrorSchema = errorOf(["type", "message", "ceiling"], {
   },
 });
 
-/** The schemas of the answers, and of every part of them that has a title, by name. */
+/** The schemas of the answers, and of every titled part of them, by name. */
 function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   const answers = entries.filter(({ fileType }) => fileType === undefined);
   const definitions = Object.fromEntries(answers.map(({ name, response }) => [schemaName(name), response]));
@@ -137,7 +137,7 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   return schemas;
 }
 
-/** Moves what has a title to the schemas, and leaves a reference. */
+/** Moves a titled schema to `schemas` and leaves a reference. */
 function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(part)) return part.map((item) => withoutTitled(item, schemas));
   if (typeof part !== "object" || part === null) return part;
@@ -149,7 +149,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** Its example belongs to the request that the endpoint's example answers. */
+/** A query parameter. Its example belongs to the request of the endpoint's example answer. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;
@@ -249,25 +249,25 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** The examples of those names that there are, as references. */
+/** References to those of these examples that exist. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, reference("examples", name)]),
   );
 
 /**
- * A response with one of the errors, which all have the same status and headers.
+ * A response for the errors of one status, which all have the same headers.
  *
- * @param operation whose own examples it has, where they differ from operation to operation
+ * @param operation the operation whose own examples to use, where they differ between operations
  */
-function errorResponse(types: readonly ErrorType[], operation = "") {
-  const { headers: own = [] } = errors[types[0]];
+function errorResponse(types: readonly ApiErrorType[], operation = "") {
+  const { headers: own = [] } = apiErrors[types[0]];
   const ownHeaders = own.map(({ name, description, value, pattern }) => {
     const fixed = value === null ? { type: "integer", minimum: 1 } : { type: "string", const: value };
     return [name, header(description, pattern === undefined ? fixed : { type: "string", pattern })];
   });
   return {
-    description: types.map((type) => `\`${type}\`: ${errors[type].when}`).join(" "),
+    description: types.map((type) => `\`${type}\`: ${apiErrors[type].when}`).join(" "),
     headers: {
       ...limitHeaders,
       "X-Request-Id": reference("headers", "RequestId"),
@@ -282,7 +282,7 @@ function errorResponse(types: readonly ErrorType[], operation = "") {
   };
 }
 
-/** Errors that any request can meet, whatever its endpoint. */
+/** The errors that any request can get. */
 const responses = {
   Unauthorized: errorResponse(["missing_api_key", "invalid_api_key"]),
   MethodNotAllowed: errorResponse(["method_not_allowed"]),
@@ -291,7 +291,7 @@ const responses = {
 };
 
 function responsesOf({ name, returns, errors: own, segment, fileType }: Endpoint, ofVersion: boolean) {
-  const possible = new Set<ErrorType>([...own, "invalid_parameter"]);
+  const possible = new Set<ApiErrorType>([...own, "invalid_parameter"]);
   if (ofVersion) possible.add("not_found");
   if (ofVersion || segment !== undefined) possible.add("unknown_endpoint");
   const isSeekable = possible.has("range_not_satisfiable");
@@ -420,7 +420,7 @@ function describe(entries: readonly Endpoint[]) {
 
 let document: Buffer | undefined;
 
-/** The description as it is sent. Made when it is first asked for: few threads ever need it. */
+/** The document's bytes. They are made on the first request, because few threads need them. */
 export function openapiDocument(): Buffer {
   document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
   return document;

@@ -2,20 +2,17 @@ import { pathOfPage } from "./cursor.ts";
 import type { Context } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 
-/** Lists that are given page by page. */
+/** Makes the links between the pages of a list. */
 
 export function badCursor(segment: string): ApiError {
-  return new ApiError(
-    "invalid_parameter",
-    `${echo(segment)} is no cursor, expected the next of a page`,
-    "cursor",
-  );
+  const message = `${echo(segment)} is no cursor, expected the next of a page`;
+  return new ApiError("invalid_parameter", message, { param: "cursor" });
 }
 
 /**
- * Path of the page after this one; null when there is none.
+ * Path of the next page; null when there is none.
  *
- * @param query asked for the list's parameters, percent-encoded, when there is one
+ * @param query returns the list's parameters, percent-encoded; called when there is a next page
  */
 export function nextPage(
   { image, offset: start, segment }: Pick<Context, "image" | "offset" | "segment">,
@@ -29,7 +26,7 @@ export function nextPage(
   return offset < total ? pathOfPage(image, list, offset, query()) : null;
 }
 
-/** Parameters as a query string; those that weren't given are left out. */
+/** Parameters as a query string, without those that are undefined. */
 export function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(

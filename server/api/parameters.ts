@@ -3,15 +3,16 @@ import { stateCodes } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
-/** Reads and checks the parameters in a request's query and path. */
+/** Reads and checks the parameters of a request. */
 
-/** An endpoint's parameters, each a schema from the string in the query. Its messages say what was expected. */
+/** The schemas of an endpoint's parameters. Each takes the text in the query; its messages say what was expected. */
 export type Parameters = v.ObjectEntries;
 
 /**
- * Parses a query string strictly: `+` is a space, percent escapes are UTF-8, no control characters, no name twice.
+ * Parses a query string strictly: `+` is a space, percent escapes are UTF-8, and control characters and repeated
+ * names are errors.
  *
- * @param query what stands behind the `?`, undecoded
+ * @param query the undecoded text behind the `?`
  * @throws ApiError `invalid_parameter`
  */
 export function parseQuery(query: string): Map<string, string> {
@@ -29,7 +30,9 @@ export function parseQuery(query: string): Map<string, string> {
     const coded = equals < 0 ? part : part.slice(0, equals);
     const name = isPlain ? coded : decodeInQuery(coded, coded, "the parameter name");
     if (values.has(name))
-      throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, echoBare(name));
+      throw new ApiError("invalid_parameter", `${echo(name)} is given twice, expected once`, {
+        param: echoBare(name),
+      });
     const value = equals < 0 ? "" : part.slice(equals + 1);
     values.set(name, isPlain ? value : decodeInQuery(value, name));
   }
@@ -41,7 +44,7 @@ function decodeInQuery(text: string, param: string, what?: string): string {
 }
 
 /**
- * Decodes what stands in the path for a parameter, as strictly as a query's value; `+` is a plus there.
+ * Decodes a parameter in the path, as strictly as one in the query; `+` is a plus there.
  *
  * @throws ApiError `invalid_parameter`
  */
@@ -52,12 +55,12 @@ export function decodeSegment(segment: string, name: string): string {
 
 /**
  * @param param the parameter that the text belongs to
- * @param what the text is of it
+ * @param what names the text in the error
  */
 function decode(text: string, param: string, what = "the value of"): string {
   let decoded: string;
   try {
-    // The server hands over bytes that are no UTF-8 as U+FFFD; a client that means U+FFFD has to escape it.
+    // The HTTP server turns bytes that aren't UTF-8 into U+FFFD. A client that means U+FFFD has to escape it.
     if (text.includes("\uFFFD")) throw new URIError("invalid UTF-8");
     decoded = decodeURIComponent(text);
   } catch {
@@ -68,12 +71,12 @@ function decode(text: string, param: string, what = "the value of"): string {
 }
 
 const malformed = (what: string, param: string, fault: string) =>
-  new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, echoBare(param));
+  new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, { param: echoBare(param) });
 
 const abortEarly = { abortEarly: true };
 
 /**
- * Checks an endpoint's parameters. Unknown names come first: a typo is the usual cause of a missing parameter.
+ * Checks an endpoint's parameters. Unknown names are reported before missing parameters, because a typo causes both.
  *
  * @throws ApiError `invalid_parameter` or `missing_parameter`
  */
@@ -85,7 +88,9 @@ export function checkParameters<Schema extends Parameters>(
     if (Object.hasOwn(schema.entries, name)) continue;
     const names = Object.keys(schema.entries);
     const supported = names.length > 0 ? `supported are ${names.join(", ")}` : "none is supported here";
-    throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, echoBare(name));
+    throw new ApiError("invalid_parameter", `unknown parameter ${echo(name)}; ${supported}`, {
+      param: echoBare(name),
+    });
   }
   const input: Record<string, string> = {};
   for (const [name, value] of given) input[name] = value;
@@ -95,8 +100,10 @@ export function checkParameters<Schema extends Parameters>(
   const name = v.getDotPath(issue) ?? "";
   const value = given.get(name) ?? "";
   if (value === "" && schema.entries[name].type !== "optional")
-    throw new ApiError("missing_parameter", `the parameter ${name} is required`, name);
-  throw new ApiError("invalid_parameter", `${name} is ${echo(value)}, expected ${issue.message}`, name);
+    throw new ApiError("missing_parameter", `the parameter ${name} is required`, { param: name });
+  throw new ApiError("invalid_parameter", `${name} is ${echo(value)}, expected ${issue.message}`, {
+    param: name,
+  });
 }
 
 export const required = v.pipe(v.string(), v.nonEmpty());
@@ -113,7 +120,7 @@ const expectedState = `one of ${stateCodes.join(", ")}`;
 const inAnyCase = stateCodes.map((code) =>
   code.replace(/./g, (letter) => `[${letter}${letter.toLowerCase()}]`),
 );
-// The pattern first: upper-casing turns some other characters into two letters.
+// The pattern is checked first, because upper-casing turns some characters into two letters.
 export const state = v.optional(
   v.pipe(
     v.string(),
@@ -126,7 +133,7 @@ export const state = v.optional(
   ),
 );
 
-const defaultLimit = 25;
+export const defaultLimit = 25;
 export const rowLimit = (max: number) =>
   v.optional(
     v.pipe(

@@ -3,8 +3,8 @@ import { documentKinds } from "../../engine/query.ts";
 import { planNames } from "../shared/plans.ts";
 
 /**
- * The schemas of the endpoints' responses. A title makes one a component of the OpenAPI document. The examples of an
- * object's fields stand together in a recorded answer.
+ * The schemas of the endpoints' responses. A schema with a title is a component of the OpenAPI document. The
+ * examples of an object's fields are from one recorded answer.
  */
 
 const text = (description: string, example: string) =>

@@ -1,11 +1,11 @@
 import type { Image } from "../../engine/query.ts";
-import { unknownVersion } from "./absence.ts";
 import { basePath, type Endpoint, type Keyed, type Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
+import { unknownVersion } from "./not-found.ts";
 import { allEndpoints } from "./openapi.ts";
 import { decodeSegment } from "./parameters.ts";
 
-/** Finds the endpoint and the data version that a path names. */
+/** Routes requests: finds the endpoint and the data version of a path. */
 
 /** A request's target. */
 export interface Target {
@@ -26,8 +26,8 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
 const versionedPaths = allEndpoints.filter(({ kind }) => kind === "versioned").map(({ path }) => path);
 
 /**
- * The endpoint of a path. What stands in the path for a parameter isn't decoded yet: an escaped slash parts nothing,
- * and the method is checked before parameters are.
+ * The endpoint of a path. The path's parameters aren't decoded yet: an escaped slash separates nothing, and the
+ * method is checked before parameters.
  *
  * @throws ApiError `unknown_endpoint`
  */
@@ -41,7 +41,7 @@ export function resolve(path: string): Target {
 }
 
 /**
- * The target with its parameters decoded.
+ * A target with its parameters decoded.
  *
  * @throws ApiError `invalid_parameter`
  */
@@ -58,13 +58,13 @@ const parametersOf: ReadonlyMap<Endpoint, ReadonlySet<string>> = new Map(
   allEndpoints.map((endpoint) => [endpoint, new Set(Object.keys(endpoint.parameters.entries))]),
 );
 
-/** The names of the parameters that may stand in the query of a path; none where there is no endpoint. */
+/** The names of the query parameters of a path; none where there is no endpoint. */
 export function parametersAt(path: string): ReadonlySet<string> {
   const target = targetOf(path);
   return (target && parametersOf.get(target.endpoint)) ?? noParameters;
 }
 
-/** Whether a path is the API's, whether or not there is something. */
+/** Whether a path belongs to the API, also if it has no endpoint. */
 export function isApiPath(path: string): boolean {
   return path.startsWith("/api/") || path === "/api";
 }
@@ -110,22 +110,22 @@ export function findVersion(versions: Versions, version: string | null): Image {
   throw unknownVersion(versions, version);
 }
 
-/** Endpoints with keys for common queries, by their whole path, on which they answer from the current data. */
+/** The endpoints that read common queries as one number, by their path without a version. */
 export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
 
-/** What a path may be to the metrics, as a template; a route is its place here. */
+/** The templates of all paths, for the metrics. A route is an index into this list. */
 export const routes: readonly string[] = [
   "unknown",
-  // All that isn't the API's.
+  // All paths outside the API.
   "/*",
   ...allEndpoints.map(({ path }) => basePath + path),
   ...versionedPaths.map((path) => `${basePath}${versionsBase}{version}${path}`),
 ];
 const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
 
-/** The route of a path, whether it is asked for rightly or not. */
+/** The route of a path, whatever the answer to it is. */
 export function routeOf(path: string): number {
   if (!isApiPath(path)) return 1;
   const exact = routeOfTemplate.get(path);

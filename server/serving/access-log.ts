@@ -8,7 +8,7 @@ import { PerSecond } from "../shared/per-second.ts";
 import { addressPartsOf, clientAddress } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 
-/** Chooses the requests that the log shows, and says of each who asked for what, without what may be a secret. */
+/** Writes the access log: chooses requests, and describes each without secrets. */
 
 const maxUserAgentLength = 200;
 const maxAddressLength = 64;
@@ -16,19 +16,19 @@ const maxMethodLength = 16;
 const maxTargetLength = 2000;
 const masked = "…";
 
-/** Who sent a request that is to be logged; read before it is answered, as its connection can't be asked afterwards. */
+/** The sender of a request to log. It is read before the answer, because the connection can't be asked afterwards. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
-/** Whose key a request has. */
+/** The account and the id of a key. */
 interface Holder {
   account: string;
   keyId: number;
 }
 
 interface AccessLogOptions {
-  /** Requests to log in a second, at most. */
+  /** Most requests to log per second. */
   perSecond: number;
-  /** Names of the accounts whose requests these are; undefined for all, and for those without a key. */
+  /** Names of the accounts to log; undefined for all requests, also those without a key. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;
@@ -67,10 +67,10 @@ export class AccessLog {
   }
 
   /**
-   * Without names of accounts these are among the requests whose time is taken, so that a clock needn't be read for the
-   * others; with names, all of these accounts'.
+   * Chooses whether to log a request. Without names of accounts only timed requests are logged, so that the clock
+   * isn't read for others; with names, all requests of these accounts are.
    *
-   * @param isTimed whether the request's time is taken
+   * @param isTimed whether the request is timed for the metrics
    * @returns undefined for a request that isn't logged
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
@@ -90,7 +90,7 @@ export class AccessLog {
     };
   }
 
-  /** Tells of an answered request. @param bytes of the answer's body */
+  /** Logs an answered request. @param bytes length of the answer's body */
   tell(
     { beganMs, ...caller }: Caller,
     requestId: string,
@@ -102,7 +102,7 @@ export class AccessLog {
     this.#tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
-  /** Whose key it is, also where it is revoked or expired. */
+  /** The holder of a key, also of one that is revoked or expired. */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;
@@ -113,9 +113,9 @@ export class AccessLog {
   }
 }
 
-/** A header's text in printable ASCII, without keys and cut. */
+/** A header's text in printable ASCII, cut, and without keys. */
 function printable(text: string, maxLength: number): string {
-  // Before it is cut: half a key isn't recognised.
+  // Keys are removed before the text is cut, because half a key isn't recognised.
   return cut(withoutKeys(text.replace(/[^ -~]/g, "?")), maxLength);
 }
 
@@ -123,18 +123,21 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * A request as the log shows it: method, path and query, without values of parameters that the path doesn't take and
- * without what may be a key or a token.
+ * A request in the log: method, path and query, without the values of parameters that the path doesn't have, and
+ * without keys and tokens.
  *
  * @param path undecoded
- * @param query what stands behind the `?`, undecoded; undefined where there is no `?`
+ * @param query the undecoded text behind the `?`; undefined where there is no `?`
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;
   return `${withoutKeys(method).slice(0, maxMethodLength)} ${cut(target, maxTargetLength)}`;
 }
 
-/** Below these a path may hold the token of a link: of a segment only what looks like a file's name or a word is shown. */
+/**
+ * Paths that may hold the token of a link. Of their segments, only those are shown that look like a file's name or a
+ * word.
+ */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 
 function shownPath(path: string): string {

@@ -1,17 +1,17 @@
 import type { Answer } from "./reply.ts";
 
-/** Keeps answers within a share of memory, and counts what is asked for. */
+/** Keeps answers within a bound of memory, and counts requests. */
 
-/** What the answers that are kept may take together. */
+/** Bytes that the kept answers may take together. */
 const maxBytes = 8 * 2 ** 20;
-/** What an answer takes beside its body. */
+/** Bytes that an answer takes besides its body. */
 const overheadBytes = 1024;
-/** Compressed, JSON is less than a quarter of it. */
+/** Bytes for each byte of a body with its two compressed forms, each less than a quarter of it. */
 const bytesPerBodyByte = 1.5;
 
 /**
- * Answers that a thread keeps, in two generations: a full young one becomes the old one, and of the old one before it
- * only what was asked for since is left.
+ * The answers that a thread keeps, in two generations. When the young one is full it becomes the old one; an answer of
+ * the old one that is asked for becomes young again, and the rest is forgotten.
  */
 export class AnswerCache<Key extends string | number> {
   #young = new Map<Key, Answer>();
@@ -26,7 +26,7 @@ export class AnswerCache<Key extends string | number> {
     return old;
   }
 
-  /** @param answer whose body is its own */
+  /** @param answer one that owns its body */
   keep(request: Key, answer: Answer): void {
     this.#young.set(request, answer);
     this.#youngBytes += bytesPerBodyByte * answer.bodyBytes + String(request).length + overheadBytes;
@@ -43,17 +43,17 @@ export class AnswerCache<Key extends string | number> {
   }
 }
 
-/** Requests whose asking is counted, each in the place that its hash gives. */
+/** Counters, of which a request has the one that its hash gives. */
 const places = 2 ** 14;
 
-/** Counts how often requests are asked for. Others that are asked for in between may make it forget. */
+/** Counts how often each request comes. A request may lose its count to another one. */
 export class AskCounter {
   readonly #hashes = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
   /**
-   * @param hash of the request; two of one hash are taken for the same, which only keeps them sooner
-   * @returns how often it was asked for
+   * @param hash of the request; two requests with one hash count as one, and are kept sooner
+   * @returns how often it came, this time included
    */
   count(hash: number): number {
     const place = (hash ^ (hash >>> 14)) & (places - 1);

@@ -1,12 +1,12 @@
 import type { HttpRequest, HttpResponse } from "./listener.ts";
 
-/** Tells from where a request comes. */
+/** Finds the address of a request's client. */
 
-/** What tells it. */
+/** The parts of a request that the client's address is made from. */
 export interface AddressParts {
   /** All X-Forwarded-For headers, joined by commas. */
   forwardedFor: string;
-  /** The IP address that the socket has. */
+  /** IP address of the socket. */
   address: string;
 }
 
@@ -22,10 +22,10 @@ export function addressPartsOf(res: HttpResponse, req: HttpRequest): AddressPart
 }
 
 /**
- * The n-th entry from the right of X-Forwarded-For, as `TRUSTED_PROXIES` proxies add one each, whatever it says; without
- * that header the socket's address.
+ * The n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`; without that header, the socket's
+ * address.
  *
- * @returns `unknown` where there are fewer entries, or that one is empty
+ * @returns `unknown` where there are fewer entries or that one is empty
  */
 export function clientAddress({ forwardedFor, address }: AddressParts, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;

@@ -2,9 +2,9 @@ import type { Image } from "../../engine/query.ts";
 import type { Context, Usage, Versions } from "../api/endpoint.ts";
 import { findVersion, type Target } from "../api/routes.ts";
 
-/** Gives an endpoint what one answer is made from. */
+/** Holds the data that an endpoint makes one answer from. */
 
-/** What one answer is made from. */
+/** The data of one request. */
 export class RequestContext implements Context {
   readonly versions: Versions;
   readonly scratch: Buffer;
@@ -15,7 +15,7 @@ export class RequestContext implements Context {
   readonly #usage: () => Usage;
   #image: Image | undefined;
 
-  /** @param usage asked for the caller's account */
+  /** @param usage returns the caller's usage */
   constructor(
     versions: Versions,
     target: Target,
@@ -36,7 +36,10 @@ export class RequestContext implements Context {
     return this.#target.segment;
   }
 
-  /** Asked for after the parameters are checked: a bad one is answered before an unknown version. */
+  /**
+   * The data version. Endpoints read it after their parameters are checked: a bad parameter is reported before an
+   * unknown version.
+   */
   get image(): Image {
     this.#image ??= findVersion(this.versions, this.#target.version);
     return this.#image;

@@ -1,7 +1,7 @@
 import type { Reply } from "./reply.ts";
 import type { Respond } from "./responder.ts";
 
-/** Lets pages of other origins read the API's answers. */
+/** Allows pages of other origins to read the API's answers (CORS). */
 
 const originHeader = Buffer.from("origin");
 const preflightHeader = Buffer.from("access-control-request-method");
@@ -9,9 +9,9 @@ const preflightHeader = Buffer.from("access-control-request-method");
 const exposed = "ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 
 /**
- * Answers preflights, which aren't counted, and adds the headers to all else that comes from a page.
+ * Answers preflights, which aren't counted, and adds the CORS headers to the replies to pages.
  *
- * @param origins those that may; `*` for all
+ * @param origins the allowed origins; `*` for all
  */
 export function withCors(respond: Respond, origins: readonly string[]): Respond {
   const isAllowed = (origin: string) => origins.includes("*") || origins.includes(origin);
@@ -27,7 +27,7 @@ export function withCors(respond: Respond, origins: readonly string[]): Respond 
   };
 }
 
-/** What isn't allowed depends on the header as well. */
+/** Adds Origin to Vary, because refusals depend on it too. */
 function varied(head: string): string {
   return head.includes("\r\nVary: ")
     ? head.replace("\r\nVary: ", "\r\nVary: Origin, ")
@@ -38,7 +38,7 @@ function textOf({ head }: Reply): string {
   return typeof head === "string" ? head : Buffer.from(head).toString("latin1");
 }
 
-/** The origin itself, never `*`: caches that share answers are told by Vary. */
+/** The origin itself, never `*`: Vary tells shared caches. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

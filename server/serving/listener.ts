@@ -2,10 +2,10 @@ import * as uws from "uWebSockets.js";
 import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
 
-/** Listens for HTTP requests, and hands each to what answers it. */
+/** Listens for HTTP requests and routes them. */
 
 declare module "uWebSockets.js" {
-  /** Sets what no call of its own is there for. `silent` leaves out the header that names the library. */
+  /** Sets an option that has no function of its own. `silent` removes the header that names the library. */
   export function _cfg(option: "silent"): void;
 }
 
@@ -20,22 +20,22 @@ export interface HttpServer {
   close(): void;
 }
 
-/** Answers requests, each within the call as far as its connection takes it. */
+/** Answers requests within the call, as far as the connection takes the answer. */
 interface Answerer {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void;
 }
 
-/** Paths below which bodies are taken, and who takes them. */
+/** The path below which posts are allowed, and their receiver. */
 interface Posts {
   below: string;
   take(res: HttpResponse, req: HttpRequest, route: number): void;
 }
 
 /**
- * Listens, and hands over every request. Ports are shared by SO_REUSEPORT.
+ * Listens. Threads share the port by SO_REUSEPORT.
  *
- * @param paths which the library's router finds, so that they needn't be made strings for every request
- * @param report told of errors that no answer could be made for; the connection is closed then
+ * @param paths exact paths for the library's router, so that no string is made of them for each request
+ * @param report called with errors that no answer could be made for; the connection is closed then
  * @throws Error when the address can't be listened on
  */
 export function serveHttp(
@@ -49,8 +49,8 @@ export function serveHttp(
 ): HttpServer {
   uws._cfg("silent");
   const app = uws.App();
-  // A connection beyond the limit is closed at once: waiting in the queue of the system, it would keep the thread busy
-  // accepting it in vain.
+  // A connection beyond the limit is closed at once. If it waited in the system's queue, the thread would keep
+  // trying to accept it.
   const onChange = (res: HttpResponse, change: number) => {
     if (change < 0) connections.leave();
     else if (!connections.enter()) res.close();
@@ -104,7 +104,7 @@ export function serveHttp(
   };
 }
 
-/** For requests whose handler throws: an exception that left it would end the process. */
+/** Closes the connection of a request whose handler threw. An exception that leaves a handler ends the process. */
 function closeAfterAll(res: HttpResponse): void {
   try {
     res.close();

@@ -1,11 +1,11 @@
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import type { WebFile } from "../shared/messages.ts";
 
-/** What a client's headers say of the form in which it wants an answer. */
+/** Reads the headers by which a client asks for a certain form of an answer. */
 
 export type Coding = "identity" | "br" | "gzip";
 
-/** Accept-Encoding headers whose meaning a thread remembers. */
+/** Accept-Encoding headers to remember per thread. */
 const maxRemembered = 10_000;
 const remembered = new Map<string, Coding>();
 
@@ -37,7 +37,7 @@ function preferred(accepted: string): Coding {
 export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">): Uint8Array {
   const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
   const coded = coding === "gzip" ? gzipSync(body, { level: 6 }) : brotliCompressSync(body, { params });
-  // A copy: it comes as a part of a buffer several times as large.
+  // A copy, because zlib returns a part of a buffer several times as large.
   return new Uint8Array(coded);
 }
 
@@ -48,9 +48,11 @@ export function matches(condition: string, etag: string): boolean {
 }
 
 /**
- * The form of a file for browsers that a client prefers, by its Accept-Encoding and If-None-Match headers.
+ * The form of a web file that a client prefers.
  *
- * @returns lines of the head, and no body where the client has it already
+ * @param accepted its Accept-Encoding header
+ * @param condition its If-None-Match header
+ * @returns lines of the head; no body where the client has the file already
  */
 export function formOf(
   { head, bodies, etag }: WebFile,
@@ -66,13 +68,14 @@ export function formOf(
   return { head: `${lines}\r\nContent-Encoding: ${coding}`, body: coded };
 }
 
-/** From a byte up to another one, which isn't in it. */
+/** The first byte, and the one after the last. */
 export type ByteRange = [start: number, end: number];
 
 /**
  * The part of a file that a Range header asks for (RFC 9110, 14.2).
  *
- * @returns undefined for the whole: no range, several, or one in another form; null for one that has no byte of it
+ * @returns undefined for the whole file: no range, several ranges, or another form; null for a range without a byte
+ * of it
  */
 export function rangeOf(header: string, size: number): ByteRange | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];

@@ -1,51 +1,51 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { type AddressParts, addressPartsOf } from "./client-address.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { orClose, type Wait } from "./pieces.ts";
 import type { Reply } from "./reply.ts";
 import type { Responder } from "./responder.ts";
+import { orClose, type Wait } from "./streaming.ts";
 
-/** Takes posts. Length, parts and time of a body are bounded, and so is the number of posts under way. */
+/** Receives posts. Limits the length, the chunks and the time of a body, and the number of posts under way. */
 
 const maxBodyBytes = 16 * 2 ** 10;
-/** A client has this long to send a body. */
+/** Milliseconds that a client has to send a body. */
 const maxBodyMs = 10_000;
-/** A body may come in this many parts, and in one more for each further `bytesPerPart`. */
+/** Chunks that a body may come in; one more is allowed for each further `bytesPerPart` bytes. */
 const maxParts = 16;
 /**
- * Each part costs a call. Bodies in chunks of one byte would cost ten thousand calls per connection, and every other
- * request of the thread would wait for them.
+ * Bytes for which a body may have one more chunk. Each chunk costs a call: bodies in chunks of one byte would cost
+ * ten thousand calls per connection, and delay every other request of the thread.
  */
 const bytesPerPart = 256;
-/** Posts under way on this thread: of one client, and in all. Each may hold a buffer of `maxBodyBytes`. */
+/** Posts of one client that this thread works on at a time. Each may hold a buffer of `maxBodyBytes`. */
 const maxPostsPerClient = 32;
 const maxPosts = 512;
 
 export interface PostHead extends AddressParts {
   path: string;
-  /** The first header of that name, or the empty string. */
+  /** The first Authorization header, or the empty string. */
   authorization: string;
   contentType: string;
 }
 
 export interface Post extends PostHead {
-  /** Undefined where it was too long. */
+  /** Undefined where the body was too long. */
   body: Uint8Array | undefined;
 }
 
 /** Answers posts. */
 export interface PostHandler {
-  /** Names the client, for the bound on its posts. */
+  /** Names the client, to count its posts. */
   clientOf(head: PostHead): string;
   /** @param requestId for the log */
   reply(post: Post, requestId: string): Promise<Reply>;
-  /** The reply where a post isn't taken because this client, or all clients, have too many under way. */
+  /** The reply where this client, or all clients together, have too many posts under way. */
   busy(who: "client" | "all"): Reply;
-  /** The reply where `reply` has rejected. */
+  /** The reply after `reply` rejected. */
   failed(error: unknown, requestId: string): Reply;
 }
 
-/** Calls back after a time. @returns a function that cancels it */
+/** Calls back after a time. @returns a function that cancels the call */
 export type After = (ms: number, callback: () => void) => () => void;
 
 const afterTimeout: After = (ms, callback) => {
@@ -68,7 +68,7 @@ export class Posts {
     this.#after = after;
   }
 
-  /** Takes a post, answers it when the reply is there, and closes its connection. */
+  /** Receives a post, answers it when the reply is there, and closes its connection. */
   take(res: HttpResponse, req: HttpRequest, route: number): void {
     const handler = this.#handler;
     if (!this.#responder.accept(res)) return;
@@ -78,7 +78,7 @@ export class Posts {
     const busy = this.#busyFor(client);
     if (busy !== undefined) {
       const wait = this.#responder.waitFor(res);
-      // Not before the library has looked behind the body: it would answer a second request there as well.
+      // Only after the library has parsed what follows the body: else it would answer a second request there too.
       setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       return;
     }
@@ -105,8 +105,8 @@ export class Posts {
       }
       if (!isLast) return;
       cancelDeadline();
-      // Not before the library has looked behind the body: where it finds another request it closes the connection, and
-      // what nobody would be told of isn't done.
+      // Only after the library has parsed what follows the body: when it finds another request there, it closes the
+      // connection. A change that the client would never hear of isn't made.
       setImmediate(orClose(res, wait, answer));
     };
     res.onData(orClose(res, wait, take));
@@ -141,13 +141,13 @@ export class Posts {
   }
 }
 
-/** A body, put together from its parts in one buffer. */
+/** Collects the chunks of a body in one buffer. */
 class Body {
   #buffer: Buffer | undefined;
   #length = 0;
   #parts = 0;
 
-  /** @returns false when the body has come in too many parts */
+  /** @returns false when the body has too many chunks */
   add(part: Uint8Array): boolean {
     this.#parts++;
     if (this.#length + part.length <= maxBodyBytes) {
@@ -158,7 +158,7 @@ class Body {
     return this.#parts <= maxParts + this.#length / bytesPerPart;
   }
 
-  /** Undefined where it is too long. */
+  /** The body; undefined where it is too long. */
   get content(): Uint8Array | undefined {
     if (this.#length > maxBodyBytes) return undefined;
     return this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0);

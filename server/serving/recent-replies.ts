@@ -1,39 +1,39 @@
-/** Tells whether an answer's head may have been cut off. */
+/** Detects that an answer's head may have been cut off. */
 
 /*
- * uWebSockets.js gathers the answers to one segment's requests in a buffer, which the write that finds it full flushes.
- * Where the socket takes only part of it, because it is reset or its client doesn't read, the library drops that write
- * (AsyncSocket::uncork of v20.49, mended later). A dropped body shows: `tryEnd()` says that none of it was taken. A
- * dropped part of a head doesn't, and nothing may be sent behind it.
+ * uWebSockets.js buffers the answers to the requests of one TCP segment; the write that finds the buffer full
+ * flushes it. Where the socket takes only a part, because it is reset or its client doesn't read, the library drops
+ * that write (AsyncSocket::uncork of v20.49, fixed later). A dropped body can be seen: `tryEnd()` returns that
+ * nothing was taken. A dropped part of a head can't, and nothing may be sent after it.
  */
 
-/** AsyncSocket's cork buffer. */
+/** Bytes of AsyncSocket's cork buffer. */
 const bufferBytes = 16 * 2 ** 10;
-/** What a head is sent with beside what it says itself: the protocol, the date, the length, and some to spare. */
+/** Most bytes that the library adds to a head: the protocol, the date and the length. */
 export const headOverheadBytes = 128;
-/** As many answers as are looked back at. */
+/** Answers to look back at. */
 const remembered = 64;
 const withoutBody = 2 ** 32 - 1;
 
-/** The sizes of a thread's last answers, whichever of them went to one connection in one segment. */
+/** The sizes of a thread's last answers, which may all have gone to one connection in one segment. */
 export class RecentReplies {
   readonly #sizes = new Uint32Array(remembered);
   #last = 0;
 
-  /** @param bodyBytes undefined where there is none */
+  /** @param bodyBytes undefined where the answer has no body */
   add(headBytes: number, bodyBytes: number | undefined): void {
     this.#last = (this.#last + 1) & (remembered - 1);
     this.#sizes[this.#last] =
       bodyBytes === undefined ? withoutBody : headBytes + headOverheadBytes + bodyBytes;
   }
 
-  /** Whether the buffer may have been full within the last answer's head, or within an answer that was all head. */
+  /** Whether the buffer may have been full within the last answer's head, or within an answer without a body. */
   mayHaveCutHead(headBytes: number): boolean {
     let gathered = 0;
     for (let back = 1; back < remembered; back++) {
       const size = this.#sizes[(this.#last - back) & (remembered - 1)];
       if (size === withoutBody) return true;
-      // The overhead is the most that it can be: less of it may be gathered.
+      // The overhead is an upper bound: fewer bytes may be in the buffer.
       gathered += size;
       if (gathered - back * headOverheadBytes > bufferBytes) return false;
       if (gathered + headBytes + headOverheadBytes > bufferBytes) return true;

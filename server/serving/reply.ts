@@ -1,18 +1,18 @@
 import type { FileBody } from "../api/endpoint.ts";
-import { type ApiError, constantError, errorBody, errors } from "../api/errors.ts";
+import { ApiError } from "../api/errors.ts";
 import { type ByteRange, type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
 
-/** Writes replies: heads and bodies as they are sent. */
+/** Makes the bytes of replies: heads and bodies. */
 
-/** A request as the HTTP server gives it; valid during the call only. */
+/** A request of the HTTP server. It is valid during the call only. */
 export interface RequestHead {
-  /** What stands behind the `?`, undecoded; undefined where there is no `?`. */
+  /** The undecoded text behind the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
-  /** The first header of that name, one of `headerNames`, or the empty string. */
+  /** The first header of that name, or the empty string. The name is one of `headerNames`. */
   getHeader(lowerCaseName: Uint8Array): string;
 }
 
-/** The headers that are read. As strings, their names would be encoded again for every request. */
+/** The headers that are read. A name given as a string would be encoded again for every request. */
 export const headerNames = {
   contentLength: Buffer.from("content-length"),
   transferEncoding: Buffer.from("transfer-encoding"),
@@ -24,30 +24,30 @@ export const headerNames = {
   ifRange: Buffer.from("if-range"),
 };
 
-/** A body that is made as it is sent; its source is to be told by `return` that no more is wanted. */
-export interface Pieces {
+/** A body that is made while it is sent. Call `source.return()` when no more of it is wanted. */
+export interface BodyStream {
   readonly length: number;
-  /** Each is valid until the next one is asked for, and may be empty. */
+  /** The chunks. Each is valid until the next one is asked for, and may be empty. */
   readonly source: Generator<Uint8Array, void>;
 }
 
-/** What is sent; valid until the next one. */
+/** A reply. Its bytes are valid until the next reply is made. */
 export interface Reply {
   status: number;
-  /** The status and all headers but the length, without the last line break. */
+  /** The status and all headers except the length, without the last line break. */
   head: string | Uint8Array;
-  /** Absent on a 304, and where there are pieces. */
+  /** Undefined on a 304, and where there is a stream. */
   body: Uint8Array | undefined;
-  /** What the absent body has. */
+  /** Length of the body that a 304 leaves out. */
   absentBytes?: number;
-  pieces?: Pieces;
+  stream?: BodyStream;
 }
 
 const json = "application/json";
 const contentType = `Content-Type: ${json}`;
 
 /**
- * The lines that end a head, but for the number of requests left.
+ * The last lines of a head, up to the number of requests left.
  *
  * @param resetMs Unix milliseconds
  */
@@ -55,25 +55,18 @@ export function resetLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
-/** @param header what the header says that comes with an error that says more of an error, as the seconds to wait */
-export function errorReply(
-  error: ApiError,
-  resetLines: string,
-  remaining: number,
-  header: number | string = 0,
-): Reply {
-  const { status, headers = [] } = errors[error.type];
-  const own = headers.map(({ name, value }) => `${name}: ${value ?? header}`);
-  const lines = [status, contentType, ...own].join("\r\n");
+export function errorReply(error: ApiError, resetLines: string, remaining: number): Reply {
+  const own = error.headers.map(({ name, value }) => `${name}: ${value}`);
+  const lines = [error.status, contentType, ...own].join("\r\n");
   return {
-    status: Number.parseInt(status, 10),
+    status: Number.parseInt(error.status, 10),
     head: `${lines}${resetLines}${remaining}`,
-    body: Buffer.from(errorBody(error)),
+    body: Buffer.from(JSON.stringify(error.body)),
   };
 }
 
 /**
- * The status and the headers of a 200 up to those of the ceilings.
+ * The first lines of a 200's head, up to those about the limits.
  *
  * @param etag with its quotes
  */
@@ -85,7 +78,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
   return `Content-Type: ${type}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
 }
 
-/** A 200 whose body is a file. It isn't compressed, and made anew for each request. */
+/** A 200 whose body is a file. The file isn't compressed, and is made anew for each request. */
 export class FileAnswer {
   readonly #head: AnswerHead;
   readonly #file: FileBody;
@@ -99,11 +92,11 @@ export class FileAnswer {
 
   /**
    * @param remaining requests left of the month
-   * @param mayBePart whether a range is wanted, if any is asked for
+   * @param mayBePart whether a Range header counts
    */
   replyTo(request: RequestHead, remaining: number, mayBePart: boolean): Reply {
     const { tag, cacheControl, resetLines } = this.#head;
-    const { name, length, pieces, signature } = this.#file;
+    const { name, length, chunks, signature } = this.#file;
     const etag = `"${tag}"`;
     const lines = validatorLines(etag, cacheControl, this.#type);
     const end = `${resetLines}${remaining}`;
@@ -117,7 +110,9 @@ export class FileAnswer {
       };
     const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
     if (range === null) {
-      return errorReply(constantError("range_not_satisfiable"), resetLines, remaining, `bytes */${length}`);
+      const message = "the range is outside the file: Content-Range has its length";
+      const error = new ApiError("range_not_satisfiable", message, { header: `bytes */${length}` });
+      return errorReply(error, resetLines, remaining);
     }
     const [start, stop] = range ?? [0, length];
     const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];
@@ -128,7 +123,7 @@ export class FileAnswer {
       status: range === undefined ? 200 : 206,
       head: headers.join("\r\n") + end,
       body: undefined,
-      pieces: { length: stop - start, source: pieces(start, stop) },
+      stream: { length: stop - start, source: chunks(start, stop) },
     };
   }
 
@@ -139,7 +134,7 @@ export class FileAnswer {
   }
 }
 
-/** The bytes of a head that ends in the number of requests left. */
+/** A head that ends in the number of requests left. */
 export class Head {
   readonly #lines: string;
   readonly #byDigits: Uint8Array[] = [];
@@ -148,7 +143,10 @@ export class Head {
     this.#lines = lines;
   }
 
-  /** Changed in place, so it holds until the next call: put together, it would be encoded every time. */
+  /**
+   * The head's bytes, valid until the next call. They are changed in place, because a new string would be encoded
+   * each time.
+   */
   with(remaining: number): Uint8Array {
     let digits = 1;
     for (let bound = 10; bound <= remaining; bound *= 10) digits++;
@@ -159,7 +157,7 @@ export class Head {
     }
     let rest = remaining;
     for (let at = head.length - 1; digits > 0; digits--, at--) {
-      // Counts are below 2^31, and whole numbers divide faster.
+      // The counts are below 2^31, and integers divide faster.
       const next = (rest / 10) | 0;
       head[at] = 48 + rest - 10 * next;
       rest = next;
@@ -167,32 +165,32 @@ export class Head {
     return head;
   }
 
-  /** The same, put together for one use. */
+  /** The head as a new string. */
   once(remaining: number): string {
     return `${this.#lines}${remaining}`;
   }
 }
 
-/** A body as it is sent in one content coding. */
+/** A body in one content coding. */
 interface Variant {
   etag: string;
   body: Uint8Array;
   head: Head;
 }
 
-/** Smaller bodies are sent as they are. */
+/** Bytes from which on a body is compressed. */
 const minCompressedBytes = 1024;
 
-/** What the head of a 200 says beside its content's length and coding. */
+/** The parts of a 200's head that don't depend on the content coding. */
 interface AnswerHead {
-  /** The text of a strong ETag, without commas, which part ETags in If-None-Match. */
+  /** Text of a strong ETag, without quotes, and without commas, which separate the ETags of an If-None-Match. */
   tag: string;
   cacheControl: string;
-  /** From `resetLines`. */
+  /** The return value of `resetLines`. */
   resetLines: string;
 }
 
-/** A 200, in the content codings that were asked for so far. */
+/** A 200, in each content coding that was asked for so far. */
 export class Answer {
   readonly #head: AnswerHead;
   readonly #body: Uint8Array;
@@ -209,12 +207,12 @@ export class Answer {
     this.#isKept = isKept;
   }
 
-  /** @param body JSON, in memory that the next answer may be written to */
+  /** An answer for one reply. @param body JSON, in memory that the next answer may overwrite */
   static borrowed(head: AnswerHead, body: Uint8Array): Answer {
     return new Answer(head, body, false);
   }
 
-  /** An answer that outlasts the memory of its body. */
+  /** An answer that keeps a copy of its body. */
   static keptCopy(head: AnswerHead, body: Uint8Array): Answer {
     return new Answer(head, new Uint8Array(body), true);
   }

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Reply } from "./reply.ts";
 
-/** Names requests, so that a client's error is found in the log. */
+/** Makes request ids, by which an error is found in the log. */
 
 const prefixBytes = 8;
 
-/** The ids of one thread's requests: a prefix that is drawn once, and a count. No other thread or server has the prefix. */
+/** The request ids of one thread: a random prefix, which no other thread or server has, and a count. */
 export class RequestIds {
   readonly #prefix: string;
   #count = 0;
@@ -22,7 +22,7 @@ export class RequestIds {
     return id;
   }
 
-  /** What `next` will return: the id of a request whose reply isn't there yet. */
+  /** The id that `next` will return, for a request whose reply isn't made yet. */
   announce(): string {
     this.#announced ??= this.#made();
     return this.#announced;

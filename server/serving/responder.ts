@@ -1,12 +1,12 @@
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { type AccessLog, requestShown } from "./access-log.ts";
 import type { HttpRequest, HttpResponse } from "./listener.ts";
-import { orClose, sendPieces, Turns, type Wait } from "./pieces.ts";
 import { headOverheadBytes, RecentReplies } from "./recent-replies.ts";
-import { headerNames, type Pieces, type Reply, type RequestHead } from "./reply.ts";
+import { type BodyStream, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type RequestIds, withRequestId } from "./request-ids.ts";
+import { orClose, streamBody, Turns, type Wait } from "./streaming.ts";
 
-/** Answers requests: sends each reply as far as its connection takes it, and closes what has to be closed. */
+/** Sends replies, as fast as each connection takes them, and closes connections. */
 
 /**
  * Answers a request; must not throw.
@@ -17,15 +17,15 @@ import { type RequestIds, withRequestId } from "./request-ids.ts";
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;
 
 const empty = new Uint8Array(0);
-/** Answers up to this length may wait in the library's memory for a client that is behind with reading. */
+/** Bytes of an answer that may wait in the library's memory for a client that reads slowly. */
 const maxBufferedAnswer = 8 * 2 ** 10;
-/** What waits there for one connection, on average, until it is closed. */
+/** Bytes that wait there for one connection, on average, until it is closed. */
 const bufferedBytes = 256 * 2 ** 10;
 
 /** A request that is answered later. */
 interface Later {
   requestId: string;
-  /** The reply as it is to be sent, with the request's id where it is an error; the access log is told of it. */
+  /** Logs the reply, and adds the request's id where it is an error. */
   finish(reply: Reply): Reply;
 }
 
@@ -35,23 +35,26 @@ export class Responder {
   readonly #replyTo: Respond;
   readonly #ids: RequestIds;
   readonly #accessLog: AccessLog | undefined;
+  readonly #random: () => number;
+  readonly #now: () => Date;
   readonly #recent = new RecentReplies();
   readonly #turns = new Turns(() => this.#handled);
   #isDraining = false;
   #handled = 0;
   #pending = 0;
-  // What `#respond` sends: a closure for every request would cost more than these.
+  // The arguments of `#respond`: a closure for every request would cost more than these fields.
   #response!: HttpResponse;
   #reply!: Reply;
   #isHead = false;
   #isStuck = false;
-  /** Of answers without a body, until one of them ends its connection. */
+  /** Bytes of answers without a body to send until one of them closes its connection. */
   #bytesToLast = bufferedBytes;
 
   /**
    * @param traffic counts the answers
-   * @param isEnding asked for every request: whether to close its connection instead of answering
+   * @param isEnding whether to close connections instead of answering; called for every request
    * @param accessLog undefined where no request is logged
+   * @param random from 0 up to 1, without 1
    */
   constructor(
     traffic: ThreadTraffic,
@@ -59,32 +62,37 @@ export class Responder {
     replyTo: Respond,
     ids: RequestIds,
     accessLog?: AccessLog,
+    random = Math.random,
+    now = () => new Date(),
   ) {
     this.#traffic = traffic;
     this.#isEnding = isEnding;
     this.#replyTo = replyTo;
     this.#ids = ids;
     this.#accessLog = accessLog;
+    this.#random = random;
+    this.#now = now;
   }
 
-  /** Requests so far. */
+  /** Number of requests so far. */
   get handled(): number {
     return this.#handled;
   }
 
-  /** Answers that wait for their connections to take them. Small ones may wait in the HTTP server's own memory, uncounted. */
+  /** Number of answers that wait for their connections. Small ones in the library's own memory aren't counted. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Closes each connection with its next answer. */
+  /** Closes each connection after its next answer. */
   drain(): void {
     this.#isDraining = true;
   }
 
-  /** Counts a request. @returns whether it is to be answered; if not, its connection is closed */
+  /** Counts a request. @returns false where its connection is closed instead of answered */
   accept(res: HttpResponse): boolean {
-    // Here, because a thread hears of its end only when it is done with all that its connections had sent.
+    // Checked here because a thread receives no message until it has handled everything that its connections had
+    // sent.
     if (this.#isEnding()) {
       res.close();
       return false;
@@ -93,7 +101,7 @@ export class Responder {
     return true;
   }
 
-  /** Answers a request within the call, as far as the socket takes it. */
+  /** Answers a request within the call, as far as the socket takes the answer. */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
     if (!this.accept(res)) return;
@@ -107,26 +115,27 @@ export class Responder {
     const requestId = isError || caller !== undefined ? this.#ids.next() : "";
     if (isError) reply = withRequestId(reply, requestId);
     this.#reply = reply;
-    // After exactly `close` the library closes by itself, without dropping the answers to requests before this one.
+    // On exactly `close` the library closes the connection itself, without dropping answers to earlier requests.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    const { pieces } = reply;
+    const { stream } = reply;
     this.#isStuck = false;
-    if (pieces === undefined && (hasBody || closes)) this.#respondLast(res);
-    // Only the first of several requests in one segment comes corked; each part of an answer would be sent by itself.
+    if (stream === undefined && (hasBody || closes)) this.#respondLast(res);
+    // The library corks only the first of several requests in one segment. Uncorked, each part of an answer is sent
+    // by itself.
     else {
       res.cork(
-        pieces === undefined ? this.#respond : () => this.#respondInPieces(res, pieces, closes, route),
+        stream === undefined ? this.#respond : () => this.#respondWithStream(res, stream, closes, route),
       );
       if (this.#isStuck) res.close();
     }
     const { status } = reply;
-    const bytes = this.#isHead ? 0 : (reply.body?.length ?? pieces?.length ?? 0);
-    this.#traffic.answered(route, status, pieces === undefined ? bytes : 0, begun);
+    const bytes = this.#isHead ? 0 : (reply.body?.length ?? stream?.length ?? 0);
+    this.#traffic.answered(route, status, stream === undefined ? bytes : 0, begun);
     if (caller !== undefined)
       this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
   }
 
-  /** To be called as a request comes that is answered later: what is asked for can't be read any more then. */
+  /** Prepares for a request that is answered later. Call it at once: the request can't be read afterwards. */
   answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
     const requestId = this.#ids.next();
     const caller = this.#accessLog?.callerOf(res, req, true);
@@ -146,9 +155,9 @@ export class Responder {
   }
 
   /**
-   * Counts an answer as pending until it is sent or its connection is gone.
+   * Counts an answer as pending until it is sent or its connection is closed.
    *
-   * @param onEnd called then
+   * @param onEnd called at the end of the wait
    */
   waitFor(res: HttpResponse, onEnd = () => {}): Wait {
     this.#pending++;
@@ -169,21 +178,21 @@ export class Responder {
     const { head, body } = this.#reply;
     const response = this.#response;
     this.#recent.add(head.length, this.#isHead ? undefined : body?.length);
-    // The status takes the headers along: a call for each costs more. It has to come first in any case.
+    // The status includes the headers, because a call for each costs more. It must be written first.
     response.writeStatus(head);
     if (body !== undefined && !this.#isHead) {
       if (this.#isDraining) response.writeHeader("Connection", "close");
       this.#send(response, body, head.length);
       return;
     }
-    // `endWithoutBody`'s own argument for the length would abort the process.
+    // The length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
-    // Only a body shows whether the client is behind. So any of these answers may be its connection's last one, as
-    // likely as it is long: whether the client reads or not, no more gathers.
+    // Only `tryEnd` of a body shows that a client doesn't read. So any answer without a body may close its
+    // connection, with a probability by its length: the bytes that gather for one connection stay bounded.
     this.#bytesToLast -= head.length + headOverheadBytes;
     if (this.#bytesToLast < 0) {
-      // Exponentially distributed: nobody can know whose answer it will be.
-      this.#bytesToLast = -Math.log(1 - Math.random()) * bufferedBytes;
+      // An exponential distribution, so that no client can predict which answer it is.
+      this.#bytesToLast = -Math.log(1 - this.#random()) * bufferedBytes;
       this.#endLast(response);
     } else {
       if (this.#isDraining) response.writeHeader("Connection", "close");
@@ -192,24 +201,24 @@ export class Responder {
   };
 
   /**
-   * Sends what the socket takes now. `end()` won't do, though it costs a little less: a body that the library drops is
-   * neither sent nor marked as done then, and because nobody would be told of an abort either, the library ends the
-   * process after the handler. Answers without a body are marked as done in any case.
+   * Sends as much as the socket takes now. `end()` costs a little less, but when the library drops its body, the
+   * answer counts neither as sent nor as done, and the library ends the process after the handler, because no
+   * `onAborted` is set. Answers without a body always count as done.
    */
   #send(res: HttpResponse, body: Uint8Array, headBytes: number): void {
     const [, done] = res.tryEnd(body, body.length);
     if (done) return;
     if (body.length > maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);
-    // Its client pipelines and is behind. There is no way to know how far behind, so it is closed at random, as likely
-    // as the answer is long: whatever connections do, one that isn't read from at all is found.
-    else if (this.#recent.mayHaveCutHead(headBytes) || Math.random() * bufferedBytes < body.length)
+    // The client pipelines and reads slowly. Nothing shows how slowly, so the connection is closed at random, with a
+    // probability by the answer's length: a client that never reads is always found.
+    else if (this.#recent.mayHaveCutHead(headBytes) || this.#random() * bufferedBytes < body.length)
       this.#isStuck = true;
     else res.end(body);
   }
 
-  /** Sends what is left of an answer as the socket drains. */
+  /** Sends the rest of an answer as the socket drains. */
   #sendRest(res: HttpResponse, body: Uint8Array): void {
-    // It has to outlast the next answer.
+    // A copy, because the next answer overwrites the bytes.
     const kept = new Uint8Array(body);
     const wait = this.waitFor(res);
     const goOn = (offset: number) => {
@@ -221,13 +230,13 @@ export class Responder {
   }
 
   /**
-   * Answers and closes the connection. A body may smuggle a second request in: while this one waits for its answer, the
-   * parser closes the connection when it finds another behind it. Then answers to earlier requests of the same segment
-   * are lost as far as they are still gathered, because only more than fits beside them sends them within a handler.
+   * Answers and closes the connection. A request with a body may smuggle a second request: while this one waits for
+   * its answer, the parser closes the connection when it finds another request behind it. Buffered answers to
+   * earlier requests of the segment are lost then; the library offers no call that flushes them within a handler.
    */
   #respondLast(res: HttpResponse): void {
     const { head, body, absentBytes = 0 } = this.#reply;
-    // Both are valid until the next answer only.
+    // Copies, because the next answer overwrites the bytes.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
     const bytes = body?.length ?? absentBytes;
@@ -243,7 +252,7 @@ export class Responder {
         this.#endLast(res, wait);
         return;
       }
-      // For the library the body is still to come: no call ends an answer without one and closes behind it.
+      // The library still expects the body: no call ends an answer without one and closes the connection.
       res.writeHeader("Connection", "close");
       const close = () => {
         const [isTaken] = res.tryEnd(empty, bytes);
@@ -256,18 +265,23 @@ export class Responder {
   }
 
   /**
-   * Ends an answer without a body, and then the connection. For the library the answer goes on until then, so it
-   * doesn't answer another request of the same segment, but closes the connection itself.
+   * Ends an answer without a body and closes the connection. Until then the library counts the answer as unfinished:
+   * it doesn't answer another request of the segment, but closes the connection itself.
    */
   #endLast(res: HttpResponse, wait = this.waitFor(res)): void {
     closeSoon(res, wait);
-    // What the library would write with the answer's end.
-    res.writeHeader("Date", new Date().toUTCString());
+    // The header that the library writes at an answer's end.
+    res.writeHeader("Date", this.#now().toUTCString());
     res.writeHeader("Connection", "close\r\n");
   }
 
-  /** Answers with a body that is made as the socket takes it. */
-  #respondInPieces(res: HttpResponse, { length, source }: Pieces, closes: boolean, route: number): void {
+  /** Answers with a streamed body. */
+  #respondWithStream(
+    res: HttpResponse,
+    { length, source }: BodyStream,
+    closes: boolean,
+    route: number,
+  ): void {
     const { head, status } = this.#reply;
     const isLast = this.#isDraining || closes;
     this.#recent.add(head.length, this.#isHead ? undefined : length);
@@ -281,15 +295,15 @@ export class Responder {
     }
     const wait = this.waitFor(res, () => source.return());
     if (isLast) res.writeHeader("Connection", "close");
-    const onPiece = (bytes: number) => this.#traffic.sent(route, status, bytes);
+    const onChunk = (bytes: number) => this.#traffic.sent(route, status, bytes);
     const close = isLast ? () => closeSoon(res, wait) : undefined;
-    const isBehind = sendPieces(res, { length, source }, wait, this.#turns, onPiece, close);
-    // Its client pipelines and is behind; part of the head may have been dropped.
+    const isBehind = streamBody(res, { length, source }, wait, this.#turns, onChunk, close);
+    // The client pipelines and reads slowly: part of the head may have been dropped.
     if (!wait.isOver && isBehind && res.getWriteOffset() === 0) this.#isStuck = true;
   }
 }
 
-/** Closes a connection when what is being written to it is on its way. */
+/** Closes a connection after what was just written to it. */
 function closeSoon(res: HttpResponse, wait: Wait): void {
   const close = () => {
     wait.end();
@@ -298,7 +312,10 @@ function closeSoon(res: HttpResponse, wait: Wait): void {
   setImmediate(orClose(res, wait, close));
 }
 
-/** Whether a request may have a body. Its lengths are all looked at: the parser goes by the first one alone. */
+/**
+ * Whether a request may have a body. All its Content-Length headers are checked, because the parser reads only the
+ * first.
+ */
 function announcesBody(req: HttpRequest): boolean {
   const length = req.getHeader(headerNames.contentLength);
   if (req.getHeader(headerNames.transferEncoding) !== "") return true;

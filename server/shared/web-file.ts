@@ -3,11 +3,11 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 
-/** Prepares a file for browsers: compressed, in shared memory. */
+/** Makes web files: in shared memory, in each content coding. */
 
-/** Bytes below which a file isn't compressed. */
+/** Bytes from which on a file is compressed. */
 const minCodedBytes = 1024;
-/** Brotli's quality: the best one takes half a second longer and saves a twentieth. */
+/** Brotli's quality. The best one takes half a second longer and makes these files 5 % smaller. */
 const brotliQuality = 7;
 
 const security = [
@@ -16,10 +16,10 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** Whether the path changes with the content, or stays. */
+/** Whether the content of a path ever changes. */
 type Lifetime = "immutable" | "changing";
 
-/** @param headers further header lines */
+/** @param headers more header lines */
 export function webFile(
   path: string,
   type: string,
@@ -41,7 +41,7 @@ export function webFile(
   if (body.length < minCodedBytes) return file;
   for (const [coding, code] of codings) {
     const make = () => code(body);
-    // A page carries another key after each start.
+    // A page has another key after each start, so compressing it again can't be avoided.
     file.bodies[coding] = shared(lifetime === "immutable" ? kept(`${name}.${coding}`, make) : make());
   }
   return file;

@@ -12,10 +12,10 @@ import { temporaryFolder } from "../support/server.ts";
 
 /** One procedure group in depth. */
 
-test("what DuckDB computes is the answer for every procedure, nation and state of 6 random snapshots", async () => {
+test("what DuckDB computes is the answer for every procedure, nation and state of 3 random snapshots", async () => {
   let compared = 0;
-  for (let seed = 701; seed <= 706; seed++) compared += await compareDistributions(randomSnapshot(seed));
-  assert.ok(compared > 250, `${compared} compared`);
+  for (let seed = 701; seed <= 703; seed++) compared += await compareDistributions(randomSnapshot(seed));
+  assert.ok(compared > 125, `${compared} compared`);
 });
 
 const excerpt = "prov_svc_dy23_subset.csv";

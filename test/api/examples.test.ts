@@ -14,7 +14,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
-import { errors as errorTypes } from "../../server/api/errors.ts";
+import { apiErrors as errorTypes } from "../../server/api/errors.ts";
 import recordedAnswers from "../../server/api/examples.json" with { type: "json" };
 import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { stateCodes } from "../../engine/index.ts";
-import { type ErrorType, errors } from "../../server/api/errors.ts";
+import { type ApiErrorType, apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
 import {
   checkAnswer,
@@ -150,14 +150,14 @@ test("every error type is documented, with its own status only, and every docume
           const plain = type.replace(/^.*\./, "");
           statuses.set(plain, (statuses.get(plain) ?? new Set()).add(status));
         }
-  const expected = Object.entries(errors).map(([type, { status }]) => [type, [status.slice(0, 3)]]);
+  const expected = Object.entries(apiErrors).map(([type, { status }]) => [type, [status.slice(0, 3)]]);
   const actual = [...statuses].map(([type, each]) => [type, [...each]]);
   assert.deepEqual(Object.fromEntries(actual), Object.fromEntries(expected));
 });
 
 test("an error has the headers that its kind has in the table, and no error has another's", async () => {
   const special = new Set(
-    Object.values(errors).flatMap(({ headers = [] }) => headers.map(({ name }) => name)),
+    Object.values(apiErrors).flatMap(({ headers = [] }) => headers.map(({ name }) => name)),
   );
   assert.deepEqual([...special].sort(), ["Allow", "Content-Range", "Retry-After", "WWW-Authenticate"]);
   const expected = new Map([
@@ -291,7 +291,11 @@ for (const [path, { parameters }] of operations) {
   test(`${path} gives every documented status, and no other`, async () => {
     const request = found.get(path) ?? "";
     const seen = new Set<string>();
-    const see = async (line: string, headers: Record<string, string | undefined> = {}, type?: ErrorType) => {
+    const see = async (
+      line: string,
+      headers: Record<string, string | undefined> = {},
+      type?: ApiErrorType,
+    ) => {
       const answer = await ask(line, headers);
       assert.equal(pathOf(openapiDocument, line.split(" ")[1]), path);
       if (type !== undefined) assert.equal(answer.error().type, type);

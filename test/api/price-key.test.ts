@@ -7,7 +7,7 @@ import { attachImage, buildImage, sealSnapshot, stateCodes } from "../../engine/
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { readPriceKey } from "../../server/api/price-key.ts";
+import { readPriceKey } from "../../server/api/endpoints/prices.ts";
 import { AnswerCache, AskCounter } from "../../server/serving/answer-cache.ts";
 import { Answer, type RequestHead } from "../../server/serving/reply.ts";
 import { hashOf } from "../../server/shared/hash.ts";

@@ -56,7 +56,7 @@ const equivalent: Readonly<Record<string, string>> = {
     "the byte behind is set to zero before it is read",
   "server/api/parameters.ts: for (let start = 0; start ⟦<= → <⟧ query.length; ) {":
     "nothing is behind the end, which counts as nothing",
-  "server/api/price-key.ts: if (procedure < ⟦0 → 1⟧) return -1;":
+  "server/api/endpoints/prices.ts: if (procedure < ⟦0 → 1⟧) return -1;":
     "slower for one procedure, and the same bytes",
   "server/commands/accounts.ts: const until = now.getTime() + overlap * ⟦3_600_000 → 3600001⟧;":
     "a millisecond of an hour",

@@ -171,7 +171,7 @@ test("a post may have 16384 bytes, at once or in chunks, and not one more", asyn
       const answer = await connection.answer();
       assert.deepEqual(
         [answer.status, answer.error().type],
-        isTooLong ? [413, "invalid_parameter"] : [400, "missing_parameter"],
+        isTooLong ? [413, "body_too_large"] : [400, "missing_parameter"],
       );
       assert.equal((await connection.rest()).length, 0);
     }

@@ -85,11 +85,11 @@ export function ask(
   return read(service.answer(request, path, method, false));
 }
 
-function read({ head, body, pieces }: Reply): Told {
+function read({ head, body, stream }: Reply): Told {
   const [status, ...lines] = Buffer.from(head).toString("latin1").split("\r\n");
   const headers = new Map(lines.map((line) => line.split(": ", 2) as [string, string]));
   assert.equal(headers.size, lines.length, `a header twice: ${lines.join("; ")}`);
-  const sent = pieces === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(pieces.source));
+  const sent = stream === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(stream.source));
   const bytes = decoded(sent, headers.get("Content-Encoding"));
   return {
     status: Number.parseInt(status, 10),
@@ -103,7 +103,7 @@ function read({ head, body, pieces }: Reply): Told {
   };
 }
 
-const copied = (source: Iterable<Uint8Array>) => Array.from(source, (piece) => Buffer.from(piece));
+const copied = (source: Iterable<Uint8Array>) => Array.from(source, (chunk) => Buffer.from(chunk));
 
 function decoded(body: Buffer, coding: string | undefined): Buffer {
   return coding === "br" ? brotliDecompressSync(body) : coding === "gzip" ? gunzipSync(body) : body;

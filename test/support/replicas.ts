@@ -133,7 +133,7 @@ export class Client {
     }
     assert.equal(answer.status, 429, answer.body.toString());
     const { message } = answer.error();
-    this.last = /per second/.test(message) ? "second" : /holds none/.test(message) ? "lease" : "month";
+    this.last = /per second/.test(message) ? "second" : /servers hold/.test(message) ? "lease" : "month";
     this.refused[this.last]++;
     return this.last;
   }

@@ -341,7 +341,7 @@ describe("says", () => {
     const { page } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
     await page
       .getByText(
-        "Its only row is suppressed by CMS (10 services or fewer): nobody says what this facility charges.",
+        "Its only row is suppressed by CMS (10 services or fewer): this facility's charge isn't published.",
       )
       .waitFor();
     const field = page.getByRole("combobox", { name: "Procedure group" });
@@ -392,7 +392,7 @@ describe("says", () => {
     await heading(page, "60 facilities");
     for (const [status, text] of [
       [401, "A key is needed to look."],
-      [429, "All that may be asked from this page this month has been asked."],
+      [429, "The requests of this page for this month are used up."],
     ] as const) {
       await page.route("**/api/**", async (route, request) => {
         const isOwn = request.headers().authorization === `Bearer ${server.key}`;

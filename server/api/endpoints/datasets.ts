@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { statusOf, versionName } from "../../../engine/query.ts";
-import { gapsOf } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
+import { gapsOf } from "../not-found.ts";
 import { datasetsResponse } from "../responses.ts";
 
-/** Answers which data versions are served. */
+/** Answers with the data versions that are served. */
 
 export const datasets = endpoint({
   path: "/datasets",

@@ -9,11 +9,11 @@ import {
   rowsInScope,
   versionName,
 } from "../../../engine/query.ts";
-import { noRows } from "../absence.ts";
 import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts";
+import { noRows } from "../not-found.ts";
 import { state } from "../parameters.ts";
 
-/** Answers with everything, or the rows of a procedure or a state, as a file. */
+/** Answers with all rows, or those of a procedure or a state, as a file. */
 
 const parameters = v.object({
   procedure: v.optional(
@@ -27,22 +27,22 @@ const parameters = v.object({
   state,
 });
 
-/** Answers with the rows in a scope, which a form writes. */
+/** Makes the answer of an export. @param bytes the file's length */
 function answerRows(
   extension: string,
   bytes: (image: Image, scope: ExportScope) => number,
-  pieces: (image: Image, scope: ExportScope) => Generator<Uint8Array, void>,
+  chunks: (image: Image, scope: ExportScope) => Generator<Uint8Array, void>,
 ) {
   return ({ versions, image }: Context, { procedure, state }: v.InferOutput<typeof parameters>) => {
     const place = procedure === undefined ? null : (image.procedureOf.get(procedure) ?? -1);
     const scope = { procedure: place, state: state ?? null };
     if (place === -1 || rowsInScope(image, scope) === 0) throw noRows(versions, image, procedure, state);
     const name = fileName(image, extension, procedure, state);
-    return new FileBody(name, bytes(image, scope), () => pieces(image, scope));
+    return new FileBody(name, bytes(image, scope), () => chunks(image, scope));
   };
 }
 
-/** @param parts what the rows are of, where they aren't all */
+/** @param parts the procedure and the state, where the rows are filtered */
 function fileName(image: Image, extension: string, ...parts: (string | undefined)[]): string {
   const known = parts.filter((part) => part !== undefined);
   return `${["opps", versionName(image.description.provenance), ...known].join("-")}.${extension}`;
@@ -98,14 +98,14 @@ export const parquet: Endpoint = endpoint({
     const version = versionName(image.description.provenance);
     const file = versions.files.get(version);
     if (file === undefined) throw new Error(`no snapshot file of data version ${version}, expected one`);
-    const pieces = (start: number, end: number) => piecesOf(file.bytes, start, end);
-    return new FileBody(fileName(image, "parquet"), file.bytes.length, pieces, file.sha256);
+    const chunks = (start: number, end: number) => chunksOf(file.bytes, start, end);
+    return new FileBody(fileName(image, "parquet"), file.bytes.length, chunks, file.sha256);
   },
 });
 
-/** Bytes of a snapshot file that are sent at a time. */
-const pieceBytes = 16 * 2 ** 10;
+/** Bytes of a snapshot file to send at a time. */
+const chunkBytes = 16 * 2 ** 10;
 
-function* piecesOf(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void> {
-  for (let at = start; at < end; at += pieceBytes) yield bytes.subarray(at, Math.min(end, at + pieceBytes));
+function* chunksOf(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void> {
+  for (let at = start; at < end; at += chunkBytes) yield bytes.subarray(at, Math.min(end, at + chunkBytes));
 }

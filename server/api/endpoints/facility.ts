@@ -6,8 +6,8 @@ import {
   type Standing,
   textAt,
 } from "../../../engine/query.ts";
-import { noFacility } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
+import { noFacility } from "../not-found.ts";
 import { facilityResponse } from "../responses.ts";
 import { sourceOf } from "./source.ts";
 

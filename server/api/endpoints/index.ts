@@ -11,7 +11,7 @@ import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
 import { versions } from "./versions.ts";
 
-/** All endpoints but the overview and the OpenAPI document, which describe them. */
+/** Lists all endpoints except the overview and the OpenAPI document, which describe them. */
 
 export const endpoints: readonly Endpoint[] = [
   prices,

@@ -3,12 +3,12 @@ import { basePath, type Endpoint, endpoint } from "../endpoint.ts";
 import { overviewResponse } from "../responses.ts";
 import { listVersions } from "./versions.ts";
 
-/** Answers what there is: for a person who has nothing but curl and a key. */
+/** Answers with an overview of the API, for a person with curl and a key. */
 
-/** What is said of an endpoint. */
+/** The outline of an endpoint. */
 export interface Outline {
   path: string;
-  /** The same of one data version; null where there is none. */
+  /** The path for one data version; null where there is none. */
   version_path: string | null;
   summary: string;
   parameters: {
@@ -20,7 +20,7 @@ export interface Outline {
   }[];
 }
 
-/** @param outlines of all endpoints, this one included; asked for once */
+/** @param outlines returns the outlines of all endpoints, this one included; called once */
 export function overviewOf(outlines: () => Outline[]): Endpoint {
   let endpoints: Outline[] | undefined;
   return endpoint({

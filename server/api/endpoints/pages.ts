@@ -1,14 +1,14 @@
 import * as v from "valibot";
-import { unknownVersion } from "../absence.ts";
 import { contentOf, decodeCursor } from "../cursor.ts";
 import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
+import { unknownVersion } from "../not-found.ts";
 import { badCursor } from "../paging.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
 
-/** Answers with a further page of any list. */
+/** Answers with the next page of any list. */
 
 export const pages = endpoint({
   path: "/pages/{cursor}",

@@ -11,13 +11,13 @@ import {
   textAt,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { noPrices } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
+import { noPrices } from "../not-found.ts";
 import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
 import { sourceOf } from "./source.ts";
 
-/** Answers how the charges of one procedure group are distributed. */
+/** Answers with the distribution of one procedure group's charges. */
 
 const hundredths = <Key extends string>(values: Record<Key, number>) =>
   Object.fromEntries(Object.entries<number>(values).map(([name, value]) => [name, value / 100]));

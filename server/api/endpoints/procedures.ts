@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { listProcedures, procedureOrders } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { noProcedures } from "../absence.ts";
 import { type Endpoint, endpoint } from "../endpoint.ts";
+import { noProcedures } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state } from "../parameters.ts";
 import { proceduresResponse } from "../responses.ts";

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { documentKinds, encodeMatches, search as findMatches } from "../../../engine/query.ts";
-import { noMatches } from "../absence.ts";
 import { type Endpoint, endpoint } from "../endpoint.ts";
+import { noMatches } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { required, rowLimit } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
 
-/** Answers with what matches some words. */
+/** Answers searches. */
 
 const howItMatches =
   "Case, accents and punctuation do not matter, and abbreviations, states and their codes, initials, plurals, and " +

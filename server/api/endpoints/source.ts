@@ -1,8 +1,8 @@
 import { type Image, versionName } from "../../../engine/query.ts";
 
-/** Tells the source of an answer's numbers. */
+/** Names the source of an answer's numbers. */
 
-/** What every answer says of the data that it is from. */
+/** The source of an answer, which every answer names. */
 export const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),

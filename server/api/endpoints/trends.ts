@@ -11,12 +11,12 @@ import {
   textAt,
   versionName,
 } from "../../../engine/query.ts";
-import { noTrend } from "../absence.ts";
 import { endpoint } from "../endpoint.ts";
+import { noTrend } from "../not-found.ts";
 import { procedure, state } from "../parameters.ts";
 import { trendsResponse } from "../responses.ts";
 
-/** Answers how the charges of a procedure group went over the data years. */
+/** Answers with the charges of a procedure group over the data years. */
 
 interface Year {
   image: Image;
@@ -60,13 +60,13 @@ function comparison({ image, group }: Year, before: Year | undefined) {
   };
 }
 
-/** Real versions where there are any, or else synthetic ones: the two are never compared. */
+/** The real versions; where there are none, the synthetic ones. The two are never compared. */
 function ofOneKind(images: readonly Image[]): readonly Image[] {
   const real = images.filter(({ description }) => !isSynthetic(description.provenance));
   return real.length > 0 ? real : images;
 }
 
-/** Each text once; those that differ in their data year alone are one, with all of these years. */
+/** Joins the caveats, each once. Caveats that differ in their data year only become one, with all years. */
 function caveatOf(said: readonly Provenance[]): string {
   const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
   const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));

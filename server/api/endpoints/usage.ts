@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { endpoint } from "../endpoint.ts";
 import { usageResponse } from "../responses.ts";
 
-/** Answers what the caller's account has used. */
+/** Answers with the usage of the caller's account. */
 
 export const usage = endpoint({
   path: "/usage",

@@ -3,7 +3,7 @@ import { statusOf, versionName } from "../../../engine/query.ts";
 import { basePath, endpoint, type Versions } from "../endpoint.ts";
 import { versionsResponse } from "../responses.ts";
 
-/** Answers which data versions can stand in a path. */
+/** Answers with the data versions, as paths name them. */
 
 export function listVersions({ images }: Versions) {
   return images.map((image) => {

@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { OpsPages } from "../../part.ts";
-import { pageOf, readProgram } from "../../shared/browser-program.ts";
 import type { WebFile } from "../../shared/messages.ts";
+import { pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
-/** Shows the operator what the server does: a page, and a stream of what it draws. Read only. */
+/** Serves the operator's console: a page, and a stream of what it draws. It is read-only. */
 
 const browser = "parts/console/browser";
 const shared = "shared/browser";
@@ -19,9 +19,9 @@ const libraries = {
 };
 const streamPath = "/console/stream";
 const maxViewers = 16;
-/** What waits for a viewer that doesn't read, at most. */
+/** Unread bytes after which a viewer is disconnected. */
 const maxUnreadBytes = 4 * 2 ** 20;
-/** Of the state: at most this share of the control thread's time goes into it. */
+/** Most of the control thread's time that reading the state may take. */
 const stateShare = 1 / 20;
 const minStateMs = 2000;
 
@@ -39,18 +39,18 @@ export class OperatorConsole implements OpsPages {
     this.#state = state;
   }
 
-  /** Reads the page and its files, once. @throws Error when they can't be read */
+  /** Reads the page and its assets, once. @throws Error when they can't be read */
   loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files;
   }
 
-  /** @throws Error when the files can't be read */
+  /** A file by its path. @throws Error when the files can't be read */
   file(path: string): WebFile | undefined {
     return this.loadFiles().get(path);
   }
 
-  /** Sends all that is kept, and from then on what comes: server-sent events. */
+  /** Sends all samples so far, and then each new one, as server-sent events. */
   stream(response: ServerResponse): void {
     if (this.#viewers.size >= maxViewers) {
       response.writeHead(503, {
@@ -68,7 +68,7 @@ export class OperatorConsole implements OpsPages {
     response.write(event("history", JSON.stringify(this.#history.samples)) + event("state", this.#stateText));
   }
 
-  /** To be called each second. */
+  /** Takes a sample and sends it. Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {
@@ -88,7 +88,7 @@ export class OperatorConsole implements OpsPages {
     }
   }
 
-  /** @returns how many milliseconds it took */
+  /** Reads the state. @returns the milliseconds that it took */
   #lookAtState(): number {
     const begun = performance.now();
     this.#stateText = JSON.stringify(this.#state());
@@ -96,13 +96,13 @@ export class OperatorConsole implements OpsPages {
   }
 }
 
-/** The page and what it loads. */
+/** Makes the page and its assets. */
 function filesOf(): WebFile[] {
-  const program = readProgram("/console/", [shared, browser], libraries);
+  const program = readAssets("/console/", [shared, browser], libraries);
   const { html, headers } = pageOf(program, {
     title: "Console",
-    description: "What the service does.",
-    body: '<div id="app"></div><noscript>The console draws its pictures with JavaScript; /metrics has the numbers without.</noscript>',
+    description: "The state of the service.",
+    body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
     styles: ["uplot.css", `${shared}/style.css`, `${browser}/console.css`],
     scripts: ["uplot"],
     entry: `${browser}/console.ts`,

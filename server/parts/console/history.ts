@@ -1,30 +1,30 @@
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
 
-/** Keeps what the service did in each of the last ten minutes' seconds. */
+/** Keeps a sample of the service's work for each second of the last ten minutes. */
 
 const keptSeconds = 600;
 
-/** A second, or a little more. Rates are per second. */
+/** The work of one second, or a little more. Rates are per second. */
 export interface Sample {
-  /** Unix seconds at its end. */
+  /** End of the sample, in Unix seconds. */
   at: number;
-  /** Answers, by `<route> <status>`. */
+  /** Answers per second, by `<route> <status>`. */
   requests: Record<string, number>;
-  /** Time that the server spends on a request, in microseconds; null when there was none. */
+  /** Microseconds that the server takes for a request, as percentiles; null where there was no request. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
-  /** Refused by a ceiling. */
+  /** Requests per second that a ceiling refused. */
   refused: number;
   unauthorized: number;
-  /** Of the answers' bodies. */
+  /** Bytes of answers' bodies per second. */
   bytes: number;
   connections: number;
-  /** Of the process, in bytes. */
+  /** Memory of the process in bytes. */
   memory: number;
 }
 
-/** What is now, and isn't counted. */
+/** Current values that aren't counters. */
 interface Now {
   connections: number;
   memory: number;
@@ -37,7 +37,7 @@ export class History {
   #before: TrafficSnapshot;
   #beforeMs: number;
 
-  /** @param steadyMs by a clock that never steps */
+  /** @param steadyMs milliseconds of a clock that never steps */
   constructor(traffic: Pick<Traffic, "snapshot">, now: () => Now, steadyMs: number) {
     this.#traffic = traffic;
     this.#now = now;
@@ -45,12 +45,12 @@ export class History {
     this.#beforeMs = steadyMs;
   }
 
-  /** The oldest first. */
+  /** The samples, oldest first. */
   get samples(): readonly Sample[] {
     return this.#samples;
   }
 
-  /** Sums up what was done since the last call. */
+  /** Takes a sample: the work since the last call. */
   take(steadyMs: number, unixMs: number): Sample {
     const after = this.#traffic.snapshot();
     const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);
@@ -91,10 +91,10 @@ export class History {
 }
 
 /**
- * Within the bucket where it lies, as if times there were spread evenly on a logarithmic scale.
+ * A percentile of a histogram. Times are taken as spread evenly within a bucket, on a logarithmic scale.
  *
  * @param share from 0 to 1
- * @returns microseconds, or null of nothing
+ * @returns microseconds; null where the buckets are empty
  */
 export function percentile(buckets: readonly number[], share: number): number | null {
   const all = buckets.reduce((a, b) => a + b, 0);

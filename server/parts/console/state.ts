@@ -1,11 +1,11 @@
 import { reasonOf, statusOf, versionName } from "../../../engine/query.ts";
-import { gapsOf } from "../../api/absence.ts";
+import { gapsOf } from "../../api/not-found.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { SnapshotFolder } from "../../snapshots/snapshots.ts";
 import type { Store } from "../../store/store.ts";
 
-/** What the console's tables show: data versions, files, accounts and events as they are now. */
+/** Collects the content of the console's tables: data versions, files, accounts and events. */
 
 const maxListed = 100;
 
@@ -19,7 +19,7 @@ interface VersionState {
   facilities: number;
   procedures: number;
   loaded_at: string;
-  /** Of its image. */
+  /** Size of the image. */
   bytes: number;
   states: number;
   missing_states: { state: string; reason: string }[];
@@ -29,18 +29,18 @@ export interface State {
   server: ServerState;
   versions: VersionState[];
   refused: { file: string; reason: string; at: string | null }[];
-  /** Those that have used the largest share of their quota. */
+  /** The accounts that have used the largest share of their quota. */
   accounts: { name: string; plan: string; used: number; quota: number; burst: number; keys: number }[];
-  /** How many accounts there are. */
+  /** Number of all accounts. */
   all_accounts: number;
-  /** The newest, once for each way by which they are sent. */
+  /** The newest events, once for each channel. */
   events: {
     id: string;
     account: string;
     month: string;
     threshold: number;
     created_at: string;
-    /** By which it is sent; null where by none. */
+    /** The channel that the event is sent by; null where there is none. */
     channel: string | null;
     state: string;
     tries: number;
@@ -48,13 +48,13 @@ export interface State {
   }[];
 }
 
-/** The server itself. */
+/** The state of the server itself. */
 interface ServerState {
   node: string;
   threads: number;
   started_at: string;
   ready: boolean;
-  /** What is wrong with the state's files. */
+  /** The fault of the state's files. */
   fault: string | null;
 }
 
@@ -91,7 +91,7 @@ export function stateOf(
   };
 }
 
-/** Accounts and events. Where the database can't be read there are none, and the fault says why. */
+/** Reads accounts and events. Where the database can't be read, they are empty and the fault is set. */
 function storedState(
   store: Pick<Store, "accounts" | "events">,
   now: Date,

@@ -14,45 +14,46 @@ import {
 import { maxKeys } from "../../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../../accounts/keys.ts";
 import { webhookFault } from "../../accounts/webhook-url.ts";
-import { constantError, echo } from "../../api/errors.ts";
+import { ApiError, constantError, echo } from "../../api/errors.ts";
 import type { Mailer } from "../../shared/mail.ts";
 import type { PortalReply, PortalRequest } from "../../shared/messages.ts";
 import { emailAddress, time } from "../../shared/schemas.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { isoTime, isoTimeOrNull } from "../../shared/time.ts";
 import type { Account, Store, StoredKey } from "../../store/store.ts";
-import { Buckets, clientOf } from "./floods.ts";
-import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
+import { invalid, readFields } from "./fields.ts";
+import { Buckets, clientOf, tooMany } from "./rate-limits.ts";
+import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
-import { confirmSignup, type SignupOptions, signUp } from "./signups.ts";
+import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** What people do on the portal without an operator: they sign up, and change their account and its keys. */
+/** Does what people ask for on the portal: they sign up, and change their account and its keys. */
 
 export interface PortalOptions {
   store: Store;
   log: Logger;
   settings: Pick<PortalSettings, "signup" | "signupDaily" | "webhookAllowLoopback">;
-  /** Undefined where no mail is sent. */
+  /** Undefined where the server sends no e-mail. */
   mailer: Mailer | undefined;
-  /** The account whose key the pages carry: it changes nothing. */
+  /** The account whose key the pages use. Its key can't change anything. */
   portalAccount: string | undefined;
-  /** Where people find the portal, such as `http://127.0.0.1:8080`. */
+  /** The portal's URL, such as `http://127.0.0.1:8080`. */
   publicUrl: string;
-  /** Places in the table of keys that are taken. */
+  /** Number of keys in the key table. */
   keyCount(): number;
-  /** Why the state can't be written now; undefined when it can. */
+  /** Why the state can't be written now; undefined where it can. */
   fault(): string | undefined;
-  /** Does what changes the state, as one. */
+  /** Runs a change of the state in one transaction. */
   change<Result>(work: () => Result): Promise<Result>;
-  /** Runs after each change: makes it last, and hold in every thread, and on every server, before it is answered. */
+  /** Makes a change durable, and known to every thread and server. Called after each change, before the reply. */
   takeOver(): void | Promise<void>;
 }
 
-/** Clients whose requests are remembered. */
+/** Clients whose requests are counted. */
 const maxClients = 10_000;
 const maxKeysPerDay = 20;
 const dayMs = 86_400_000;
-/** The last keys that there is room for are the operator's. */
+/** Keys that people can make. The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 interface Caller {
@@ -77,31 +78,42 @@ const rotationFields = v.strictObject({
   ),
 });
 
-const authenticate = { headers: { "WWW-Authenticate": "Bearer" } };
-const missingKey = new Refusal("missing_api_key", constantError("missing_api_key").message, authenticate);
-const invalidKey = new Refusal("invalid_api_key", constantError("invalid_api_key").message, authenticate);
+const missingKey = constantError("missing_api_key");
+const invalidKey = constantError("invalid_api_key");
 
-/** The control thread's side of the portal. What is refused writes nothing. */
+type Fields<Schema extends v.GenericSchema> = v.InferOutput<Schema>;
+type Reply = PortalReply | Promise<PortalReply>;
+
+/** Checks the caller and the fields of the body, and does what the request asks for. */
+type Route = (request: PortalRequest, now: Date) => Reply;
+
+/** The control thread's side of the portal. A request that fails writes nothing. */
 export class PortalActions {
   readonly #options: PortalOptions;
   readonly #signup: SignupOptions;
   readonly #requestsOfClient = new Buckets(30, 1, maxClients);
   readonly #requests = new Buckets(1000, 500, 1);
   readonly #writesOfAccount = new Buckets(20, 0.2, maxClients);
-  /** Each waits for the disk. */
+  /** Each write waits for the disk. */
   readonly #writes = new Buckets(50, 10, 1);
-  readonly #routes: Record<
-    string,
-    (caller: Caller, body: string, now: Date) => PortalReply | Promise<PortalReply>
-  > = {
-    "/portal/account": (caller, body) => this.#account(caller, body),
-    "/portal/account/email": (caller, body, now) => this.#setEmail(caller, body, now),
-    "/portal/account/webhook": (caller, body, now) => this.#setWebhook(caller, body, now),
-    "/portal/keys": (caller, body, now) => this.#keys(caller, body, now),
-    "/portal/keys/create": (caller, body, now) => this.#createKey(caller, body, now),
-    "/portal/keys/rotate": (caller, body, now) => this.#rotateKey(caller, body, now),
-    "/portal/keys/revoke": (caller, body, now) => this.#revokeKey(caller, body, now),
-  };
+  /** Each path with who may ask, the fields of the body, and the action. */
+  readonly #routes: ReadonlyMap<string, Route> = new Map([
+    [
+      "/portal/signup",
+      this.#forNewcomers(signupFields, (form, address, now) => signUp(form, address, this.#signup, now)),
+    ],
+    [
+      "/portal/signup/confirm",
+      this.#forNewcomers(linkFields, ({ token }, _, now) => confirmSignup(token, this.#signup, now)),
+    ],
+    ["/portal/account", this.#forOwners(noFields, this.#account)],
+    ["/portal/account/email", this.#forOwners(emailFields, this.#setEmail)],
+    ["/portal/account/webhook", this.#forOwners(webhookFields, this.#setWebhook)],
+    ["/portal/keys", this.#forOwners(noFields, this.#keys)],
+    ["/portal/keys/create", this.#forOwners(expiryFields, this.#createKey)],
+    ["/portal/keys/rotate", this.#forOwners(rotationFields, this.#rotateKey)],
+    ["/portal/keys/revoke", this.#forOwners(idFields, this.#revokeKey)],
+  ]);
 
   constructor(options: PortalOptions) {
     this.#options = options;
@@ -110,7 +122,7 @@ export class PortalActions {
       this.#checkRoom();
       return this.#write(now, work);
     };
-    this.#signup = { store, log, settings, mailer, letters: { underWay: 0 }, publicUrl, write };
+    this.#signup = { store, log, settings, mailer, emails: { underWay: 0 }, publicUrl, write };
   }
 
   /** Does what a request asks for. Never rejects. */
@@ -118,32 +130,54 @@ export class PortalActions {
     try {
       return await this.#act(request, now);
     } catch (error) {
-      if (error instanceof Refusal) return error.reply;
+      if (error instanceof ApiError) return errorReply(error);
       this.#options.log.error(
         { path: request.path, reason: reasonOf(error), requestId: request.requestId },
         "a request to the portal failed",
       );
-      return error instanceof Database.SqliteError || error instanceof StateUnavailable
-        ? new Refusal("unavailable", "the change can't be stored now; try again", {
-            headers: { "Retry-After": "1" },
-          }).reply
-        : new Refusal("internal_error", constantError("internal_error").message).reply;
+      const isStored = !(error instanceof Database.SqliteError || error instanceof StateUnavailable);
+      return errorReply(
+        isStored
+          ? constantError("internal_error")
+          : unavailable("the change can't be stored now; try again", 1),
+      );
     }
   }
 
-  async #act({ path, body, authorization, address }: PortalRequest, now: Date): Promise<PortalReply> {
+  async #act(request: PortalRequest, now: Date): Promise<PortalReply> {
+    const { path, address } = request;
     this.#take(this.#requestsOfClient, clientOf(address), now, "too many requests from your address");
     this.#take(this.#requests, "", now, "too many requests");
-    if (path === "/portal/signup") return signUp(body, address, this.#signup, now);
-    if (path === "/portal/signup/confirm") return confirmSignup(body, this.#signup, now);
-    if (!Object.hasOwn(this.#routes, path))
-      throw new Refusal("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
-    return this.#routes[path](this.#authenticate(authorization, now), body, now);
+    const route = this.#routes.get(path);
+    if (route === undefined) throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}`);
+    return route(request, now);
   }
 
-  #take(buckets: Buckets, name: string, now: Date, refusal: string): void {
+  /** A route for people without an account, while signup is open. */
+  #forNewcomers<Entries extends v.ObjectEntries>(
+    fields: v.StrictObjectSchema<Entries, undefined>,
+    act: (values: v.InferOutput<typeof fields>, address: string, now: Date) => Reply,
+  ): Route {
+    return ({ body, address }, now) => {
+      checkOpen(this.#signup);
+      return act(readFields(fields, body), address, now);
+    };
+  }
+
+  /** A route for whoever has a key of an account, except the key of the pages. */
+  #forOwners<Entries extends v.ObjectEntries>(
+    fields: v.StrictObjectSchema<Entries, undefined>,
+    act: (caller: Caller, values: v.InferOutput<typeof fields>, now: Date) => Reply,
+  ): Route {
+    return ({ body, authorization }, now) => {
+      const caller = this.#authenticate(authorization, now);
+      return act.call(this, caller, readFields(fields, body), now);
+    };
+  }
+
+  #take(buckets: Buckets, name: string, now: Date, message: string): void {
     const seconds = buckets.take(name, now.getTime());
-    if (seconds > 0) throw tooMany(refusal, seconds);
+    if (seconds > 0) throw tooMany(message, seconds);
   }
 
   #authenticate(authorization: string, now: Date): Caller {
@@ -155,23 +189,21 @@ export class PortalActions {
     const account = store.accountOf(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
     if (account.name === portalAccount)
-      throw new Refusal("forbidden", "this key is the portal's own: sign up for one of yours");
+      throw new ApiError("forbidden", "this key is the portal's own: sign up for one of yours");
     return { account, key };
   }
 
-  /** Writes, as one, what the work does; it holds everywhere when this returns. */
+  /** Runs a change in one transaction. It is in force everywhere when the promise resolves. */
   async #write<Result>(now: Date, work: () => Result): Promise<Result> {
     const { log, fault, change, takeOver } = this.#options;
-    if (fault() !== undefined)
-      throw new Refusal("unavailable", "nothing can be changed now; try again later", {
-        headers: { "Retry-After": "60" },
-      });
+    if (fault() !== undefined) throw unavailable("nothing can be changed now; try again later", 60);
     this.#take(this.#writes, "", now, "too many changes");
     const result = await change(work);
     try {
       await takeOver();
     } catch (error) {
-      // It is stored, and taken over as commands' changes are: a new key that isn't shown now would be lost.
+      // The change is stored, and takes effect as those of commands do. An error would lose a new key, which is
+      // shown only once.
       log.error({ reason: reasonOf(error) }, "a change by the portal isn't taken over yet");
     }
     return result;
@@ -182,30 +214,27 @@ export class PortalActions {
     return this.#write(now, work);
   }
 
-  /** A table that is full would keep every other change from taking effect. */
+  /** A full key table would keep all other changes from taking effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
-      throw new Refusal("unavailable", "there is no room for more keys: ask the operator");
+      throw new ApiError("unavailable", "there is no room for more keys: ask the operator");
   }
 
-  #account({ account }: Caller, body: string): PortalReply {
-    readFields(noFields, body);
+  #account({ account }: Caller): PortalReply {
     const { name, plan, quota, burst, email, webhook, webhook_secret } = account;
     const webhook_secret_set = webhook_secret !== null;
     return done({ account: name, plan, quota, burst, email, webhook, webhook_secret_set });
   }
 
-  async #setEmail(caller: Caller, body: string, now: Date): Promise<PortalReply> {
-    const { email } = readFields(emailFields, body);
+  async #setEmail(caller: Caller, { email }: Fields<typeof emailFields>, now: Date): Promise<PortalReply> {
     if (email !== caller.account.email) await this.#change(caller, now, () => ({ email }));
     return done({ email });
   }
 
-  async #setWebhook(caller: Caller, body: string, now: Date): Promise<PortalReply> {
-    const { url } = readFields(webhookFields, body);
+  async #setWebhook(caller: Caller, { url }: Fields<typeof webhookFields>, now: Date): Promise<PortalReply> {
     if (url === caller.account.webhook) return done({ webhook: url });
     const { webhookAllowLoopback } = this.#options.settings;
-    // Before the change: one that is refused is none of those that the account may make.
+    // Checked first, so that an invalid URL doesn't count as a change.
     const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
     if (fault !== undefined) throw invalid("url", echo(url ?? ""), fault);
     const changed = await this.#change(caller, now, (account) =>
@@ -215,7 +244,7 @@ export class PortalActions {
     return done({ webhook: url, ...(secret === null ? {} : { secret }) });
   }
 
-  /** Writes what changes of the caller's account. @returns that */
+  /** Changes the caller's account. @returns the changed fields */
   async #change<Part extends Partial<Account>>(
     caller: Caller,
     now: Date,
@@ -223,7 +252,7 @@ export class PortalActions {
   ): Promise<Part> {
     const { store } = this.#options;
     return this.#writeFor(caller, now, () => {
-      // Read again: an operator may have changed it.
+      // The account is read again, because an operator may have changed it.
       const account = store.accountOf(caller.account.id) ?? caller.account;
       const part = partOf(account);
       store.updateAccount({ ...account, ...part });
@@ -231,8 +260,7 @@ export class PortalActions {
     });
   }
 
-  #keys({ account, key }: Caller, body: string, now: Date): PortalReply {
-    readFields(noFields, body);
+  #keys({ account, key }: Caller, _: object, now: Date): PortalReply {
     const keys = this.#options.store.keysOfAccount(account.id).map((one) => ({
       id: one.id,
       last4: one.last4,
@@ -245,40 +273,45 @@ export class PortalActions {
     return done({ keys });
   }
 
-  async #createKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
-    const { expires: asked } = readFields(expiryFields, body);
+  async #createKey(
+    caller: Caller,
+    { expires: asked }: Fields<typeof expiryFields>,
+    now: Date,
+  ): Promise<PortalReply> {
     const expires = asked ?? null;
-    refusing(
+    withError(
       () => expires !== null && checkToCome("expires", expires, now),
       ({ found, expected }) => invalid("expires", found, expected),
     );
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
     const made = await this.#writeFor(caller, now, () => {
-      // Others may have been made meanwhile.
+      // Other keys may have been made meanwhile.
       this.#checkMayMakeKey(caller, now);
       return makeKey(store, caller.account.id, expires, now);
     });
     return newKey(made);
   }
 
-  async #rotateKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
-    const { id, overlap_hours } = readFields(rotationFields, body);
+  async #rotateKey(
+    caller: Caller,
+    { id, overlap_hours }: Fields<typeof rotationFields>,
+    now: Date,
+  ): Promise<PortalReply> {
     this.#ownKey(caller, id);
     this.#checkMayMakeKey(caller, now);
     const { store } = this.#options;
     const made = await this.#writeFor(caller, now, () => {
       this.#checkMayMakeKey(caller, now);
-      return refusing(
+      return withError(
         () => rotateKey(store, this.#ownKey(caller, id), overlap_hours, now),
-        ({ message }) => new Refusal("conflict", message, { param: "id" }),
+        ({ message }) => new ApiError("conflict", message, { param: "id" }),
       );
     });
     return newKey(made, { old: { id, expires: isoTime(made.oldEnds) } });
   }
 
-  async #revokeKey(caller: Caller, body: string, now: Date): Promise<PortalReply> {
-    const { id } = readFields(idFields, body);
+  async #revokeKey(caller: Caller, { id }: Fields<typeof idFields>, now: Date): Promise<PortalReply> {
     const key = this.#ownKey(caller, id);
     if (key.revoked_at === null)
       await this.#writeFor(caller, now, () => this.#options.store.revokeKey(id, now));
@@ -288,12 +321,12 @@ export class PortalActions {
   #ownKey({ account }: Caller, id: number): StoredKey {
     const key = this.#options.store.key(id);
     if (key === undefined || key.account !== account.id)
-      throw new Refusal("not_found", `the account has no key ${id}`, { param: "id" });
+      throw new ApiError("not_found", `the account has no key ${id}`, { param: "id" });
     return key;
   }
 
   #checkMayMakeKey({ account }: Caller, now: Date): void {
-    // It may have been deleted meanwhile.
+    // The account may have been deleted meanwhile.
     if (this.#options.store.accountOf(account.id) === undefined) throw invalidKey;
     const since = now.getTime() - dayMs;
     const made = this.#options.store.keysOfAccount(account.id).filter((key) => key.created_at > since);
@@ -307,17 +340,17 @@ function done(body: object): PortalReply {
   return { status: 200, body };
 }
 
-/** Shows a key, which nothing does a second time. */
+/** The reply with a new key, which is shown only once. */
 function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
   const shown = { id, key, last4: key.slice(-4), expires: isoTimeOrNull(expires) };
   return { status: 201, body: { ...shown, ...more } };
 }
 
-/** Does something whose errors an operator would read. @throws Refusal as a person has to read it */
-function refusing<Result>(work: () => Result, refusal: (error: DataError) => Refusal): Result {
+/** Runs code that commands share. Its errors name arguments of commands, and are turned into errors of fields. */
+function withError<Result>(work: () => Result, errorOf: (error: DataError) => ApiError): Result {
   try {
     return work();
   } catch (error) {
-    throw error instanceof DataError ? refusal(error) : error;
+    throw error instanceof DataError ? errorOf(error) : error;
   }
 }

@@ -6,15 +6,18 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 
-/** The control thread's part of the portal: makes the pages, with a key for whoever looks, and does what people ask for. */
+/** Runs the portal in the control thread: makes the pages with their key, and does what people ask for. */
 
 const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
-/** Pages that are open when their key is replaced go on meanwhile. A key that a crash leaves behind ends by it too. */
+/**
+ * Milliseconds until a page key expires. Open pages keep working for a while after their key is replaced; a key that
+ * a crash leaves behind expires too.
+ */
 const keyLivesMs = 26 * hourMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
-  /** Whether the pages' account is made if it is missing. */
+  /** Whether to make the pages' account where it is missing. */
   mayMakeAccount: boolean;
   now: () => Date;
 }
@@ -33,10 +36,10 @@ export class PortalHost {
   #actions: PortalActions | undefined;
   #key: string | null = null;
   #madeAt = 0;
-  /** Of the stored key, and of the one before, which may work still. */
+  /** Ids of the stored key and of the one before, which may still be valid. */
   #ids: number[] = [];
 
-  /** @throws DataError when there is no such account */
+  /** @throws DataError when the account doesn't exist */
   constructor(options: HostOptions) {
     const { store, portalAccount: account, mayMakeAccount } = options;
     if (account !== undefined && !mayMakeAccount && store.account(account) === undefined)
@@ -45,20 +48,20 @@ export class PortalHost {
     if (account !== undefined) this.#newKey();
   }
 
-  /** The pages and files, with the key, which works once the host has begun. */
+  /** The pages and assets, with the key. The key is valid once `begin` has resolved. */
   files(): WebFile[] {
     const { settings, mailer } = this.#options;
     return this.#pages.files({ key: this.#key, signup: settings.signup, mail: mailer !== undefined });
   }
 
-  /** Stores the pages' key, and does what people ask for from now on. @param publicUrl where they reach the pages */
+  /** Stores the pages' key and starts to accept requests. @param publicUrl the URL of the pages */
   async begin(publicUrl: string): Promise<void> {
     this.#actions = new PortalActions({ ...this.#options, publicUrl });
     try {
       await this.#storeKey();
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
-      // A key is tried again as soon as one is due, which is now.
+      // Makes a new key due at once.
       this.#madeAt = Number.NEGATIVE_INFINITY;
     }
   }
@@ -75,7 +78,7 @@ export class PortalHost {
     const made = { plan: "portal", ...plans.portal, webhook: null, webhook_secret: null } as const;
     const id = await change(() => {
       const known = store.account(name);
-      // It may have been deleted since the start.
+      // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
       const account = known ?? store.createAccount({ name, ...made }, now());
       const expires = this.#madeAt + keyLivesMs;
@@ -84,10 +87,10 @@ export class PortalHost {
     this.#ids = [...this.#ids.slice(-1), id];
   }
 
-  /** Replaces the pages' key once a day. @returns whether it did: then there are new files */
+  /** Replaces the pages' key daily. @returns whether it was replaced: then there are new files */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
-    // A clock that was set back would keep the key for too long.
+    // If the clock is set back, the key is replaced too.
     if (this.#key === null || (age >= 0 && age < renewedAfterMs)) return false;
     const before = { key: this.#key, madeAt: this.#madeAt };
     this.#newKey();
@@ -102,7 +105,7 @@ export class PortalHost {
     return true;
   }
 
-  /** Ends the pages' keys, as nobody serves the pages any more; where that can't be stored, they end by themselves. */
+  /** Revokes the pages' keys. Where that can't be stored, they expire. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
     if (this.#ids.length === 0) return;
@@ -113,7 +116,7 @@ export class PortalHost {
     });
   }
 
-  /** What somebody does on a page. Never rejects. */
+  /** Does what a request on a page asks for. Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
       this.#actions?.act(request, this.#options.now()) ?? {

@@ -1,17 +1,17 @@
 import { basePath } from "../../api/endpoint.ts";
 import { openapiDocument } from "../../api/openapi.ts";
-import { type PageOptions, pageOf, readProgram } from "../../shared/browser-program.ts";
 import type { WebFile } from "../../shared/messages.ts";
+import { type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
 
-/** The portal's pages and files. */
+/** Makes the portal's pages. */
 
-/** What the pages know of this server; the browser's `settings.ts` reads it. */
+/** Settings of this server that the pages need; the browser's `settings.ts` reads them. */
 interface PageSettings {
-  /** The key by which whoever looks asks, or null: then explore asks for one. */
+  /** The key of the pages; null where explore asks for one. */
   key: string | null;
   signup: "open" | "email" | "off";
-  /** Whether mail is sent. */
+  /** Whether the server sends e-mail. */
   mail: boolean;
 }
 
@@ -27,9 +27,9 @@ const libraries = {
 const browser = "parts/portal/browser";
 const shared = "shared/browser";
 
-/** What stands for a page whose path has something in it. */
+/** The template of a facility's page. */
 export const facilityPage = "/facilities/*";
-/** Of any other path. */
+/** The template of every other path. */
 export const missingPage = "/*";
 const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account", missingPage];
 
@@ -40,7 +40,7 @@ const links = [
   ["/signup", "Get a key"],
 ] as const;
 
-/** What is there before the program runs; its `main.ts` and `explore.ts` take the same elements over, and nothing jumps. */
+/** The body before the modules run. `main.ts` and `explore.ts` reuse the same elements, so that nothing moves. */
 function bodyOf(path: string): string {
   const link = ([href, text]: (typeof links)[number]) =>
     `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
@@ -52,18 +52,18 @@ function bodyOf(path: string): string {
     field("", "Year"),
     field("hospital", "Your hospital"),
   ];
-  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div></div>`;
-  const noscript = `<noscript>This page draws its pictures in the browser, with JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
+  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div></div>`;
+  const noscript = `<noscript>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by facility</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
 }
 
-/** Reads the files once, and makes pages as often as what they know changes. */
+/** Reads the assets once, and makes the pages whenever their settings change. */
 export class Pages {
-  readonly #program = readProgram("/portal/", [shared, browser], libraries);
-  /** The API's description, which needs no key here. */
+  readonly #program = readAssets("/portal/", [shared, browser], libraries);
+  /** The API's description. It needs no key here. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
-  /** Files and pages; a page is there for each of its paths. */
+  /** The assets, and a page for each path. */
   files(settings: PageSettings): WebFile[] {
     const program = this.#program;
     const options: Omit<PageOptions, "body"> = {
@@ -76,7 +76,7 @@ export class Pages {
       settings: { ...settings, states: program.url("states") },
     };
     const pages = paths.map((path) => {
-      // A browser warns of what is fetched ahead and not used.
+      // Browsers warn about assets that are preloaded and not used.
       const data = path === "/" ? ["states"] : [];
       const { html, headers } = pageOf(program, { ...options, body: bodyOf(path), data });
       return webFile(path, "text/html; charset=utf-8", html, "changing", headers);

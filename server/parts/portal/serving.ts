@@ -1,4 +1,5 @@
 import { MIMEType } from "node:util";
+import { ApiError, constantError } from "../../api/errors.ts";
 import { clientAddress } from "../../serving/client-address.ts";
 import { formOf } from "../../serving/negotiation.ts";
 import type { MakePages } from "../../serving/part.ts";
@@ -6,10 +7,11 @@ import type { Post, PostHandler, PostHead } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
-import { clientOf } from "./floods.ts";
 import { facilityPage, missingPage } from "./pages.ts";
+import { clientOf, tooMany } from "./rate-limits.ts";
+import { errorReply, unavailable } from "./reply.ts";
 
-/** Answers with the portal's pages and files. */
+/** Answers requests for the portal's pages and assets. */
 
 export const pages: MakePages = ({ trustedProxies, ask, report }) => {
   let portal = new Portal([]);
@@ -60,11 +62,10 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
   return { status: Number.parseInt(status, 10), head: lines.join("\r\n"), body: Buffer.from(text) };
 }
 
-/** Posts of this thread that the control thread may work on at a time. */
+/** Posts of this thread that the control thread works on at a time. */
 const maxUnderWay = 64;
-const tryAgain = { "Retry-After": "1" };
 
-/** Checks the form of posts, and passes them on to the control thread. */
+/** Checks the body of posts, and passes them to the control thread. */
 export class PortalPosts implements PostHandler {
   readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
   readonly #trustedProxies: number;
@@ -86,36 +87,27 @@ export class PortalPosts implements PostHandler {
   }
 
   busy(who: "client" | "all"): Reply {
-    return who === "client"
-      ? failure(
-          429,
-          "rate_limit_exceeded",
-          "too many posts from your address at once; retry in 1 s",
-          tryAgain,
-        )
-      : failure(503, "unavailable", "too many posts at once; try again", tryAgain);
+    return failure(
+      who === "client"
+        ? tooMany("too many posts from your address at once", 1)
+        : unavailable("too many posts at once; try again", 1),
+    );
   }
 
   failed(error: unknown, requestId: string): Reply {
     this.#report(error, requestId);
-    return failure(500, "internal_error", "the server has failed; try again");
+    return failure(constantError("internal_error"));
   }
 
   /** @param requestId for the log, where the control thread fails */
   async reply(post: Post, requestId: string): Promise<Reply> {
     const { path, authorization, contentType, body } = post;
-    if (body === undefined) return failure(413, "invalid_parameter", "a body has at most 16384 bytes");
-    // A page of another origin can't send this one unasked.
-    if (!isJson(contentType))
-      return failure(
-        415,
-        "invalid_parameter",
-        "a body is JSON in UTF-8: send Content-Type: application/json",
-      );
+    if (body === undefined) return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
+    // A page of another origin can't send this type without a preflight.
+    if (!isJson(contentType)) return failure(notJson);
     const text = textIn(body);
-    if (text === undefined) return failure(400, "invalid_parameter", "the body isn't UTF-8");
-    if (this.#underWay >= maxUnderWay)
-      return failure(503, "unavailable", "too much is asked at once; try again", tryAgain);
+    if (text === undefined) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
+    if (this.#underWay >= maxUnderWay) return failure(unavailable("too many posts at once; try again", 1));
     this.#underWay++;
     try {
       const address = clientAddress(post, this.#trustedProxies);
@@ -125,6 +117,11 @@ export class PortalPosts implements PostHandler {
     }
   }
 }
+
+const notJson = new ApiError(
+  "unsupported_media_type",
+  "a body is JSON in UTF-8: send Content-Type: application/json",
+);
 
 function isJson(contentType: string): boolean {
   try {
@@ -157,6 +154,6 @@ function jsonReply({ status, body, headers = {} }: PortalReply): Reply {
   };
 }
 
-function failure(status: number, type: string, message: string, headers: Record<string, string> = {}): Reply {
-  return jsonReply({ status, body: { error: { type, message } }, headers });
+function failure(error: ApiError): Reply {
+  return jsonReply(errorReply(error));
 }

@@ -4,28 +4,33 @@ import * as v from "valibot";
 import { reasonOf } from "../../../engine/query.ts";
 import { makeKey } from "../../accounts/changes.ts";
 import { maxNameLength } from "../../accounts/names.ts";
+import { ApiError } from "../../api/errors.ts";
 import type { Email, Mailer } from "../../shared/mail.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
 import type { Signup, Store } from "../../store/store.ts";
-import { clientOf } from "./floods.ts";
-import { invalid, Refusal, readFields, tooMany } from "./refusal.ts";
+import { invalid } from "./fields.ts";
+import { clientOf, tooMany } from "./rate-limits.ts";
+import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** People make accounts: so many a day from an address and in all, and one for a mailbox. */
+/** Signs people up. Limits the signups per day by client and in all, and to one per mailbox. */
 
 const daySeconds = 86_400;
 const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
-/** A mail server that hangs keeps each for seconds, and with it one of the requests that a serving thread may ask. */
-const maxLettersUnderWay = 16;
-/** Whoever fills the form in faster is a program. */
+/**
+ * E-mails being sent at a time. A mail server that hangs delays each by seconds, and each takes one of a serving
+ * thread's posts.
+ */
+const maxEmailsUnderWay = 16;
+/** Milliseconds that a person needs to fill in the form. Faster senders are bots. */
 const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
 
 const aName = `1 to ${maxPersonNameLength} characters`;
-const signupFields = v.strictObject({
+export const signupFields = v.strictObject({
   name: v.pipe(
     v.string(aName),
     v.trim(),
@@ -34,7 +39,7 @@ const signupFields = v.strictObject({
     v.regex(/^\P{Cc}*$/u, "a name in one line"),
   ),
   email: v.pipe(v.string("an e-mail address"), v.trim(), emailAddress),
-  /** People don't see it, and programs fill it in. */
+  /** A hidden field, which bots fill in. */
   website: v.optional(v.literal("", "nothing"), ""),
   elapsedMs: v.pipe(
     v.number("a number"),
@@ -42,34 +47,35 @@ const signupFields = v.strictObject({
     v.minValue(minElapsedMs, `at least ${minElapsedMs}`),
   ),
 });
-const linkFields = v.strictObject({ token: v.string("the token of a link") });
+export const linkFields = v.strictObject({ token: v.string("the token of a link") });
 
 export interface SignupOptions {
   store: Store;
   log: Logger;
   settings: Pick<PortalSettings, "signup" | "signupDaily">;
   mailer: Mailer | undefined;
-  /** Those that the mail server hasn't taken yet. */
-  letters: { underWay: number };
-  /** Where links lead: the portal's address without a slash at its end. */
+  /** E-mails that the mail server hasn't accepted yet. */
+  emails: { underWay: number };
+  /** The portal's URL without a slash at the end, for links. */
   publicUrl: string;
-  /** Runs what writes, again if others have changed something meanwhile: so what it goes by, it looks up itself. */
+  /**
+   * Runs a change, and runs it again if another server has changed something meanwhile. The change has to read
+   * everything that it depends on.
+   */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** @throws Refusal when there is no account for this person now */
+/** @throws ApiError when this person can't have an account now */
 export async function signUp(
-  body: string,
+  { name, email }: v.InferOutput<typeof signupFields>,
   address: string,
   options: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
-  checkOpen(options);
-  const { name, email } = readFields(signupFields, body);
   const signup = { mailbox: mailboxOf(email), address: clientOf(address) };
   const isMailed = options.settings.signup === "email";
   const { store } = options;
-  /** @returns the mailbox's signups within a day */
+  /** @returns the signups of the mailbox within a day */
   const check = () => {
     const counts = store.signupsSince(dayBefore(now), signup);
     if (counts.address >= maxSignupsPerClient)
@@ -83,7 +89,7 @@ export async function signUp(
   if (isMailed)
     return linksBefore < maxLinksPerMailbox ? mailLink(name, email, signup, check, options, now) : linkSent;
   return options.write(now, () => {
-    // Others may have signed up meanwhile.
+    // Other people may have signed up meanwhile.
     check();
     store.forgetSignups(dayBefore(now));
     return make(name, email, options, now, (account) => store.createSignup(signup, account, now));
@@ -93,28 +99,26 @@ export async function signUp(
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
 /**
- * Mails a link. Whether the mailbox has an account makes no difference until the link is used, so that nobody else
- * learns it.
+ * Sends a link by e-mail. The reply doesn't depend on whether the mailbox has an account, so that nobody else learns
+ * it.
  */
 async function mailLink(
   name: string,
   email: string,
   signup: Signup,
   check: () => number,
-  { store, log, mailer, letters, publicUrl, write }: SignupOptions,
+  { store, log, mailer, emails, publicUrl, write }: SignupOptions,
   now: Date,
 ): Promise<PortalReply> {
-  if (letters.underWay >= maxLettersUnderWay)
-    throw new Refusal("unavailable", "too many e-mails wait to be sent; try again later", {
-      headers: { "Retry-After": "10" },
-    });
+  if (emails.underWay >= maxEmailsUnderWay)
+    throw unavailable("too many e-mails wait to be sent; try again later", 10);
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
-  // What a stranger has typed isn't in it, so that it is no letter of theirs.
-  const text = `Somebody, you we hope, asked for an API key with this e-mail address. To get it, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, do nothing.\n`;
+  // The text has nothing that the sender of the form typed, so that the form can't be used to send messages.
+  const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
-  letters.underWay++;
+  emails.underWay++;
   try {
     const isNew = await write(now, () => {
       if (check() >= maxLinksPerMailbox) return false;
@@ -124,7 +128,7 @@ async function mailLink(
     });
     if (isNew) await mail({ to: email, subject, text, id }, mailer, log);
   } finally {
-    letters.underWay--;
+    emails.underWay--;
   }
   return linkSent;
 }
@@ -135,16 +139,12 @@ async function mail(letter: Email, mailer: Mailer | undefined, log: Logger): Pro
     await mailer.send(letter);
   } catch (error) {
     log.error({ reason: reasonOf(error) }, "the link of a signup can't be mailed");
-    throw new Refusal("unavailable", "the e-mail can't be sent now; try again later", {
-      headers: { "Retry-After": "60" },
-    });
+    throw unavailable("the e-mail can't be sent now; try again later", 60);
   }
 }
 
-/** @throws Refusal when the link isn't valid, or its mailbox has an account */
-export async function confirmSignup(body: string, options: SignupOptions, now: Date): Promise<PortalReply> {
-  checkOpen(options);
-  const { token } = readFields(linkFields, body);
+/** @throws ApiError when the link isn't valid, or its mailbox has an account */
+export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
   const { store } = options;
   const find = () => {
     const link = store.signupOfLink(hashed(token), dayBefore(now));
@@ -154,11 +154,11 @@ export async function confirmSignup(body: string, options: SignupOptions, now: D
   };
   find();
   return options.write(now, () => {
-    // It may have been used meanwhile, or its mailbox.
+    // The link or its mailbox may have been used meanwhile.
     const link = find();
     if (store.hasSignedUp(link.mailbox)) {
       store.useSignupLink(link.id, null);
-      return mailboxTaken().reply;
+      return errorReply(mailboxTaken());
     }
     return make(link.name, link.email, options, now, (account) => store.useSignupLink(link.id, account));
   });
@@ -178,13 +178,14 @@ function make(
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
 }
 
-function checkOpen({ settings }: SignupOptions): void {
+/** @throws ApiError when signup is off */
+export function checkOpen({ settings }: SignupOptions): void {
   if (settings.signup === "off")
-    throw new Refusal("signup_closed", "nobody can sign up here: the operator makes accounts");
+    throw new ApiError("signup_closed", "nobody can sign up here: the operator makes accounts");
 }
 
-function mailboxTaken(): Refusal {
-  return new Refusal("conflict", "somebody has signed up with this e-mail address already", {
+function mailboxTaken(): ApiError {
+  return new ApiError("conflict", "somebody has signed up with this e-mail address already", {
     param: "email",
   });
 }
@@ -197,7 +198,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** The one form of an e-mail address's spellings: of any case, with a tag or without, and Gmail's dots. */
+/** The mailbox of an e-mail address: in lower case, without a tag, and without dots for Gmail. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");
@@ -206,13 +207,13 @@ function mailboxOf(email: string): string {
 }
 
 const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-/** A billion of them. */
+/** Emails of the random suffix: a billion suffixes. */
 const suffixLength = 6;
 const maxNameTries = 5;
 
 /**
- * An account's name after a person's: its letters and digits, as far as they are ASCII's, and a random end. So nobody
- * can take, before the operator does, the name that the operator will give a client's account.
+ * Makes an account name from a person's name: its ASCII letters and digits, and a random suffix. The suffix keeps
+ * people from taking the names that the operator will give to clients' accounts.
  */
 function accountName(person: string): string {
   const plain = person
@@ -230,7 +231,5 @@ function freeName(person: string, store: Store): string {
     const name = accountName(person);
     if (store.account(name) === undefined) return name;
   }
-  throw new Refusal("unavailable", "no free name was found for the account; try again", {
-    headers: { "Retry-After": "1" },
-  });
+  throw unavailable("no free name was found for the account; try again", 1);
 }

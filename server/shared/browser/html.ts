@@ -1,6 +1,6 @@
 import htm from "htm";
 import { h } from "preact";
 
-/** HTML and SVG as tagged templates, for Preact. */
+/** Makes HTML and SVG from tagged templates, for Preact. */
 
 export const html = htm.bind(h);

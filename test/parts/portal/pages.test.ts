@@ -151,12 +151,12 @@ test("what is posted is JSON of at most 16 KB, and only below /portal/", async (
   assert.deepEqual(await post("/portal/nothing", "{}"), [404, "unknown_endpoint", "close"]);
   assert.deepEqual(await post("/portal/nothing", "a=b", "application/x-www-form-urlencoded"), [
     415,
-    "invalid_parameter",
+    "unsupported_media_type",
     "close",
   ]);
   assert.deepEqual(await post("/portal/nothing", `"${"x".repeat(17_000)}"`), [
     413,
-    "invalid_parameter",
+    "body_too_large",
     "close",
   ]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clientOf } from "../../../server/parts/portal/floods.ts";
+import { clientOf } from "../../../server/parts/portal/rate-limits.ts";
 import { PortalPosts } from "../../../server/parts/portal/serving.ts";
 import type { Post } from "../../../server/serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../../server/shared/messages.ts";

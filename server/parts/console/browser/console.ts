@@ -8,7 +8,7 @@ import { Lines } from "./lines.ts";
 import { Accounts, Events, Refused, Versions } from "./tables.ts";
 import { Traffic } from "./traffic.ts";
 
-/** Begins: follows the server's stream, and shows what it says. */
+/** Starts the console: reads the server's stream and shows it. */
 
 const keptSeconds = 600;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
@@ -16,7 +16,7 @@ const stream: string = JSON.parse(document.querySelector("#settings")?.textConte
 interface Seen {
   samples: Sample[];
   state: State | undefined;
-  /** Whether it was tried in vain. */
+  /** Whether a try to connect has failed. */
   isGone: boolean;
 }
 
@@ -28,7 +28,7 @@ function useStream(): Seen {
     source.addEventListener("open", () => change({ isGone: false }));
     source.addEventListener("error", () => {
       change({ isGone: true });
-      // The browser tries again by itself unless the server has refused.
+      // The browser reconnects by itself, unless the server answered with an error.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 10_000);
     });
     source.addEventListener("history", ({ data }) => change({ samples: JSON.parse(data) }));
@@ -44,7 +44,7 @@ function useStream(): Seen {
   return seen;
 }
 
-/** Of all routes with a status that begins so. */
+/** The rate of all answers with such a status. */
 function rateOf(sample: Sample, statuses: RegExp): number {
   return Object.entries(sample.requests)
     .filter(([name]) => statuses.test(name.slice(name.lastIndexOf(" ") + 1)))
@@ -73,13 +73,13 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   const exhausted = accounts.filter(({ used, quota }) => used >= quota).length;
   const since = `${new Date(server.started_at).toLocaleString()} (your time)`;
   const facts = `${counted(server.threads, "serving thread", "serving threads")}, Node ${server.node}, since ${since}`;
-  const troubles = [
+  const problems = [
     refused.length > 0 && `${counted(refused.length, "file is", "files are")} refused`,
     exhausted > 0 && `${counted(exhausted, "account has", "accounts have")} used up the month's quota`,
-  ].filter((trouble) => trouble !== false);
-  return troubles.length === 0
+  ].filter((problem) => problem !== false);
+  return problems.length === 0
     ? html`<p class="health good" role="status">All is well. <span class="quiet">${facts}</span></p>`
-    : html`<p class="health warn" role="status">Serving; ${troubles.join(", and ")}. <span class="quiet">${facts}</span></p>`;
+    : html`<p class="health warn" role="status">Serving; ${problems.join(", and ")}. <span class="quiet">${facts}</span></p>`;
 }
 
 function Page() {

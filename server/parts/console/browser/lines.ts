@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
-/** Lines over the last ten minutes, live, and their table. */
+/** Draws lines over the last ten minutes, live, with a table of their numbers. */
 
 declare global {
   interface Window {
@@ -13,7 +13,7 @@ declare global {
 
 interface Series {
   name: string;
-  /** A custom property of the style. */
+  /** Name of a CSS custom property. */
   colour: string;
   value(sample: Sample): number | null;
 }
@@ -27,7 +27,7 @@ interface LinesProps {
 }
 
 const height = 220;
-/** Rows of the table: each sums up so many seconds. */
+/** Seconds that a row of the table sums up. */
 const rowSeconds = 60;
 
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
@@ -38,7 +38,7 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
   const [isTable, setTable] = useState(false);
   const data: uPlot.AlignedData = [
     samples.map(({ at }) => at),
-    // A logarithmic scale has no place for 0.
+    // 0 has no place on a logarithmic scale.
     ...series.map(({ value }) =>
       samples.map((sample) => value(sample) || (isLogarithmic ? null : (value(sample) ?? null))),
     ),
@@ -108,7 +108,7 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
   </section>`;
 }
 
-/** The largest of each minute. */
+/** The maximum of each minute, as a table. */
 function Minutes({ title, samples, series, text }: Omit<LinesProps, "isLogarithmic">) {
   const minutes = [...Map.groupBy(samples, ({ at }) => Math.floor(at / rowSeconds))].reverse();
   return html`<table><caption class="quiet">${title}: the highest of each minute</caption>

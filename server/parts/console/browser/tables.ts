@@ -3,7 +3,7 @@ import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
-/** Data versions, files, accounts and events. */
+/** Shows tables of data versions, files, accounts and events. */
 
 type Props = { state: State };
 
@@ -17,7 +17,7 @@ function Table(props: {
   none: string;
 }) {
   const { title, about, heads, rows, none } = props;
-  // A number stands to the right, beneath its head.
+  // Numbers are right-aligned below their heads.
   const side = (head: string) => (head.startsWith("#") ? "number" : "");
   return html`<section class="card"><header><h2>${title}</h2>${about && html`<p class="about quiet">${about}</p>`}</header>
     ${
@@ -74,9 +74,9 @@ export function Accounts({ state: { accounts, all_accounts } }: Props) {
 
 export function Events({ state: { events } }: Props) {
   const level = { failed: "bad", pending: "warn", delivered: "good" } as Record<string, string>;
-  const trouble = (state: string) => ["failed", "pending"].includes(state);
+  const isOpen = (state: string) => ["failed", "pending"].includes(state);
   const rows = events
-    .toSorted((a, b) => Number(trouble(b.state)) - Number(trouble(a.state)))
+    .toSorted((a, b) => Number(isOpen(b.state)) - Number(isOpen(a.state)))
     .map(({ account, threshold, created_at, channel, state, tries, last_answer }) => [
       account,
       `${threshold} %`,
@@ -86,5 +86,5 @@ export function Events({ state: { events } }: Props) {
       whole(tries),
       last_answer ?? "",
     ]);
-  return html`<${Table} title="Events" about="of quotas, and their deliveries; those in trouble first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
+  return html`<${Table} title="Events" about="quota events and their deliveries; failed and pending ones first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
 }

@@ -1,7 +1,7 @@
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
-/** The requests of each route and status. */
+/** Shows a table of requests by route and status. */
 
 const perSecond = (samples: Sample[], name: string) =>
   samples.length === 0

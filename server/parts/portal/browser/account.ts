@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base, Failure, get, keepKey, post } from "./api.ts";
+import { ErrorBand } from "./bands.ts";
 import { PasteKey, useOwnKey } from "./key.ts";
 import { type KeyRow, Keys } from "./keys.ts";
 import { useLoaded } from "./load.ts";
 import { settings } from "./settings.ts";
-import { Trouble } from "./trouble.ts";
 import { Usage, type UsageAnswer } from "./usage.ts";
 import { type Notices, Warnings } from "./warnings.ts";
 
-/** Your account, by the key that this browser keeps: what was used, its keys, and where warnings go. */
+/** Shows the account of the browser's key: usage, keys and notifications. */
 
 interface AccountAnswer extends Notices {
   account: string;
@@ -22,7 +22,7 @@ interface View {
   key: string;
   account: AccountAnswer;
   keys: KeyRow[];
-  /** A failure when even this can't be asked any more. */
+  /** A failure where the account's requests are used up. */
   usage: UsageAnswer | Failure;
 }
 
@@ -60,7 +60,7 @@ function SignIn({ said }: { said: string }) {
 
 interface SignedProps {
   ownKey: string;
-  /** Has the browser forget the key. */
+  /** Removes the key from this browser. */
   leave: (why: string) => void;
 }
 
@@ -77,7 +77,7 @@ function Signed({ ownKey, leave }: SignedProps) {
     </div>`;
   if (!view)
     return html`<h1>Your account</h1>
-      ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const { account, keys, usage } = view;
   return html`<div class=${isLate ? "account late" : "account"}>
     <div class="heading">
@@ -87,7 +87,7 @@ function Signed({ ownKey, leave }: SignedProps) {
       </div>
       ${signOut}
     </div>
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
     <${Usage} usage=${usage} quota=${account.quota} burst=${account.burst} retry=${reload} />
     <${Keys} keys=${keys} changed=${reload} leave=${leave} />
     <${Warnings} notices=${account} changed=${reload} />

@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
-import type { Failure } from "./api.ts";
-import { asFailure } from "./trouble.ts";
+import { asFailure, type Failure } from "./api.ts";
 
-/** Something that a visitor has done by the server: one at a time, and what went wrong with the last. */
+/** Runs a visitor's actions on the server, one at a time, and keeps the last failure. */
 
 interface Action {
   failure: Failure | null;
@@ -27,14 +26,14 @@ export function useAction(): Action {
   return { failure, isBusy, run };
 }
 
-/** What a failure says, as a sentence. */
+/** A failure as a sentence. */
 export function sentenceOf({ status, message }: Failure): string {
   if (status === 0) return "The server can't be reached. Nothing was done: try again.";
   if (status === 401) return "Your key isn't valid any more.";
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }
 
-/** What a failure says of a field, as it is read beside it. */
+/** A failure's text about a field; empty where it is about something else. */
 export function errorOf(failure: Failure | null, param: string): string {
   if (failure?.param !== param) return "";
   if (failure.type === "missing_parameter") return "This is needed.";
@@ -42,6 +41,6 @@ export function errorOf(failure: Failure | null, param: string): string {
   return expected === undefined ? sentenceOf(failure) : `This must be ${expected}.`;
 }
 
-/** What a failure says that isn't about one of these fields. */
+/** A failure's text, unless it is about one of these fields. */
 export const otherError = (failure: Failure | null, ...params: string[]) =>
   failure === null || params.includes(failure.param ?? "") ? "" : sentenceOf(failure);

@@ -1,4 +1,4 @@
-/** What the API answers, as far as the pictures use it. */
+/** Types of the API's answers, as far as the pages use them. */
 
 export interface Source {
   data_year: number;

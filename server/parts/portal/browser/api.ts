@@ -1,21 +1,21 @@
 import { renewSettings, settings } from "./settings.ts";
 
-/** Asks the API, with the visitor's own key if there is one. */
+/** Sends requests to the API, with the visitor's own key or that of the pages. */
 
 export const base = "/api/v1";
-/** A refusal that says to wait for longer is about the month, not about the second. */
+/** Seconds to wait for another try. A longer Retry-After is about the month's quota. */
 const maxWaitSeconds = 5;
-/** How often a request is made again when the requests of the second are used up. */
+/** Retries of a request that exceeds the rate. */
 const maxRetries = 5;
 const ownKeyName = "hcqs-key";
 
-/** Why there is no answer: an error of the API, or `offline` when the server can't be reached. */
+/** A failed request: an error of the API, or `offline` where the server can't be reached. */
 export class Failure extends Error {
-  /** 0 when there was no answer. */
+  /** The status; 0 where there was no answer. */
   readonly status: number;
   readonly type: string;
   readonly param: string | undefined;
-  /** From the Retry-After header. */
+  /** The value of the Retry-After header. */
   readonly retrySeconds: number | undefined;
 
   constructor(status: number, type: string, message: string, param?: string, retrySeconds?: number) {
@@ -27,7 +27,13 @@ export class Failure extends Error {
   }
 }
 
-/** Told to the window when the visitor's own key becomes another one. */
+/** Turns any error into a failure. */
+export const asFailure = (error: unknown): Failure =>
+  error instanceof Failure
+    ? error
+    : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));
+
+/** The event on the window after the visitor's key changed. */
 export const keyChanged = "hcqs-key-changed";
 
 /** The visitor's own key, which stays in this browser. */
@@ -41,13 +47,13 @@ export function keepKey(key: string | null): void {
   dispatchEvent(new Event(keyChanged));
 }
 
-/** The key that requests are made with; null: none is there. */
+/** The key for requests; null where there is none. */
 function currentKey(): string | null {
   return ownKey() ?? settings.key;
 }
 
 /**
- * The answer to a GET, asked for again while the second's requests are used up.
+ * The answer to a GET. Retries while the rate is exceeded.
  *
  * @param path with `base` and query
  * @throws Failure
@@ -56,7 +62,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await answerTo(path, signal)).json();
 }
 
-/** A file of the API, whole. @throws Failure */
+/** A whole file of the API. @throws Failure */
 export async function getFile(path: string, signal?: AbortSignal): Promise<Blob> {
   return (await answerTo(path, signal)).blob();
 }
@@ -64,7 +70,7 @@ export async function getFile(path: string, signal?: AbortSignal): Promise<Blob>
 const answerTo = (path: string, signal: AbortSignal | undefined) =>
   inTime(() => ask(path, { signal: signal ?? null }));
 
-/** An answer that is there, of some later try where a request comes too soon. @throws Failure */
+/** Retries a request that exceeds the rate. @throws Failure */
 async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   for (let retries = 0; ; retries++) {
     const response = await tryIt();
@@ -76,14 +82,14 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   }
 }
 
-/** The answer as it came, whatever its status, for who asks with the present key. @throws Failure when there is none */
+/** The response to a GET with the current key, whatever its status. @throws Failure where there is none */
 export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
   const response = await send(path, options, currentKey());
   const isPageKey = response.status === 401 && ownKey() === null;
   return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;
 }
 
-/** The answer to something done on the portal; what is refused does nothing. @throws Failure */
+/** The answer to a post to the portal. @throws Failure, after which nothing was changed */
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", body: JSON.stringify(body), headers };
@@ -101,7 +107,7 @@ async function send(path: string, options: RequestInit, key: string | null): Pro
   }
 }
 
-/** What an answer says that isn't what was asked for. */
+/** Reads the error in a response. */
 export async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};

@@ -1,8 +1,8 @@
 import { base, Failure, get } from "./api.ts";
 
-/** Asks the API for a view's answers, and keeps the latest. */
+/** Fetches answers for views, and caches the latest ones. */
 
-/** A path of the API; parameters that are null or empty are left out. */
+/** A path of the API, without parameters that are null or empty. */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},
@@ -15,13 +15,13 @@ export function pathOf(
   return `${base}${version}${path}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** The latest answers, so that going back shows what was there at once. */
+/** The latest answers by path, so that the back button shows them at once. */
 const kept = new Map<string, unknown>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
 const keptAt = new Map<string, number>();
 
-/** An answer that may be some minutes old. @throws Failure */
+/** An answer, perhaps some minutes old. @throws Failure */
 export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
   const age = Date.now() - (keptAt.get(path) ?? Number.NEGATIVE_INFINITY);
   if (age < maxKeptMs) return kept.get(path) as T;
@@ -37,7 +37,7 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
   return answer;
 }
 
-/** The answer, or why there is none at these arguments. @throws Failure of any other kind */
+/** An answer, or the failure where there is no data for the arguments. @throws Failure of any other kind */
 export async function askIfThere<T>(path: string, signal?: AbortSignal): Promise<T | Failure> {
   try {
     return await ask<T>(path, signal);

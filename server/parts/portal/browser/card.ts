@@ -1,25 +1,25 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import { asFailure } from "./api.ts";
 import { Curl } from "./curl.ts";
 import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
-import { asFailure } from "./trouble.ts";
 
-/** The frame of a picture: what it shows, and its numbers as CSV, by curl and as a table. */
+/** Frames a picture, with its numbers as CSV, as a table and by curl. */
 
 interface CardProps {
   title: string;
-  /** What the picture shows, in a line. */
+  /** What the picture shows, in one line. */
   about: ComponentChildren;
-  /** Of the file of its numbers, without the ending. */
+  /** Name of the CSV file, without `.csv`. */
   name: string;
-  /** Without them there is nothing yet. */
+  /** The picture's numbers; undefined until they are loaded. */
   figures?: Figures | undefined;
-  /** Of the API, where the numbers are from. */
+  /** Path of the API that the numbers are from. */
   path?: string | undefined;
   /** Whether the picture is a table itself. */
   isTable?: boolean;
-  /** Another way to the CSV, with its name, where the picture shows a part only. */
+  /** Another way to save the CSV, where the picture shows only a part. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
   class?: string;
   children?: ComponentChildren;
@@ -53,7 +53,7 @@ export function Card(props: CardProps) {
       </div>
       <p class="about quiet">${about}</p>
     </header>
-    <p class="trouble" role="status">${said}</p>
+    <p class="error" role="status">${said}</p>
     ${isCurl && path && html`<${Curl} path=${path} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
   </section>`;

@@ -1,28 +1,28 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { asFailure } from "./trouble.ts";
+import { asFailure } from "./api.ts";
 
-/** A field that finds while one writes: the combobox of the ARIA Authoring Practices, with a list. */
+/** A field with suggestions: the combobox of the ARIA Authoring Practices, with a list. */
 
-/** So that not every letter asks. */
+/** Milliseconds without typing before suggestions are fetched. */
 const restMs = 120;
 
 export interface Option {
   id: string;
   title: string;
-  /** In small, behind it. */
+  /** Small text after the title. */
   detail?: string | undefined;
 }
 
 interface ChooserProps {
   label: string;
-  /** What is chosen, or null. */
+  /** The current choice, or null. */
   value: string | null;
   placeholder?: string;
-  /** What there is for a text; for an empty one what to begin with. May reject with what to say. */
+  /** Finds suggestions; for an empty text, those to begin with. An error's message is shown. */
   find: (text: string, signal: AbortSignal) => Promise<Option[]>;
   choose: (id: string) => void;
-  /** Takes the choice back, where that can be. */
+  /** Clears the choice, where that is possible. */
   clear?: (() => void) | undefined;
   class?: string;
 }
@@ -31,7 +31,7 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
-  /** What is being written; null: nothing, the choice is shown. */
+  /** The typed text; null while the choice is shown. */
   const [text, setText] = useState<string | null>(null);
   const [options, setOptions] = useState<Option[] | null>(null);
   const [said, setSaid] = useState("");
@@ -61,7 +61,7 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
     };
   }, [text]);
   useLayoutEffect(() => {
-    // As after Tab: what is written next replaces the choice, however soon it is.
+    // Selects the text as Tab does, so that typing replaces it.
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 
-/** The command that gives the same numbers, ready to be copied. */
+/** Shows curl commands to copy. */
 
 export const curlOf = (path: string, key = "$KEY") =>
   `curl -H "Authorization: Bearer ${key}" \\\n  "${new URL(path, location.origin)}"`;
@@ -11,11 +11,11 @@ export function Curl({ path }: { path: string }) {
   return html`<${Command} text=${curlOf(path)} />`;
 }
 
-/** A command, or what else is to be copied, with a button that copies it. */
+/** A text to copy, with a button. */
 export function Command({ text, label = "Command" }: { text: string; label?: string }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
-    // There is no clipboard where the page came without TLS from another machine.
+    // Browsers have no clipboard for pages without TLS from another machine.
     const isCopied = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,

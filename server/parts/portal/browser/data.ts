@@ -3,15 +3,15 @@ import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { base, get } from "./api.ts";
+import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { Command } from "./curl.ts";
 import { Downloads, pathOf } from "./download.ts";
 import { FiguresTable } from "./figures.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
-import { SampleBand, Trouble } from "./trouble.ts";
 
-/** The data versions that are served: what is in them, what isn't and why, and their files. */
+/** Shows the data versions: their content, their gaps and their files. */
 
 const path = `${base}/datasets`;
 const statusWords = {
@@ -26,7 +26,7 @@ export function Data() {
   );
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Asking the server…</p>`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
     ${view && html`<${Versions} versions=${view.data} />`}`;
 }
 
@@ -116,7 +116,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   </details>`;
 }
 
-/** States without rows, by why. */
+/** The states without rows, by reason. */
 function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
   const byReason = Map.groupBy(coverage.missing_states, ({ reason }) => reason);
   const without = coverage.procedures_without_prices;

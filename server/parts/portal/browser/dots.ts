@@ -2,12 +2,12 @@ import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { placedTicks, useWidth } from "./picture.ts";
 
-/** Amounts as dots on a scale, in a row of a table: the eye compares down the column. */
+/** Draws amounts as dots on one scale, in the rows of a table. */
 
 export type Kind = "charge" | "allowed";
 type Scale = d3.ScaleLogarithmic<number, number>;
 
-/** A charge is round and an allowed amount a lozenge, wherever they are dots. */
+/** The shape of an amount: charges are round, allowed amounts are lozenges. */
 export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: number; size?: number }) {
   const half = size * 1.25;
   return kind === "charge"
@@ -15,12 +15,12 @@ export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: numb
     : html`<path class="dot allowed" d=${`M${x} ${y - half}L${x + half} ${y}L${x} ${y + half}L${x - half} ${y}Z`} />`;
 }
 
-/** A dot at a share of the width, in percent. */
+/** A dot. @param share its place, in percent of the width */
 export function DotAt({ kind, share, y }: { kind: Kind; share: number; y: number }) {
   return html`<svg x=${`${share}%`} y=${y} overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
 }
 
-/** @param x a scale to 0 to 100 */
+/** @param x a scale with the range from 0 to 100 */
 export function Dots({
   x,
   charged,
@@ -42,7 +42,7 @@ export function Dots({
   </svg>`;
 }
 
-/** The scale, at the head of the column. */
+/** The scale in the column's head. */
 export function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
@@ -51,7 +51,7 @@ export function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-/** What a dot means, within a text. */
+/** A dot within a text, to explain it. */
 export function Key({ kind }: { kind: Kind }) {
   return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
 }

@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
-import { ask, base, Failure, failureOf } from "./api.ts";
+import { asFailure, ask, base, Failure, failureOf } from "./api.ts";
 import { save } from "./figures.ts";
-import { asFailure } from "./trouble.ts";
 
-/** Files of a data version, fetched with the key, since a link can't carry one. */
+/** Downloads the files of a data version with the key, which a link can't send. */
 
 interface Format {
   name: string;
@@ -22,7 +21,7 @@ const formats: readonly Format[] = [
 export const pathOf = (version: string, ending: Format["ending"]) =>
   `${base}/versions/${version}/export.${ending}`;
 
-/** In a version nothing changes. */
+/** Sizes of files by path. They never change within a data version. */
 const sizes = new Map<string, number>();
 const sizeWords = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
 const megabytes = (bytes: number) =>
@@ -47,14 +46,14 @@ export function Downloads({ version }: { version: string }) {
 function Download({ version, format }: { version: string; format: Format }) {
   const path = pathOf(version, format.ending);
   const [size, setSize] = useState(sizes.get(path) ?? null);
-  /** Bytes so far; null: nothing is being fetched. */
+  /** Bytes downloaded so far; null where no download runs. */
   const [got, setGot] = useState<number | null>(null);
   const [said, setSaid] = useState("");
   const [failure, setFailure] = useState<Failure | null>(null);
   const aborting = useRef<AbortController | null>(null);
   useEffect(() => {
     const asking = new AbortController();
-    // Without a size it can be fetched all the same.
+    // The file can be downloaded without its size.
     sizeAt(path, asking.signal).then(setSize, () => {});
     return () => {
       asking.abort();
@@ -107,11 +106,11 @@ function Download({ version, format }: { version: string; format: Format }) {
       </span>`
     }
     <span class="good" role="status">${said}</span>
-    <span class="trouble" role="alert">${failure && fileTrouble(failure)}</span>
+    <span class="error" role="alert">${failure && fileError(failure)}</span>
   </li>`;
 }
 
-function fileTrouble(failure: Failure) {
+function fileError(failure: Failure) {
   if (failure.status === 0) return "The server can't be reached. Nothing was saved: try again.";
   if (failure.status === 404) return "This version isn't served any more. Load the page again for what is.";
   if (failure.status === 401) return html`A key that works is needed: <a href="/account">sign in</a>`;

@@ -1,22 +1,24 @@
 import { useEffect, useState } from "preact/hooks";
 import { counted, printable, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type {
-  Dataset,
-  DatasetsAnswer,
-  FacilityAnswer,
-  PricesAnswer,
-  ProcedureAnswer,
-  ProceduresAnswer,
-  SearchAnswer,
-  TrendsAnswer,
-} from "./answers.ts";
-import { Failure, getFile } from "./api.ts";
-import { ask, askIfThere, pathOf } from "./ask.ts";
+import type { Dataset, DatasetsAnswer, ProcedureAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
+import { Failure } from "./api.ts";
+import { ask, pathOf } from "./ask.ts";
+import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { Chooser, type Option } from "./chooser.ts";
 import { Command, curlOf } from "./curl.ts";
-import { Facilities, type Range } from "./facilities.ts";
+import {
+  type Choice,
+  choiceOf,
+  defaultProcedure,
+  load,
+  pricedIn,
+  there,
+  type Unpriced,
+  type View,
+} from "./explore-data.ts";
+import { Facilities } from "./facilities.ts";
 import { noFacility } from "./facility.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { useLoaded } from "./load.ts";
@@ -25,177 +27,10 @@ import { mapFigures, StatesMap } from "./map.ts";
 import { Sentence } from "./sentence.ts";
 import { stateInSentence, stateName, states } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
-import { SampleBand, Trouble } from "./trouble.ts";
 
-/** The page explore: a procedure's prices in a sentence and in pictures; what is chosen stands in the address. */
+/** Shows a procedure's prices in a sentence and in pictures. The address has what is chosen. */
 
-/** What is on screen when nothing is chosen; where the data hasn't got it, what most facilities do. */
-const defaultProcedure = "5072";
-
-interface Choice {
-  /** Null: nothing is chosen. */
-  procedure: string | null;
-  state: string | null;
-  year: string | null;
-  facility: string | null;
-  /** The charges that the list is about, as a bar of the histogram has them. */
-  from: string | null;
-  to: string | null;
-}
-
-function choiceOf({ searchParams }: URL): Choice {
-  const chosen = (name: string) => searchParams.get(name)?.trim() || null;
-  return {
-    procedure: chosen("procedure"),
-    state: chosen("state")?.toUpperCase() ?? null,
-    year: chosen("year"),
-    facility: chosen("facility"),
-    from: chosen("from"),
-    to: chosen("to"),
-  };
-}
-
-type Paths = Record<"scope" | "nation" | "prices" | "trends" | "export", string>;
-
-interface View {
-  choice: Choice;
-  code: string;
-  paths: Paths;
-  /** What was asked for; in place of an answer, why there is none. */
-  scope: ProcedureAnswer | Failure;
-  nation: ProcedureAnswer | Failure;
-  prices: PricesAnswer | Failure;
-  range: Range | null;
-  trends: TrendsAnswer | Failure;
-  facility: FacilityAnswer | Failure | null;
-  /** Its rows, where none has a price. */
-  unpriced: Unpriced | null;
-}
-
-interface Unpriced {
-  name: string;
-  year: string;
-  suppressed: number;
-  incomplete: number;
-}
-
-const there = <T extends object>(answer: T | Failure | null): T | null =>
-  answer instanceof Failure ? null : answer;
-
-function pathsOf(code: string, { state, year }: Choice): Paths {
-  const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
-  return {
-    scope: pathOf(segment, { state }, year),
-    nation: pathOf(segment, {}, year),
-    prices: pathOf("/healthcare/prices", { procedure: code, state }, year),
-    trends: pathOf("/healthcare/trends", { procedure: code, state }),
-    export: pathOf("/export.csv", { procedure: code, state }, year),
-  };
-}
-
-/** Three requests, all at once; more of them only where a state or a facility is chosen. */
-async function load(choice: Choice, signal: AbortSignal): Promise<View> {
-  const code = choice.procedure ?? defaultProcedure;
-  const paths = pathsOf(code, choice);
-  const facilityPath =
-    choice.facility &&
-    pathOf(`/healthcare/facilities/${encodeURIComponent(choice.facility)}`, {}, choice.year);
-  const asked = {
-    scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
-    nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
-    prices: askIfThere<PricesAnswer>(paths.prices, signal),
-    range: rangeOf(choice, paths.export, signal),
-    trends: askIfThere<TrendsAnswer>(paths.trends, signal),
-    facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
-  };
-  const [scope, nation, prices, range, trends, facility] = await Promise.all([
-    asked.scope,
-    asked.nation ?? asked.scope,
-    asked.prices,
-    asked.range,
-    asked.trends,
-    asked.facility,
-  ]);
-  if (choice.procedure === null && nation instanceof Failure) {
-    const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
-    const most = await askIfThere<ProceduresAnswer>(path, signal);
-    const found = there(most)?.data[0]?.code;
-    if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
-  }
-  const unpriced =
-    scope instanceof Failure && scope.status === 404 ? await unpricedOf(paths.export, signal) : null;
-  return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
-}
-
-/** The lines of an export, and what a line has in a column. */
-async function linesOf(path: string, signal?: AbortSignal) {
-  const text = await getFile(path, signal).then((file) => file.text());
-  // d3.csvParse makes its objects by a function from a text, which the page's policy forbids.
-  const [columns, ...lines] = d3.csvParseRows(text);
-  return { lines, cell: (line: string[], column: string) => line[columns.indexOf(column)] };
-}
-
-/** What the data has of a procedure without a price; the export lists such rows too. */
-async function unpricedOf(path: string, signal: AbortSignal): Promise<Unpriced | null> {
-  try {
-    const { lines, cell } = await linesOf(path, signal);
-    const count = (status: string) => lines.filter((line) => cell(line, "status") === status).length;
-    return {
-      name: cell(lines[0], "procedure"),
-      year: cell(lines[0], "data_year"),
-      suppressed: count("suppressed"),
-      incomplete: count("incomplete"),
-    };
-  } catch (error) {
-    if (error instanceof Failure && error.status === 404) return null;
-    throw error;
-  }
-}
-
-/** Of a price list the part between two charges: no endpoint gives it, but the export has all. */
-async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
-  const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
-  if (!(low <= high)) return null;
-  const { lines, cell } = await linesOf(path, signal);
-  const all = lines
-    .filter((line) => cell(line, "status") === "priced")
-    .map((line) => ({
-      ccn: cell(line, "ccn"),
-      facility: cell(line, "facility"),
-      city: cell(line, "city"),
-      state: cell(line, "state"),
-      submitted_charge: Number(cell(line, "submitted_charge")),
-      medicare_allowed: Number(cell(line, "medicare_allowed")),
-    }));
-  all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
-  const highest = all.at(-1)?.submitted_charge;
-  // As in the histogram: the last bar has its end too.
-  const isIn = (charge: number) =>
-    charge >= low && (charge < high || (charge === high && charge === highest));
-  return {
-    from: low,
-    to: high,
-    before: all.filter(({ submitted_charge }) => submitted_charge < low).length,
-    data: all.filter(({ submitted_charge }) => isIn(submitted_charge)),
-  };
-}
-
-let latestPriced: { path: string; facilities: Promise<Set<string> | null> } | null = null;
-
-/** The facilities that have a price for a procedure, anywhere; null where nobody says. Asked for once while it stays. */
-function pricedIn(code: string, year: string | null): Promise<Set<string> | null> {
-  const path = pathOf("/export.csv", { procedure: code }, year);
-  if (latestPriced?.path === path) return latestPriced.facilities;
-  const read = async () => {
-    const { lines, cell } = await linesOf(path);
-    const priced = lines.filter((line) => cell(line, "status") === "priced");
-    return new Set(priced.map((line) => cell(line, "ccn")));
-  };
-  latestPriced = { path, facilities: read().catch(() => null) };
-  return latestPriced.facilities;
-}
-
-/** Another procedure, state or year has other bars. */
+/** Changes the choice. A range is dropped, because another procedure, state or year has other bars. */
 const choose = (changes: Partial<Record<keyof Choice, string | null>>) =>
   go(withParameters("facility" in changes ? changes : { from: null, to: null, ...changes }));
 
@@ -207,7 +42,7 @@ export function Explore({ url }: { url: URL }) {
   const [datasets, setDatasets] = useState<Dataset[]>([]);
   const isThere = view !== null;
   useEffect(() => {
-    // After the pictures: they don't wait for it, and a failure shows with the next view.
+    // Fetched after the pictures. A failure shows with the next view.
     if (isThere)
       ask<DatasetsAnswer>(pathOf("/datasets")).then(
         ({ data }) => setDatasets(data),
@@ -226,13 +61,13 @@ export function Explore({ url }: { url: URL }) {
   const shown = isOld && view ? shownText(view) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${choice} view=${view} datasets=${datasets} nation=${view && there(view.nation)} />
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
     ${view ? html`<${Pictures} view=${view} dataset=${dataset} datasets=${datasets} />` : html`<${Blank} failure=${failure} />`}
   </div>`;
 }
 
-/** Which choice a view is of. */
+/** Names the choice of a view. */
 function shownText(view: View): string {
   const { choice, code, unpriced } = view;
   const name = known(view)?.procedure.name ?? unpriced?.name ?? "";
@@ -241,11 +76,11 @@ function shownText(view: View): string {
   return `${printable(code)} ${name} in ${printable(where)}${year === null ? "" : `, ${year}`}`;
 }
 
-/** Holds the places, so that nothing jumps when the answers come. The page comes with the same words, of `pages.ts`. */
+/** The layout before the first answer, so that nothing moves then. `pages.ts` writes the same text into the page. */
 function Blank({ failure }: { failure: Failure | null }) {
   if (failure)
-    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown before that is settled.</p></div>`;
-  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. The numbers are on their way…</p></div>
+    return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>
@@ -365,7 +200,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
   const place = choice.state ? `-${choice.state}` : "";
   const yearOf = (answer: ProcedureAnswer) => answer.source.data_version;
   const name = (answer: ProcedureAnswer, what: string) => `${what}-${yearOf(answer)}-${code}${place}`;
-  // The band stands below what was on screen before the first answer, so that nothing of it moves.
+  // The band is below everything that was on screen before the first answer, so that nothing moves.
   return html`<div class="sentence" aria-live="polite">
       ${
         scope
@@ -380,7 +215,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
         scope &&
         html`<${Card}
           title="How charges are spread"
-          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half. " : ""}A click on a ${hasFew ? "dot marks it" : "bar lists its facilities"}`}
+          about=${`${hasFew ? "a dot for each facility" : "facilities"} by what ${hasFew ? "it charges" : "they charge"}; below, on the same logarithmic scale, what Medicare allows. ${scope.summary.facilities > 3 ? "Shaded: the middle half." : ""}`}
           name=${name(scope, "charges")}
           figures=${histogramFigures(scope, prices)}
           path=${paths.scope}
@@ -393,7 +228,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
         nation &&
         html`<${Card}
           title="Where it costs more"
-          about="median charge by state; a click on a state goes there, a second click on it goes back to the nation"
+          about="median charge by state"
           name=${`states-${yearOf(nation)}-${code}`}
           figures=${mapFigures(nation, dataset)}
           path=${paths.nation}
@@ -434,7 +269,7 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
     </div>`;
 }
 
-/** Why there are no prices, as far as the data tells. */
+/** Explains why there are no prices. */
 function Nothing({ view, dataset, datasets }: PicturesProps) {
   const { choice, code, unpriced } = view;
   const { state, year } = choice;
@@ -471,10 +306,10 @@ function unpricedText({ suppressed, incomplete }: Unpriced, where: string): stri
     incomplete > 0 ? "incomplete" : "",
   ].filter(Boolean);
   const rows = all === 1 ? `Its only row${where} is` : `All ${whole(all)} rows of it${where} are`;
-  return `${rows} ${reasons.join(" or ")}: nobody says what ${all === 1 ? "this facility charges" : "these facilities charge"}.`;
+  return `${rows} ${reasons.join(" or ")}: ${all === 1 ? "this facility's charge isn't" : "these facilities' charges aren't"} published.`;
 }
 
-/** What isn't in the pictures, and where all of it is from. */
+/** Explains what the pictures don't show, and names the source. */
 function Reading({
   answer,
   dataset,
@@ -498,7 +333,7 @@ function Reading({
             html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
           }
           ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
-          zero: nobody says what they are, and no figure counts them.`;
+          zero: they aren't published, and no figure counts them.`;
   return html`<section class="card reading" aria-labelledby="reading">
     <h2 id="reading">What this doesn't say</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>

@@ -2,20 +2,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { counted, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
-import { get, getFile } from "./api.ts";
+import { asFailure, get, getFile } from "./api.ts";
 import { Card } from "./card.ts";
 import { Dots, DotsAxis, Key } from "./dots.ts";
 import { csvFile, type Figures, save } from "./figures.ts";
 import { dollarScale } from "./picture.ts";
-import { asFailure } from "./trouble.ts";
 
-/** The facilities, cheapest first, each with its charge and what Medicare allows as dots on one scale. */
+/** Lists the facilities, cheapest first, with their amounts as dots on one scale. */
 
-/** The facilities between two charges, all of them. */
+/** All facilities between two charges. */
 export interface Range {
   from: number;
   to: number;
-  /** How many charge less. */
+  /** Number of facilities that charge less. */
   before: number;
   data: Price[];
 }
@@ -23,20 +22,20 @@ export interface Range {
 interface FacilitiesProps {
   answer: ProcedureAnswer;
   prices: PricesAnswer;
-  /** Shown in place of the first page. */
+  /** The range to show instead of the first page. */
   range: Range | null;
-  /** The address of the whole list. */
+  /** The URL of the list without a range. */
   all: string;
-  /** Of the first page. */
+  /** Path of the API for the first page. */
   path: string;
   exportPath: string;
-  /** The facility that is marked. */
+  /** The chosen facility. */
   marked: FacilityAnswer | null;
   mark: (ccn: string | null) => void;
   hrefOf: (ccn: string) => string;
 }
 
-/** At first; more of them would push all else away. */
+/** Rows to show at first. More would push the other pictures away. */
 const firstShown = 10;
 const step = 25;
 
@@ -53,7 +52,7 @@ function ranked(prices: readonly Price[], before: number): Row[] {
   return rows;
 }
 
-/** What was added to a first page. */
+/** Rows loaded after the first page. */
 interface More {
   of: PricesAnswer | Range;
   data: Price[];
@@ -77,7 +76,7 @@ export function Facilities(props: FacilitiesProps) {
   useEffect(() => {
     const isNew = shownRange !== null && shownRange !== rangeBefore.current;
     rangeBefore.current = shownRange;
-    // The bar that was clicked is far above.
+    // The clicked bar is far above.
     if (isNew) list.current?.closest("section")?.scrollIntoView({ behavior: calmly() ? "auto" : "smooth" });
   }, [shownRange]);
   const rows = ranked([...prices.data, ...added.data], range?.before ?? 0).slice(0, added.shown);
@@ -171,7 +170,7 @@ export function Facilities(props: FacilitiesProps) {
               <span class="quiet"> ${whole(rows.length)} of ${whole(count)}; or find one above, at “Your hospital”</span>`
       }
       ${range && html` <a href=${wholeList}>The whole list</a>`}
-      <span class="trouble" role="status">${said}</span>
+      <span class="error" role="status">${said}</span>
     </p>
   <//>`;
 }
@@ -190,7 +189,7 @@ interface RowProps {
 
 function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProps) {
   const onClick = (event: MouseEvent) => {
-    // Its link leads elsewhere, and whoever selects text means no click.
+    // A click on a link or on selected text doesn't choose the row.
     if (event.target instanceof Element && event.target.closest("a")) return;
     if (getSelection()?.isCollapsed === false) return;
     mark();
@@ -209,7 +208,7 @@ function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProp
   </tr>`;
 }
 
-/** The numbers of facilities' rows. */
+/** The numbers of the rows. */
 export const priceFigures = (prices: readonly Price[]): Figures => ({
   columns: [
     { title: "ccn" },

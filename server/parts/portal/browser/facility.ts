@@ -4,6 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf } from "./ask.ts";
+import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { DotAt, Dots, DotsAxis, Key } from "./dots.ts";
 import type { Figures } from "./figures.ts";
@@ -12,9 +13,8 @@ import { withParameters } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { placeOf } from "./sentence.ts";
 import { stateInSentence, stateName } from "./states.ts";
-import { SampleBand, Trouble } from "./trouble.ts";
 
-/** The page of a facility: where it stands in everything it does. */
+/** Shows a facility, with its standing in every procedure. */
 
 const orders = {
   code: { title: "by code", compare: undefined },
@@ -44,7 +44,7 @@ export function Facility({ url }: { url: URL }) {
     if (name !== undefined) document.title = `${name} – What hospitals charge`;
   }, [name]);
   return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
-    ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`}
+    ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
     ${
       view === null
         ? html`<div class="sentence"><h1 class="unseen">A facility</h1></div><div class="card blank"></div>`
@@ -56,7 +56,7 @@ export function Facility({ url }: { url: URL }) {
   </div>`;
 }
 
-/** What is said in place of a facility. */
+/** The text in place of a facility without prices. */
 export const noFacility = (ccn: string) =>
   `The data has no facility “${printable(ccn)}” with a price: its number, the CCN, has six characters.`;
 
@@ -164,7 +164,7 @@ function Row({ row, x, ccn, state, year }: RowProps) {
   </tr>`;
 }
 
-/** Of 0 to 100 how many charge less, with the half marked. */
+/** The percentage of facilities that charge less, with a mark at 50. */
 function Share({ standing, where }: { standing: Standing; where: string }) {
   const { rank, facilities, percentile } = standing;
   if (facilities === 1)

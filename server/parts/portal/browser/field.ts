@@ -1,7 +1,7 @@
 import { useId } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 
-/** A field of a form, with what it is for, and what is wrong with it beside it. */
+/** A field of a form, with its hint and its error. */
 
 export interface FieldProps {
   label: string;
@@ -9,11 +9,11 @@ export interface FieldProps {
   set: (value: string) => void;
   type?: "text" | "email" | "password" | "url" | "number" | "date";
   hint?: string;
-  /** Empty: nothing is wrong. */
+  /** The error, or an empty string. */
   error?: string;
-  /** What there is to choose from, and what it is called; then it is a list. */
+  /** The options with their titles; the field is a list then. */
   options?: readonly (readonly [value: string, title: string])[];
-  /** Of the element: `autocomplete`, `placeholder`, `required`, `min` and the like. */
+  /** Attributes of the element, such as `autocomplete`, `placeholder`, `required` and `min`. */
   [attribute: string]: unknown;
 }
 
@@ -42,6 +42,6 @@ export function Field({ label, value, set, type = "text", hint, error = "", opti
       }
     </div>
     ${hint && html`<p class="hint quiet" id=${`${id}-hint`}>${hint}</p>`}
-    <p class="trouble" id=${`${id}-error`} role="alert">${error}</p>
+    <p class="error" id=${`${id}-error`} role="alert">${error}</p>
   </div>`;
 }

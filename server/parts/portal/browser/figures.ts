@@ -1,12 +1,12 @@
 import { html } from "../../../shared/browser/html.ts";
 
-/** The numbers of a picture: as a table for whoever can't see it, and as CSV. */
+/** Shows a picture's numbers as a table for screen readers, and saves them as CSV. */
 
 type Cell = string | number | null;
 
 export interface Column {
   title: string;
-  /** How its numbers are written; a column that has it is aligned to the right. */
+  /** Formats the column's numbers. A column with it is right-aligned. */
   write?: (value: number) => string;
 }
 
@@ -37,7 +37,7 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
   </div>`;
 }
 
-/** RFC 4180. */
+/** The numbers as CSV (RFC 4180). */
 function csvOf({ columns, rows }: Figures): string {
   const field = (cell: Cell) => {
     const text = cell === null ? "" : String(cell);
@@ -49,12 +49,12 @@ function csvOf({ columns, rows }: Figures): string {
 
 export const csvFile = (figures: Figures) => new Blob([csvOf(figures)], { type: "text/csv" });
 
-/** Has the browser save a file. */
+/** Lets the browser save a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The browser takes the content when the click is done with.
+  // The browser reads the content after the click.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

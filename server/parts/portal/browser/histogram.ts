@@ -8,13 +8,13 @@ import type { Figures } from "./figures.ts";
 import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
 
 /**
- * How charges are spread, and below it what is charged and what Medicare allows, on one logarithmic axis. A page full
- * of facilities is a histogram, fewer are a dot each.
+ * Draws the distribution of charges, and below it summaries of charges and allowed amounts, on one logarithmic axis.
+ * More facilities than a page are drawn as a histogram, fewer as one dot each.
  */
 
 const height = 400;
 const top = 40;
-/** Of the axis. */
+/** Height of the axis. */
 const floor = 262;
 const middle = (top + 20 + floor) / 2;
 const strips = { charge: 318, allowed: 372 };
@@ -27,11 +27,11 @@ interface Marked {
 
 interface HistogramProps {
   answer: ProcedureAnswer;
-  /** The cheapest ones, maybe all. */
+  /** The first page of prices. */
   prices: PricesAnswer | null;
   marked: Marked | null;
   mark: (ccn: string) => void;
-  /** The bar whose facilities are listed. */
+  /** The chosen bar. */
   range: Range | null;
   list: (from: number | null, to: number | null) => void;
 }
@@ -52,7 +52,7 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
   const y = d3.scaleLinear([0, most], [floor, top + 22]);
   const bars = counts.map((count, i) => {
     const [from, to] = [x(edges[i]), x(edges[i + 1])];
-    // One charge alone has no width.
+    // A bar for a single charge would have no width.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x);
@@ -143,7 +143,7 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
 const dotRadius = 8;
 const leastRadius = 2;
 
-/** A dot for each, on its charge; smaller ones where many charge the same. */
+/** A dot for each facility at its charge; smaller ones where many charge the same. */
 function swarm(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, radius);
@@ -152,7 +152,7 @@ function swarm(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>)
   }
 }
 
-/** Each as far from the middle as it must be to hide none. Prices are in order. */
+/** Places dots as near to the middle as possible without overlap. The prices are sorted. */
 function swarmOf(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>, radius: number) {
   const apart = 2 * radius + 1;
   const placed: { price: Price; x: number; y: number; radius: number }[] = [];
@@ -167,7 +167,7 @@ function swarmOf(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number
   return placed;
 }
 
-/** A text at the right of a place, or at its left where there is no room. */
+/** A text to the right of a place, or to its left where there is no room. */
 function beside(x: number, y: number, width: number, text: unknown, room: number) {
   const isLeft = x + room > width;
   return html`<text class="label" x=${isLeft ? x - 6 : x + 6} y=${y} text-anchor=${isLeft ? "end" : "start"}>${text}</text>`;
@@ -188,7 +188,7 @@ interface StripProps {
   max: number;
 }
 
-/** From the lowest to the highest as a line, eight in ten as a thicker one, the middle half as a box. */
+/** A summary: a line from minimum to maximum, a thick one from p10 to p90, and a box for the middle half. */
 function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
   const line = (from: number, to: number, more: string) =>
     html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
@@ -204,7 +204,7 @@ function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, m
   </g>`;
 }
 
-/** Below all texts; it ends where more of them begin. */
+/** The line of the chosen facility. It ends above the texts of the axis. */
 function MarkLine({ marked, x }: { marked: Marked; x: d3.ScaleLogarithmic<number, number> }) {
   const at = x(marked.row.submitted_charge);
   return html`<line class="mark-line" x1=${at} x2=${at} y1=${18} y2=${floor} />`;
@@ -225,7 +225,7 @@ function Mark({
   const text = name.length > most ? `${name.slice(0, most - 1)}…` : name;
   const room = (text.length + 9) * 7;
   const isLeft = at > width / 2;
-  // Where neither side has room, the picture's edge is where the text begins or ends.
+  // Where neither side has room, the text is aligned to the picture's edge.
   const start = isLeft
     ? Math.max(at - 8, Math.min(room, width))
     : Math.min(at + 8, Math.max(width - room, 0));
@@ -237,7 +237,7 @@ function Mark({
   </g>`;
 }
 
-/** The numbers of the bars, or where the picture has a dot for each facility, of these. */
+/** The numbers of the bars, or those of the facilities where each has a dot. */
 export function histogramFigures({ histogram }: ProcedureAnswer, prices: PricesAnswer | null): Figures {
   if (prices !== null && prices.next === null) return priceFigures(prices.data);
   const { edges, counts } = histogram;

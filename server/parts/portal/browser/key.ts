@@ -5,9 +5,9 @@ import { base, type Failure, keepKey, keyChanged, ownKey, post } from "./api.ts"
 import { Command, curlOf } from "./curl.ts";
 import { Field } from "./field.ts";
 
-/** The visitor's own key: shown when it is made, kept in this browser, or pasted. */
+/** Shows a new key, and lets visitors paste theirs. */
 
-/** The key that this browser keeps, also when it changes, be it in another tab. */
+/** The key in this browser. The component updates when it changes, also in another tab. */
 export function useOwnKey(): string | null {
   const [key, setKey] = useState(ownKey);
   useEffect(() => {
@@ -22,7 +22,7 @@ export function useOwnKey(): string | null {
   return key;
 }
 
-/** A key that was made just now. Nothing shows it a second time. */
+/** A new key. It is shown only once. */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
   return html`<div class="new-key">
@@ -44,7 +44,7 @@ export function NewKey({ value }: { value: string }) {
 
 const keyLength = 53;
 
-/** A field for a key that one has. It is kept when the server knows it. */
+/** A field to paste a key. The key is stored if the server knows it. */
 export function PasteKey() {
   const [text, setText] = useState("");
   const [fault, setFault] = useState("");

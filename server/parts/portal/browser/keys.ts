@@ -5,7 +5,7 @@ import { keepKey, post } from "./api.ts";
 import { Field } from "./field.ts";
 import { NewKey } from "./key.ts";
 
-/** An account's keys: what there are, another one, one in place of another, and one less. */
+/** Lists an account's keys, and makes, rotates and revokes them. */
 
 export interface KeyRow {
   id: number;
@@ -14,7 +14,7 @@ export interface KeyRow {
   state: "active" | "expired" | "revoked";
   created: string;
   expires: string | null;
-  /** Whether it is the one that asked. */
+  /** Whether the request was made with this key. */
   is_this: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Made {
 
 const defaultOverlapHours = 24;
 
-/** To the minute, in UTC: that is how the server tells days. */
+/** A time to the minute, in UTC, as the server counts days. */
 const timeOf = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
 const stateWords = (key: KeyRow) =>
   key.state !== "active" ? key.state : key.expires === null ? "works" : `works until ${timeOf(key.expires)}`;
@@ -34,7 +34,7 @@ const stateWords = (key: KeyRow) =>
 interface KeysProps {
   keys: KeyRow[];
   changed: () => void;
-  /** Has the browser forget the key that it uses. */
+  /** Removes the key from this browser. */
   leave: (why: string) => void;
 }
 
@@ -96,13 +96,13 @@ function Creation({ show }: CreationProps) {
       error=${errorOf(failure, "expires")}
     />
     <button type="submit" class="primary" disabled=${isBusy}>Make the key</button>
-    <p class="trouble" role="alert">${otherError(failure, "expires")}</p>
+    <p class="error" role="alert">${otherError(failure, "expires")}</p>
   </form>`;
 }
 
 interface RowProps extends CreationProps {
   row: KeyRow;
-  /** Whether no other key of the account works. */
+  /** Whether this is the account's only active key. */
   isOnly: boolean;
   say: (text: string) => void;
   changed: () => void;
@@ -122,7 +122,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
         id,
         overlap_hours,
       });
-      // The old one may be over already.
+      // The old key may have ended already.
       if (isThis) keepKey(made.key);
       setDoing(null);
       const kept = isThis ? " This browser uses the new one from now on." : "";
@@ -174,6 +174,6 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
         <button type="button" onClick=${() => setDoing(null)}>Keep it</button>
       </p>`
     }
-    <p class="trouble" role="alert">${otherError(failure, "overlap_hours")}</p>
+    <p class="error" role="alert">${otherError(failure, "overlap_hours")}</p>
   </li>`;
 }

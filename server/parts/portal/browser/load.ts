@@ -1,22 +1,21 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Failure } from "./api.ts";
-import { asFailure } from "./trouble.ts";
+import { asFailure, type Failure } from "./api.ts";
 
-/** A view's answers, all at once: the old ones stay until the new ones are there. */
+/** Loads the answers of a view. The previous view stays until all answers are there. */
 
-/** Before it nothing says that something is under way. */
+/** Milliseconds before a view counts as late. */
 const patienceMs = 300;
 
 interface Loaded<T> {
   view: T | null;
   failure: Failure | null;
   isLate: boolean;
-  /** Whether the view is of what was asked for before, and what is asked for now is late or failed. */
+  /** Whether the view is the previous one, because the new one is late or failed. */
   isOld: boolean;
   retry: () => void;
 }
 
-/** @param key of what is loaded: another one loads anew */
+/** @param key identifies the view; another key loads another view */
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [loaded, setLoaded] = useState<{ key: string; view: T } | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);

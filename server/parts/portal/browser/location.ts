@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** The address of the view: all that is chosen stands in it. */
+/** Reads and changes the address, which has all that is chosen. */
 
 const changed = "hcqs-location";
 
-/** The path and the query's parameters, also when they change. */
+/** The current URL. The component updates when it changes. */
 export function useLocation(): URL {
   const [url, setUrl] = useState(() => new URL(location.href));
   useEffect(() => {
@@ -19,7 +19,7 @@ export function useLocation(): URL {
   return url;
 }
 
-/** Goes to another view; the back button comes back. */
+/** Goes to another view and adds it to the history. */
 export function go(to: string | URL): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
@@ -29,7 +29,7 @@ export function go(to: string | URL): void {
   if (isOtherPage) scrollTo(0, 0);
 }
 
-/** The present address with some parameters changed; null takes one out. */
+/** The current URL with some parameters changed; null removes one. */
 export function withParameters(changes: Record<string, string | null>): string {
   const url = new URL(location.href);
   for (const [name, value] of Object.entries(changes))
@@ -38,14 +38,14 @@ export function withParameters(changes: Record<string, string | null>): string {
   return url.pathname + url.search;
 }
 
-/** Goes to the part of a page that the address names, once it is there: browsers look for it too early. */
+/** Scrolls to the element that the URL names, once it exists: browsers look for it too early. */
 export function useScrollToHash(isThere: boolean): void {
   useEffect(() => {
     if (isThere && location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }, [isThere]);
 }
 
-/** Links within the portal change the view without loading the page again. */
+/** Makes links within the portal change the view without loading the page. */
 export function followLinks(): void {
   addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey)

@@ -9,7 +9,7 @@ import { followLinks, useLocation } from "./location.ts";
 import { Reference } from "./reference.ts";
 import { Signup } from "./signup.ts";
 
-/** Begins: the frame of all pages, and the page of the address. */
+/** Starts the portal: shows the frame, and the page of the URL. */
 
 const pages = [
   { path: /^\/$/, page: Explore },
@@ -25,7 +25,7 @@ function Missing() {
     <p><a href="/">Explore what hospitals charge</a></p>`;
 }
 
-/** An address can have bytes in it that are no text. */
+/** Whether a path is valid percent-encoded UTF-8. */
 function isReadable(path: string): boolean {
   try {
     decodeURIComponent(path);

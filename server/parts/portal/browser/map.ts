@@ -8,7 +8,7 @@ import { Steps, useWidth } from "./picture.ts";
 import { settings } from "./settings.ts";
 import { stateName, states } from "./states.ts";
 
-/** The states, coloured by their median charge; a click chooses one. */
+/** Draws the states, coloured by median charge. A click chooses a state. */
 
 const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
@@ -23,7 +23,7 @@ declare const topojson: typeof import("topojson-client");
 
 let shapes: Promise<Shape[]> | null = null;
 
-/** The states' outlines, in the order of their names. */
+/** The outlines of the states, ordered by name. */
 function loadShapes(): Promise<Shape[]> {
   shapes ??= fetch(settings.states)
     .then((response) => response.json())
@@ -42,7 +42,7 @@ function loadShapes(): Promise<Shape[]> {
 }
 
 interface MapProps {
-  /** Of the nation, or why there is none. */
+  /** The nation's answer; null where there is none. */
   answer: ProcedureAnswer | null;
   dataset: Dataset | undefined;
   state: string | null;
@@ -55,7 +55,7 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
   const [outlines, setOutlines] = useState<Shape[]>([]);
   useEffect(() => {
     loadShapes().then(setOutlines, () => {
-      // It is asked for again when the page comes back to it.
+      // The next visit tries again.
       shapes = null;
     });
   }, []);
@@ -65,7 +65,7 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
   const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
   const thresholds = scale.quantiles();
   const reasons = new Map(dataset?.coverage.missing_states.map(({ state, reason }) => [state, reason]));
-  // With few colours the ends of the scale are taken, not its beginning.
+  // Few colours are taken from both ends of the scale.
   const colourOf = (row: StateRow) =>
     colours < 2
       ? "colour-3"
@@ -151,12 +151,12 @@ function Legend({
   </div>`;
 }
 
-/** Names the states without a price, Maryland's reason first. */
+/** Names the states without prices, Maryland's reason first. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   const missing = Object.keys(states).filter((code) => !rows.has(code) && code.length === 2);
   const onMap = missing.filter((code) => Number(states[code].fips) < 60);
   if (rows.size === 0 || onMap.length === 0) return "";
-  // Why it is missing is known, and asked for most.
+  // Most questions are about Maryland, and its reason is known.
   const maryland = onMap.includes("MD") ? (reasons.get("MD") ?? "") : "";
   const others = onMap.filter((code) => code !== "MD" || maryland === "");
   const list =

@@ -1,8 +1,8 @@
 import { html } from "../../../shared/browser/html.ts";
 
-/** As much of Markdown as the API's description uses: headings, paragraphs, tables and code. */
+/** Renders the Markdown of the API's description: headings, paragraphs, tables and code. */
 
-/** Code and text within a line. */
+/** Text with code, within a line. */
 export const inline = (text: string) =>
   text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 

@@ -1,4 +1,4 @@
-/** The API's description, as far as the reference shows it: operations with what their references point to. */
+/** Reads the API's description, with references resolved, as far as the reference page shows it. */
 
 export interface Schema {
   type?: string | string[];
@@ -55,24 +55,24 @@ interface ErrorLine {
 
 export interface Operation {
   id: string;
-  /** With parameters in braces. */
+  /** The path, with parameters in braces. */
   path: string;
-  /** The same below a data version, where there is that. */
+  /** The path below a data version; null where there is none. */
   versionPath: string | null;
   summary: string;
   description: string;
   tag: string;
-  /** Those of the path first; with the version, where there is a path with one. */
+  /** The parameters, those of the path first, including the version's where there is such a path. */
   parameters: Parameter[];
   returns: string;
-  /** What it answers, and its type; null: the description has no example. */
+  /** An example answer and its media type; null where the description has none. */
   example: { type: string; value: unknown } | null;
   errors: ErrorLine[];
 }
 
 const versionEnd = "OfVersion";
 
-/** Operations in their order; what there is also by version is one. */
+/** The operations in their order. A path and its version path are one operation. */
 export function operationsOf(document: OpenApi): Operation[] {
   const found = <T extends object>(part: T | Reference): T => {
     if (!("$ref" in part)) return part;
@@ -107,7 +107,7 @@ export function operationsOf(document: OpenApi): Operation[] {
     });
 }
 
-/** A response's errors, each with its type: its description is made of them. */
+/** The errors of a response, which its description lists. */
 const errorsOf = ({ status, description }: Response & { status: string }): ErrorLine[] =>
   [...description.matchAll(/`(\w+)`: (.*?)(?= `\w+`: |$)/gs)].map(([, type, when]) => ({
     status,
@@ -115,11 +115,11 @@ const errorsOf = ({ status, description }: Response & { status: string }): Error
     when,
   }));
 
-/** What a parameter may be one of, if that is a list. */
+/** The valid values of a parameter, where they are listed. */
 export const choicesOf = ({ schema }: Parameter): readonly (string | number)[] | undefined =>
   schema.enum ?? schema.anyOf?.find((one) => one.enum !== undefined)?.enum;
 
-/** A parameter's type and bounds, in words. */
+/** A parameter's type and bounds as text. */
 export function typeOf({ schema }: Parameter): string {
   const { type = "string", minimum, maximum } = schema;
   const name = type === "string" ? "text" : String(type);
@@ -127,7 +127,7 @@ export function typeOf({ schema }: Parameter): string {
   return maximum === undefined ? `${name}, at least ${minimum}` : `${name}, ${minimum}–${maximum}`;
 }
 
-/** The path of a request. The version's path is used when there is a version. */
+/** The path of a request, with the version where one is given. */
 export function requestPath(operation: Operation, values: ReadonlyMap<string, string>): string {
   const template =
     operation.versionPath !== null && values.get("version") ? operation.versionPath : operation.path;

@@ -2,9 +2,9 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 
-/** What pictures share: their width, a logarithmic scale in dollars, and a note by the pointer or the arrow keys. */
+/** Shared parts of pictures: the width, a logarithmic dollar scale, and notes by pointer or arrow keys. */
 
-/** A ref for an element, and its width in pixels, also when it changes. */
+/** A ref for an element, and the element's width in pixels. The component updates when the width changes. */
 export function useWidth(): [(element: HTMLElement | null) => void, number] {
   const [width, setWidth] = useState(0);
   const observer = useRef<ResizeObserver | null>(null);
@@ -18,14 +18,14 @@ export function useWidth(): [(element: HTMLElement | null) => void, number] {
   return [ref, width];
 }
 
-/** From the lowest to the highest of some amounts, with a little air; also where they are all the same. */
+/** A logarithmic scale of some amounts with a margin, also where they are all equal. */
 export function dollarScale(amounts: readonly number[], from: number, to: number) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = low === high ? 1.5 : (high / low) ** 0.03;
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
-/** Round amounts within the scale, such as $2,000, no more than there is room for. */
+/** Round amounts on the scale, such as $2,000, at most so many. */
 function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): number[] {
   const [low, high] = scale.domain();
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {
@@ -41,10 +41,10 @@ function dollarTicks(scale: d3.ScaleLogarithmic<number, number>, most: number): 
   return d3.ticks(low, high, Math.min(4, most));
 }
 
-/** Of a digit or so, of the small texts in pictures. */
+/** Width in pixels of a character in a picture's small text. */
 const letterWidth = 7;
 
-/** Round amounts and where the middle of their text is, so that none is cut or meets the one before. */
+/** Round amounts with the places of their texts, so that none is cut or overlaps. */
 export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: number, width: number) {
   const placed: { tick: number; at: number; end: number }[] = [];
   for (const tick of dollarTicks(scale, most)) {
@@ -57,29 +57,29 @@ export function placedTicks(scale: d3.ScaleLogarithmic<number, number>, most: nu
 }
 
 interface Note {
-  /** In pixels within the picture. */
+  /** Pixels within the picture. */
   x: number;
   y: number;
   lines: readonly string[];
 }
 
 interface StepsProps {
-  /** What the picture shows, for whoever doesn't see it. */
+  /** A description for screen readers. */
   label: string;
   height: string;
-  /** How many parts it has that the arrow keys go through. */
+  /** Number of parts to reach with the arrow keys. */
   count: number;
   active: number | null;
   setActive: (part: number | null) => void;
   noteOf: (part: number) => Note;
-  /** What Enter does, if anything. */
+  /** Called on Enter. */
   choose?: (part: number) => void;
   width: number;
   measured: (element: HTMLElement | null) => void;
   children: preact.ComponentChildren;
 }
 
-/** The frame of a drawing whose parts tell their numbers on hover, and by the arrow keys. */
+/** A drawing whose parts show their numbers on hover and by the arrow keys. */
 export function Steps(props: StepsProps) {
   const { label, height, count, active, setActive, noteOf, choose, width, measured, children } = props;
   const onKeyDown = (event: KeyboardEvent) => {
@@ -93,7 +93,7 @@ export function Steps(props: StepsProps) {
       choose(active);
     }
   };
-  // The parts change with the answer.
+  // Another answer may have fewer parts.
   const part = active !== null && active < count ? active : null;
   useEffect(() => {
     if (active !== null && active >= count) setActive(null);

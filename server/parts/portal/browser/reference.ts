@@ -1,13 +1,19 @@
 import { html } from "../../../shared/browser/html.ts";
 import { base, get } from "./api.ts";
+import { ErrorBand } from "./bands.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 import { anchorOf, inline, Markdown } from "./markdown.ts";
 import { choicesOf, type OpenApi, type Operation, operationsOf, type Parameter, typeOf } from "./openapi.ts";
-import { Trouble } from "./trouble.ts";
 import { TryIt, textOf } from "./try-it.ts";
 
-/** The API's reference, made from its own description. */
+/**
+ * The API's reference, made from its own description.
+ *
+ * The readers on npm (Scalar 1.72.1, Redoc 3.0.1, RapiDoc 9.3.8, Stoplight Elements 9.0.25) insert inline styles
+ * without a nonce, evaluate code or ask other hosts, and axe-core finds critical faults in all but Redoc, which can't
+ * try requests.
+ */
 
 const manyChoices = 12;
 
@@ -18,7 +24,7 @@ export function Reference() {
   useScrollToHash(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
-      ${failure && html`<${Trouble} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Asking the server…</p>`}`;
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const all = operationsOf(view);
   const operations = view.tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
   const [about, ...chapters] = view.info.description.split(/\n\n(?=## )/);
@@ -27,7 +33,7 @@ export function Reference() {
     <header>
       <h1>API reference</h1>
       <div class="lead"><${Markdown} text=${about} /></div>
-      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools make clients as well. Try each request here: it is asked with your key, if this browser has one, else with that of these pages.</p>
+      <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Try each request here: it is sent with your key, if this browser has one, else with the key of these pages.</p>
     </header>
     <nav class="contents" aria-label="On this page">
       ${view.tags.map(

@@ -3,7 +3,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, ProcedureAnswer, Standing } from "./answers.ts";
 import { stateInSentence } from "./states.ts";
 
-/** What a procedure's answer says, in words that hold for one facility, for two, and where all charge the same. */
+/** Puts a procedure's answer into words, for any number of facilities, and for equal charges. */
 
 const charge = (amount: number) => html`<span class="charge">${money(amount)}</span>`;
 const allowed = (amount: number) => html`<span class="allowed">${money(amount)}</span>`;
@@ -27,7 +27,7 @@ function mainClause({ summary, scope }: ProcedureAnswer) {
   if (facilities === 2)
     return html`${begin("Two")} facilities charge ${charge(min)} and ${charge(max)}. ${medicare}`;
   const range = html`${place}${whole(facilities)} facilities charge from ${charge(min)} to ${charge(max)}.`;
-  // Of an odd number, half can't be on one side.
+  // An odd number has no half on each side.
   if (facilities % 2 === 1 && facilities < 20)
     return html`${range} The one in the middle charges ${charge(median)}; ${medicare}`;
   return html`${range} Half charge ${charge(median)} or more; ${medicare}`;
@@ -69,7 +69,7 @@ function standingClause({ procedure, scope }: ProcedureAnswer, { facility, data 
     Medicare allows it ${allowed(row.medicare_allowed)}.`;
 }
 
-/** Where a charge stands among others; of equal charges it claims nothing. */
+/** The standing of a charge in words. Nothing is said about equal charges. */
 export function placeOf({ rank, facilities }: Standing, where = ""): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;

@@ -1,12 +1,12 @@
-/** What the page knows of its server. */
+/** Reads the settings that the server wrote into the page. */
 
 export interface Settings {
-  /** The key by which whoever looks asks, or null where a key of one's own is needed. */
+  /** The pages' key; null where visitors need a key of their own. */
   key: string | null;
   signup: "open" | "email" | "off";
-  /** Whether it sends mail. */
+  /** Whether the server sends e-mail. */
   mail: boolean;
-  /** The address of the map of the states. */
+  /** URL of the map of the states. */
   states: string;
 }
 
@@ -16,7 +16,7 @@ function read(page: Document): Settings {
 
 export let settings: Settings = read(document);
 
-/** Reads them again: the server replaces its pages' key each day. @returns whether the key is another one */
+/** Reads the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
 export async function renewSettings(): Promise<boolean> {
   const before = settings.key;
   const response = await fetch("/", { cache: "no-store" });

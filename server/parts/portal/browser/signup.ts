@@ -6,7 +6,7 @@ import { Field } from "./field.ts";
 import { NewKey, PasteKey, useOwnKey } from "./key.ts";
 import { settings } from "./settings.ts";
 
-/** Get a key: by a form, by the link of a mail, or from whoever runs the server. */
+/** Lets visitors get a key: by a form, by the link in an e-mail, or from the operator. */
 
 interface Made {
   account: string;
@@ -14,7 +14,7 @@ interface Made {
   key: string;
 }
 
-/** The answer of a server that mails a link first. */
+/** The answer of a server that sends a link by e-mail. */
 interface Sent {
   sent: true;
 }
@@ -28,7 +28,7 @@ export function Signup({ url }: { url: URL }) {
   return html`<${Form} done=${setMade} />`;
 }
 
-/** A heading that is told when it takes the place of what was done. */
+/** The result in place of the form. Its heading gets the focus, so that screen readers read it. */
 function Result({ children }: { children: preact.ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -102,7 +102,7 @@ function Form({ done }: { done: (made: Made) => void }) {
             />
           </label>
         </div>
-        <p class="trouble" role="alert">
+        <p class="error" role="alert">
           ${isQuick ? "That was faster than people write. Please press once more." : otherError(failure, "name", "email", "elapsedMs")}
         </p>
         <button type="submit" class="primary" disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
@@ -112,14 +112,14 @@ function Form({ done }: { done: (made: Made) => void }) {
   </div>`;
 }
 
-/** A press of a button, since programs open the links of mails before people do. */
+/** Confirms by a button, because mail scanners open links before people do. */
 function Confirmation({ token, done }: { token: string; done: (made: Made) => void }) {
   const { failure, isBusy, run } = useAction();
   const own = useOwnKey();
   const confirm = () =>
     run(async () => {
       done(await post<Made>("/portal/signup/confirm", { token }));
-      // A second view of this page would offer what is spent.
+      // Reloading this page would offer a used link.
       history.replaceState(null, "", "/signup");
     });
   if (failure?.param === "token")
@@ -131,7 +131,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   return html`<div class="column">
     <h1>One more step</h1>
     <p class="lead">You have opened the link of our mail. Press the button, and your key is made and shown, this once.</p>
-    <p class="trouble" role="alert">${otherError(failure)}</p>
+    <p class="error" role="alert">${otherError(failure)}</p>
     <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** The states by code: their names, and the numbers (FIPS) that they have on the map. */
+/** The states by code: their names, and their numbers on the map (FIPS). */
 
 export const states: Readonly<Record<string, { name: string; fips: string }>> = Object.fromEntries(
   `AL 01 Alabama,AK 02 Alaska,AZ 04 Arizona,AR 05 Arkansas,CA 06 California,CO 08 Colorado,CT 09 Connecticut,
@@ -16,5 +16,5 @@ VI 78 U.S. Virgin Islands`
 
 export const stateName = (code: string) => states[code]?.name ?? code;
 const withArticle = new Set(["DC", "MP", "VI"]);
-/** As it stands within a sentence. */
+/** A state's name within a sentence. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;

@@ -6,12 +6,12 @@ import { Shape } from "./dots.ts";
 import type { Figures } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 
-/** The median charge and what Medicare allows over the years; the line breaks where it isn't the same any more. */
+/** Draws the median charge and the allowed amount over the years. The line breaks where the procedure has changed. */
 
 const height = 290;
 const [left, right, top, floor] = [56, 78, 14, 262];
 
-/** Whether a line may lead from a year to the next: neighbours, and the procedure under the same name. */
+/** Whether a line connects two years: they are neighbours, and the procedure has the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 
@@ -23,7 +23,7 @@ export function Trend({ years }: { years: TrendYear[] }) {
     [first.data_year, last.data_year],
     [left + 16, Math.max(width - right, left + 60)],
   );
-  // One year alone stands in the middle.
+  // A single year is drawn in the middle.
   if (years.length === 1) x.range([(left + width - right) / 2, (left + width - right) / 2]);
   const highest = Math.max(...years.map((year) => Math.max(year.p75_charge, year.median_allowed)));
   const y = d3.scaleLinear([0, highest * 1.05], [floor, top]);
@@ -111,7 +111,7 @@ export function Trend({ years }: { years: TrendYear[] }) {
     <p class="quiet small">${trendText(years)}</p>`;
 }
 
-/** How it went, by the same facilities, and why the line breaks. */
+/** Describes the change, by the same facilities, and why the line breaks. */
 function trendText(years: TrendYear[]): string {
   const last = years[years.length - 1];
   if (years.length === 1)

@@ -7,9 +7,9 @@ import { Curl } from "./curl.ts";
 import { Field } from "./field.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
 
-/** Asks what a form says, with the present key, and shows what came. */
+/** Sends an example request from a form, with the current key, and shows the answer. */
 
-/** Of a body: no more is read of files, nor shown of answers. */
+/** Most bytes to read of a file. */
 const maxFileBytes = 4096;
 const maxLines = 200;
 const shownHeaders = [
@@ -31,15 +31,15 @@ interface Answer {
   ms: number;
   headers: [string, string][];
   text: string;
-  /** What isn't in the text. */
+  /** A note about the part that isn't shown. */
   cut: string;
 }
 
-/** JSON in lines; other text as it is. */
+/** JSON on several lines; other text unchanged. */
 export const textOf = (value: unknown) =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
-/** Required ones begin with what the description has as an example. */
+/** The initial values: examples for required parameters. */
 const startOf = ({ parameters, versionPath }: Operation) =>
   new Map(
     parameters.map((one) => [
@@ -69,7 +69,7 @@ export function TryIt({ operation }: { operation: Operation }) {
     <button type="submit" class="primary" disabled=${isBusy} aria-label=${`Send GET ${operation.path}`}>Send</button>
   </form>
   <${Curl} path=${path} />
-  <p class="trouble" role="alert">${failure && wordsOf(failure)}</p>
+  <p class="error" role="alert">${failure && wordsOf(failure)}</p>
   ${answer && html`<${Shown} answer=${answer} />`}`;
 }
 
@@ -104,7 +104,7 @@ function Shown({ answer }: { answer: Answer }) {
 
 async function answerAt(path: string): Promise<Answer> {
   const begun = performance.now();
-  // The browser's own copies would hide what the server says now.
+  // The browser's cache would hide the server's current answer.
   const response = await ask(path, { cache: "no-store" });
   const type = response.headers.get("Content-Type") ?? "";
   const { text, cut } = type.startsWith("application/json")
@@ -118,7 +118,7 @@ async function answerAt(path: string): Promise<Answer> {
   return { path, status: response.status, statusText: response.statusText, ms, headers, text, cut };
 }
 
-/** With a time that is a number also as people write it. */
+/** A header's value; Unix seconds also as a date. */
 const explained = (name: string, value: string) =>
   name === "X-RateLimit-Reset"
     ? `${value} (${new Date(Number(value) * 1000).toISOString().slice(0, 19)}Z)`
@@ -133,11 +133,11 @@ async function jsonOf(response: Response): Promise<{ text: string; cut: string }
   };
 }
 
-/** The first lines of a text; nothing of what people can't read. */
+/** The first lines of a text file; nothing of a binary file. */
 async function startOfFile(response: Response, type: string): Promise<{ text: string; cut: string }> {
   const reader = response.body?.getReader();
   const { value = new Uint8Array() } = (await reader?.read()) ?? {};
-  // The rest isn't fetched.
+  // The rest isn't downloaded.
   await reader?.cancel();
   if (!type.startsWith("text/"))
     return { text: "", cut: "A file that isn't text: the curl saves it with -O, as does the page Data." };

@@ -6,7 +6,7 @@ import { base, Failure } from "./api.ts";
 import { Card } from "./card.ts";
 import { Steps, useWidth } from "./picture.ts";
 
-/** What an account has used of its month, in a sentence, as a part of the whole, and by day. */
+/** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
 
 export interface UsageAnswer {
   period: { start: string; end: string };

@@ -6,7 +6,7 @@ import { Command } from "./curl.ts";
 import { Field, type FieldProps } from "./field.ts";
 import { settings } from "./settings.ts";
 
-/** Where an account is told that its requests run out. */
+/** Lets people set where their account's quota warnings go. */
 
 export interface Notices {
   email: string | null;
@@ -32,18 +32,18 @@ export function Warnings({ notices, changed }: WarningsProps) {
 }
 
 interface PlaceProps {
-  /** Of its field: `label`, `type` and the like. */
+  /** Attributes of the field. */
   field: Omit<FieldProps, "value" | "set">;
-  /** What it is called in what is posted, and by an error. */
+  /** The field's name in the post and in errors. */
   param: string;
   value: string | null;
   button: string;
-  /** Saves it. @returns what to say then */
+  /** Saves the value. @returns the text to show then */
   save: (given: string | null) => Promise<string>;
   children?: unknown;
 }
 
-/** A form for one place where warnings go; empty, they don't. */
+/** A form for one destination of warnings. An empty value turns it off. */
 function Place({ field, param, value, button, save, children }: PlaceProps) {
   const [text, setText] = useState(value ?? "");
   const [said, setSaid] = useState("");
@@ -55,7 +55,7 @@ function Place({ field, param, value, button, save, children }: PlaceProps) {
   };
   return html`<form class="fields" onSubmit=${submit} novalidate>
     <${Field} ...${field} value=${text} set=${setText} error=${errorOf(failure, param)} />
-    <p class="trouble" role="alert">${otherError(failure, param)}</p>
+    <p class="error" role="alert">${otherError(failure, param)}</p>
     <p><button type="submit" disabled=${isBusy}>${button}</button> <span class="good" role="status">${said}</span></p>
     ${children}
   </form>`;

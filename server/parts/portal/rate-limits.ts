@@ -1,13 +1,18 @@
 import { isIP, isIPv4, isIPv6 } from "node:net";
+import { ApiError } from "../../api/errors.ts";
 
-/** Bounds what is done for a client, an account and all of them, whoever asks how often. */
+/** Limits the rate of requests by client, by account and in all. */
+
+export function tooMany(message: string, seconds: number): ApiError {
+  return new ApiError("rate_limit_exceeded", `${message}; retry in ${seconds} s`, { header: seconds });
+}
 
 interface Bucket {
   tokens: number;
   atMs: number;
 }
 
-/** Token buckets by a name. Those that were used least recently are forgotten: they are full, or soon will be. */
+/** Token buckets by name. The least recently used are forgotten: they are full, or soon will be. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;
@@ -20,10 +25,10 @@ export class Buckets {
     this.#maxBuckets = maxBuckets;
   }
 
-  /** Takes a token. @returns 0, or the seconds until there is one */
+  /** Takes a token. @returns 0, or the seconds until the next token */
   take(name: string, nowMs: number): number {
     const before = this.#buckets.get(name) ?? { tokens: this.#capacity, atMs: nowMs };
-    // A clock that is set back fills nothing.
+    // The clock may be set back.
     const filled = (Math.max(0, nowMs - before.atMs) / 1000) * this.#perSecond;
     const tokens = Math.min(this.#capacity, before.tokens + filled);
     const isTaken = tokens >= 1;
@@ -35,19 +40,19 @@ export class Buckets {
   }
 }
 
-/** Proxies write addresses with ports too: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
+/** An address with a port, as some proxies write it: `192.0.2.1:1234`, `[2001:db8::1]:1234`. */
 const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**
- * What counts as one client: an IPv4 address, in IPv6 form too, or the /64 of an IPv6 address. All that is no address is
- * one client together: else one that can change it would be many.
+ * The client of an address: an IPv4 address, also if mapped into IPv6, or the /64 of an IPv6 address. Everything that
+ * isn't an address is one client, because a sender that can change the text would otherwise be many.
  */
 export function clientOf(address: string): string {
   const [, inBrackets, beforePort] = withPort.exec(address) ?? [];
   const [plain] = (inBrackets ?? beforePort ?? address).split("%");
   if (isIP(plain) === 0) return "unknown";
   if (!isIPv6(plain)) return plain;
-  // In this form there is no dotted part, and no letter is capital.
+  // URL writes addresses without dotted parts and in lower case.
   const [before, after] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split("::");
   const [head, tail] = [before, after ?? ""].map((part) => (part === "" ? [] : part.split(":")));
   const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill("0"), ...tail];

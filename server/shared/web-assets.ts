@@ -6,7 +6,7 @@ import { stripTypes } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Prepares programs for browsers: our modules and styles, with types stripped, and npm's libraries. */
+/** Reads the assets of web pages: our modules, without types, and styles, and libraries from npm. */
 
 const serverFolder = dirname(import.meta.dirname);
 const require = createRequire(import.meta.url);
@@ -20,7 +20,7 @@ const types: Record<string, string> = {
   ".ts": "text/javascript; charset=utf-8",
 };
 
-/** The path of a file in an npm package, whether its `exports` name it or not. */
+/** Path of a file in an npm package, also if the package's `exports` don't have it. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
   const packageName = parts.slice(0, name.startsWith("@") ? 2 : 1).join("/");
@@ -30,7 +30,7 @@ function libraryFile(name: string): string {
       readFileSync(join(folder, packageName, "package.json"));
       return join(folder, name);
     } catch {
-      // The package is installed in a parent folder.
+      // The package may be in a folder above.
     }
   }
   throw new Error(`npm package ${packageName} isn't installed`);
@@ -38,22 +38,22 @@ function libraryFile(name: string): string {
 
 interface Program {
   files: WebFile[];
-  /** Names of the modules: libraries' and our own. */
+  /** The names of all modules, libraries first. */
   modules: string[];
-  /** The URL of a module, by its path below `server/` or the name of its library. */
+  /** The URL of an asset: of ours by its path below `server/`, of a library by its import name. */
   url(name: string): string;
-  /** The import map, which resolves the names of libraries. */
+  /** The import map of the page, as JSON. */
   importMap: string;
 }
 
 /**
- * Reads a program's files.
+ * Reads assets.
  *
- * @param base the path below which they are served, with a slash at the end
- * @param parts modules and styles, and folders of them, below `server/`
- * @param libraries files of npm packages, by the name that modules import
+ * @param base the path that all URLs begin with; it ends with a slash
+ * @param parts files and folders of ours below `server/`
+ * @param libraries files of npm packages, by import name
  */
-export function readProgram(
+export function readAssets(
   base: string,
   parts: readonly string[],
   libraries: Readonly<Record<string, string>>,
@@ -98,20 +98,20 @@ export function readProgram(
 export interface PageOptions {
   title: string;
   description: string;
-  /** HTML of the page's body before the program runs. */
+  /** The HTML of the body. */
   body: string;
   styles: readonly string[];
-  /** Scripts that aren't modules, in order; they run before the module. */
+  /** Scripts that aren't modules, to run in this order before the modules. */
   scripts: readonly string[];
-  /** The entry module. */
+  /** The first module. */
   entry: string;
-  /** Files to preload, because the program fetches them at once. */
+  /** Assets to preload. */
   data?: readonly string[];
-  /** Settings for the program, which reads them from the element `settings`. */
+  /** Settings for the page's modules, in the element `settings`, as JSON. */
   settings: unknown;
 }
 
-/** Makes a page that runs a program. @returns its HTML, and its header lines */
+/** Makes a page. @returns its HTML, and its header lines */
 export function pageOf(program: Program, options: PageOptions): { html: string; headers: string[] } {
   const { title, description, body, styles, scripts, entry, data = [], settings } = options;
   const importMapHash = hash("sha256", program.importMap, "base64");
@@ -125,7 +125,7 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  // Nothing in the JSON may end the script element.
+  // `</script>` in a text would end the element.
   const json = JSON.stringify(settings).replaceAll("<", "\\u003c");
   const lines = [
     "<!doctype html>",
@@ -139,7 +139,7 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     '<link rel="icon" href="data:,">',
     ...styles.map((name) => `<link rel="stylesheet" href="${program.url(name)}">`),
     `<script type="importmap">${program.importMap}</script>`,
-    // Preloaded together; otherwise each module would be found only when another imports it.
+    // Without preloading, each module would be fetched only after the module that imports it.
     ...program.modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
     ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${program.url(name)}">`),
     ...scripts.map((name) => `<script defer src="${program.url(name)}"></script>`),

@@ -1,22 +1,22 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure, keepKey, ownKey } from "./api.ts";
+import { type Failure, keepKey, ownKey } from "./api.ts";
 import { settings } from "./settings.ts";
 
-/** Says why nothing new is shown, and what helps. */
+/** Shows errors and warnings across the page. */
 
 const retryMs = 5000;
 
-interface TroubleProps {
+interface ErrorBandProps {
   failure: Failure;
   retry: () => void;
-  /** What is still on screen, where it isn't what was asked for. */
+  /** What is still on screen after a failed request for something else. */
   shown?: string | undefined;
   /** Whether nothing is on screen yet. */
   isBlank?: boolean;
 }
 
-export function Trouble({ failure, retry, shown, isBlank = false }: TroubleProps) {
+export function ErrorBand({ failure, retry, shown, isBlank = false }: ErrorBandProps) {
   const isGone = failure.status === 0;
   useEffect(() => {
     if (!isGone) return;
@@ -28,12 +28,12 @@ export function Trouble({ failure, retry, shown, isBlank = false }: TroubleProps
 
 function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
   if (failure.status === 0)
-    return html`<b>The server can't be reached.</b> ${isTold ? "It" : "What you see is from before; it"} is asked again by itself.${" "}
+    return html`<b>The server can't be reached.</b> ${isTold ? "" : "What you see may be old. "}It is tried again every few seconds.${" "}
       <button type="button" onClick=${retry}>Try now</button>`;
   if (failure.status === 401)
     return ownKey() === null
       ? html`<b>A key is needed to look.</b> ${signupOffer("Get one", " or paste yours:")} <${KeyField} done=${retry} />`
-      : html`<b>Your key isn't valid here (any more).</b> Paste another one, or go on without:${" "}
+      : html`<b>Your key isn't valid (any more).</b> Paste another one, or remove it:${" "}
           <${KeyField} done=${retry} />${" "}
           <button type="button" onClick=${() => {
             keepKey(null);
@@ -41,10 +41,10 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
           }}>Remove it</button>`;
   if (failure.status === 429)
     return ownKey() === null
-      ? html`<b>All that may be asked from this page this month has been asked.</b>${" "}
+      ? html`<b>The requests of this page for this month are used up.</b>${" "}
           ${signupOffer("Get a key of your own", ", or paste yours:")} <${KeyField} done=${retry} />`
       : html`<b>Your account's requests of this month are used up.</b>${" "}
-          They begin anew on the first. <a href="/account">See your account</a>`;
+          More are available on the first of the month. <a href="/account">See your account</a>`;
   return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
 }
 
@@ -72,16 +72,10 @@ function KeyField({ done }: { done: () => void }) {
   </form>`;
 }
 
-/** A band that can't be missed where the numbers are invented. */
+/** A warning that the numbers are invented. */
 export function SampleBand({ caveat }: { caveat: string | undefined }) {
   if (caveat === undefined || !/synthetic/i.test(caveat)) return null;
   return html`<div class="band sample" role="note">
     <b>Synthetic sample.</b> ${caveat.replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())}
   </div>`;
 }
-
-/** Any error as a failure. */
-export const asFailure = (error: unknown): Failure =>
-  error instanceof Failure
-    ? error
-    : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));

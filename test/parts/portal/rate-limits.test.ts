@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Buckets, clientOf } from "../../../server/parts/portal/floods.ts";
+import { Buckets, clientOf } from "../../../server/parts/portal/rate-limits.ts";
 
 /** What bounds the work that people make. */
 

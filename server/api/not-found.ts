@@ -18,9 +18,9 @@ import {
 import type { Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 
-/** Says why there is no data: what isn't known at all, has no row, or has rows without a price. */
+/** Explains why there is no data: unknown arguments, no rows, or rows without prices. */
 
-/** A data version's gaps, as each thread works them out once: that looks at every facility. */
+/** Coverage by data version. Computed once per thread, because it reads every facility. */
 const coverages = new WeakMap<Image, Coverage>();
 
 export function gapsOf(image: Image): Coverage {
@@ -33,7 +33,7 @@ export function gapsOf(image: Image): Coverage {
 }
 
 /**
- * Why a data version can't be asked for: nobody knows it, or it is a synthetic one that real ones hide.
+ * The error for a data version that isn't loaded, or that is synthetic and hidden by real ones.
  *
  * @param asked a version's name, or a year
  */
@@ -45,7 +45,7 @@ export function unknownVersion({ byName, hidden }: Versions, asked: string): Api
   return new ApiError("not_found", `${what}; loaded are ${[...byName.keys()].join(", ")}`);
 }
 
-/** Why there is no price list. */
+/** The error for a procedure without prices. */
 export function noPrices(
   versions: Versions,
   image: Image,
@@ -63,7 +63,7 @@ function whyNoPrices(image: Image, procedure: number, state: string | undefined)
   return unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
 }
 
-/** Why there is no trend: no loaded data year has prices. @param images of these years */
+/** The error for a procedure without prices in any data year. @param images one for each year */
 export function noTrend(images: readonly Image[], code: string, state: string | undefined): ApiError {
   const nameOf = ({ description }: Image) => versionName(description.provenance);
   const years = `in any loaded data year (${images.map(nameOf).join(", ")})`;
@@ -80,7 +80,7 @@ export function noTrend(images: readonly Image[], code: string, state: string | 
   return new ApiError("not_found", `${what} ${years}: ${told.join("; ")}`);
 }
 
-/** Why there is no row of any kind, of a procedure or in a state. */
+/** The error for an export without rows. */
 export function noRows(
   versions: Versions,
   image: Image,
@@ -92,7 +92,7 @@ export function noRows(
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
 }
 
-/** @param minFacilities that a procedure has to have to be in the list, which is empty */
+/** The error for an empty list of procedures. @param minFacilities the least number of facilities that was asked for */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;
@@ -103,9 +103,9 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
 }
 
 /**
- * Why there is no price at a facility; where the data version lacks the facility and another one has it, which one.
+ * The error for a facility without prices. It names another data version that has the facility.
  *
- * @param facility −1 where there is none of this CCN
+ * @param facility −1 where no facility has this CCN
  */
 export function noFacility(versions: Versions, image: Image, ccn: string, facility: number): ApiError {
   if (facility < 0)
@@ -119,7 +119,10 @@ export function noFacility(versions: Versions, image: Image, ccn: string, facili
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
 }
 
-/** Why a search finds nothing: what matches has no prices, or the word at fault and what is near it. */
+/**
+ * The error for a search without matches. It names the word without a match and similar words, or says that the
+ * matches have no prices.
+ */
 export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
   const { word, isUnknown, near } = explainNoMatch(image, kind, text);
@@ -156,7 +159,7 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
   return new ApiError(type, [message, ...hints].join("; "));
 }
 
-/** @param what there isn't, in which data version is added */
+/** The error for missing data. @param what names the missing data; the data version is added */
 export function notFound({ description }: Image, what: string, reason?: string): ApiError {
   const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
@@ -167,7 +170,7 @@ function noProcedure(versions: Versions, image: Image, code: string): ApiError {
   return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
 }
 
-/** The newest loaded data version that has something, in words; undefined where none has it. */
+/** Names the newest data version with some data; undefined where none has it. */
 function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
   const other = images.find(has);
   return other && `data version ${versionName(other.description.provenance)} has it`;
@@ -175,7 +178,7 @@ function whereElse({ images }: Versions, has: (image: Image) => boolean): string
 
 const inState = (state: string | undefined) => (state === undefined ? "" : ` in ${state}`);
 
-/** Why rows have no price, where there are any. */
+/** Says why the rows have no price; undefined where there are no rows. */
 function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   if (rows === 0) return undefined;
   const kind =
@@ -183,7 +186,7 @@ function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   return rows === 1 ? `the only row is ${kind}` : `all ${rows} rows are ${kind}`;
 }
 
-/** Why a state has no rows at all, where it has none. */
+/** Says why a state has no rows; undefined where it has some, or no reason is known. */
 function noRowsIn(image: Image, state: string | undefined): string | undefined {
   if (state === undefined || rowsOfScope(image, state).rows > 0) return undefined;
   return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;

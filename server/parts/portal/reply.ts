@@ -1,0 +1,14 @@
+import { ApiError } from "../../api/errors.ts";
+import type { PortalReply } from "../../shared/messages.ts";
+
+/** Makes the replies to requests that failed. */
+
+export function errorReply(error: ApiError): PortalReply {
+  const headers = Object.fromEntries(error.headers.map(({ name, value }) => [name, String(value)]));
+  return { status: Number.parseInt(error.status, 10), body: error.body, headers };
+}
+
+/** @param seconds after which it makes sense to try again */
+export function unavailable(message: string, seconds: number): ApiError {
+  return new ApiError("unavailable", message, { header: seconds });
+}

@@ -1,0 +1,53 @@
+import { burstExceeded, type Limits, leaseExceeded, quotaExceeded } from "../accounts/limits.ts";
+import { ApiError, type ReachedCeiling } from "../api/errors.ts";
+import type { ThreadTraffic } from "../shared/traffic.ts";
+import type { Month } from "./month.ts";
+import { errorReply, type Reply, resetLines } from "./reply.ts";
+
+/** Answers requests that a ceiling of the account refuses. */
+
+/** @param why what `Limits.admit` returned */
+export function ceilingReply(
+  why: number,
+  limits: Limits,
+  slot: number,
+  month: Month,
+  nowMs: number,
+  steadyMs: number,
+  traffic: Pick<ThreadTraffic, "refused">,
+): Reply {
+  switch (why) {
+    case burstExceeded: {
+      traffic.refused("burst");
+      const waitMs = limits.burstWaitMs(slot, steadyMs);
+      // Without a wait the token bucket isn't empty, but this server's share of the rate is used up.
+      const nextMs = nowMs + (waitMs > 0 ? waitMs : 1000);
+      return reply("burst", "the account's requests per second are used up", nowMs, nextMs);
+    }
+    case quotaExceeded: {
+      traffic.refused("quota");
+      const end = new Date(month.endMs).toISOString().replace(".000", "");
+      const message = `the account's requests per month are used up until ${end}`;
+      return reply("quota", message, nowMs, month.endMs);
+    }
+    case leaseExceeded:
+      traffic.refused("early");
+      return reply("lease", leaseUsedUp, nowMs, nowMs + 1000);
+    default:
+      traffic.refused("clock");
+      // As with a lease, there may be requests left that this server can't give out yet.
+      return reply("lease", clockWasSet, nowMs, nowMs + 1000);
+  }
+}
+
+const leaseUsedUp =
+  "other servers hold what is left of the account's requests per month, and this server is asking them for some";
+/** Holds until the control thread has read what was used in another month. */
+const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
+
+function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {
+  const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
+  const message = `${reason}; retry in ${seconds} s`;
+  const error = new ApiError("rate_limit_exceeded", message, { ceiling, header: seconds });
+  return errorReply(error, resetLines(nextMs), 0);
+}

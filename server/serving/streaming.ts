@@ -1,0 +1,148 @@
+import type { HttpResponse } from "./listener.ts";
+import type { BodyStream } from "./reply.ts";
+
+/** Streams bodies. The streams of a thread take turns, so that a large file delays no other answer. */
+
+/** Bytes that the library buffers while a response is corked. Longer writes go to the socket at once. */
+const corkBytes = 16 * 2 ** 10;
+/** Chunks of a body to send in one round of the event loop while the thread is quiet. */
+const quietChunks = 3;
+const quietRounds = 64;
+
+const empty = new Uint8Array(0);
+
+/** An answer that isn't completely sent. */
+export interface Wait {
+  /** Whether the answer was sent or its connection closed. The response mustn't be used any more then. */
+  readonly isOver: boolean;
+  end(): void;
+}
+
+/**
+ * Wraps a callback that continues an answer. The wrapped callback does nothing once the answer is over. When it
+ * throws, the connection is closed.
+ */
+export function orClose<Args extends unknown[]>(
+  res: HttpResponse,
+  wait: Wait,
+  work: (...args: Args) => unknown,
+): (...args: Args) => boolean {
+  return (...args) => {
+    try {
+      return wait.isOver || work(...args) !== false;
+    } catch {
+      if (!wait.isOver) res.close();
+      return true;
+    }
+  };
+}
+
+/** Runs the waiting turns one after the other, one in each round of the event loop. */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  readonly #handled: () => number;
+  #handledBefore = 0;
+  #quietRounds = 0;
+
+  /** @param handled returns how many requests the thread has handled */
+  constructor(handled: () => number) {
+    this.#handled = handled;
+  }
+
+  /** Whether no request came in the last rounds. */
+  get isQuiet(): boolean {
+    return this.#quietRounds >= quietRounds;
+  }
+
+  /** @param turn must not throw */
+  wait(turn: () => void): void {
+    if (this.#waiting.push(turn) === 1) setImmediate(this.#next);
+  }
+
+  readonly #next = () => {
+    const handled = this.#handled();
+    this.#quietRounds = handled === this.#handledBefore ? this.#quietRounds + 1 : 0;
+    this.#handledBefore = handled;
+    this.#waiting[0]();
+    this.#waiting.shift();
+    if (this.#waiting.length > 0) setImmediate(this.#next);
+  };
+}
+
+/**
+ * Streams a body after its head was written: one chunk in each turn, or a few while the thread has nothing else to
+ * do.
+ *
+ * @param wait ended when the library has the whole body
+ * @param onChunk called with the bytes of each chunk when it is made
+ * @param close closes the connection once the socket has taken everything; undefined where the connection goes on
+ * @returns whether the socket didn't take all of the first chunk
+ */
+export function streamBody(
+  res: HttpResponse,
+  { length, source }: BodyStream,
+  wait: Wait,
+  turns: Turns,
+  onChunk: (bytes: number) => void,
+  close: (() => void) | undefined,
+): boolean {
+  // While one more byte is outstanding than the head announced, the library doesn't continue with the connection.
+  const total = close === undefined ? length : length + 1;
+  if (close !== undefined) res.tryEnd(empty, length);
+  let chunk: Uint8Array = empty;
+  let start = 0;
+  /** Whether the socket didn't take all of the chunk. */
+  let isBehind = false;
+  let isSent = false;
+  const send = (offset: number) => {
+    const [isTaken, finished] = res.tryEnd(chunk.subarray(offset - start), total);
+    isBehind = !isTaken;
+    isSent = isTaken && start + chunk.length === length;
+    if (finished) wait.end();
+    if (isSent) close?.();
+  };
+  const sendNext = () => {
+    start += chunk.length;
+    chunk = length - start > 2 * corkBytes ? nextOf(source) : restOf(source, length - start);
+    onChunk(chunk.length);
+    if (chunk.length > 0) send(start);
+  };
+  const isGoingOn = () => !isBehind && !isSent && !wait.isOver;
+  const takeTurn = () => {
+    try {
+      let chunks = turns.isQuiet ? quietChunks : 1;
+      do sendNext();
+      while (--chunks > 0 && isGoingOn());
+    } catch {
+      // The client sees that bytes are missing.
+      res.close();
+    }
+    waitForTurn();
+  };
+  const waitForTurn = () => {
+    // The library warns about each write outside a cork.
+    if (isGoingOn()) turns.wait(orClose(res, wait, () => res.cork(takeTurn)));
+  };
+  const goOn = (offset: number) => {
+    if (!isBehind) return true;
+    send(offset);
+    waitForTurn();
+    return !isBehind;
+  };
+  res.onWritable(orClose(res, wait, goOn));
+  takeTurn();
+  return isBehind;
+}
+
+function nextOf(source: BodyStream["source"]): Uint8Array {
+  const { value, done } = source.next();
+  if (done) throw new Error("a body isn't as long as it said");
+  return value;
+}
+
+/** The rest of the body as one chunk. Each chunk is copied before the next is made. */
+function restOf(source: BodyStream["source"], length: number): Uint8Array {
+  const rest = Buffer.concat(Array.from(source, (chunk) => new Uint8Array(chunk)));
+  if (rest.length !== length) throw new Error("a body isn't as long as it said");
+  return rest;
+}

@@ -1,0 +1,48 @@
+import type { UsageDays } from "../accounts/days.ts";
+import type { UsageEvents } from "../accounts/events.ts";
+import type { Limits } from "../accounts/limits.ts";
+import type { AccountNames } from "../accounts/names.ts";
+import { eventTypeOf } from "../accounts/quota-events.ts";
+import type { Usage } from "../api/endpoint.ts";
+import { dayName } from "../shared/months.ts";
+import { isoTime } from "../shared/time.ts";
+import type { Month } from "./month.ts";
+
+/** Tells what an account has used of its month. */
+
+const dayMs = 86_400_000;
+
+export interface UsageTables {
+  limits: Limits;
+  names: AccountNames;
+  days: UsageDays;
+  events: UsageEvents;
+}
+
+/** @param nowMs Unix milliseconds, perhaps a moment after the month */
+export function usageOf(
+  { limits, names, days, events }: UsageTables,
+  slot: number,
+  month: Month,
+  nowMs: number,
+): Usage {
+  const { name, plan } = names.get(slot);
+  const { burst, quota } = limits.ceilings(slot);
+  const used = (limits.used(slot, month.number) ?? 0) + limits.usedByOthers(slot, month.number);
+  const today = new Date(Math.min(nowMs, month.endMs - 1)).getUTCDate();
+  return {
+    account: name,
+    plan,
+    period: { start: new Date(month.startMs).toISOString(), end: new Date(month.endMs).toISOString() },
+    quota: { limit: quota, used, remaining: Math.max(0, quota - used) },
+    burst: { limit: burst },
+    days: days
+      .of(slot, month.number, today, used)
+      .map((used, i) => ({ date: dayName(month.startMs + i * dayMs), used })),
+    events: events.of(slot, month.number).map(({ threshold, created_at }) => ({
+      type: eventTypeOf(threshold),
+      threshold,
+      at: isoTime(created_at),
+    })),
+  };
+}
