@@ -694,6 +694,16 @@ test("threads are told which versions are hidden, also of one that comes or goes
   assert.deepEqual([trial.served, trial.hidden], [["2024.1"], []]);
 });
 
+test("a hidden version whose file is replaced by a real one of its number is served, and hidden no more", async () => {
+  const trial = new Trial();
+  trial.put("2023.1.parquet", sampleOf("2023.1"));
+  trial.put("2023.2.parquet", fileOf("2023.2"));
+  await trial.snapshots.settle();
+  trial.put("2023.1.parquet", fileOf("2023.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual([trial.served, trial.hidden], [["2023.2", "2023.1"], []]);
+});
+
 test("a start knows which versions are hidden, without a further publication", async () => {
   const trial = new Trial({ isServing: false });
   trial.put("2024.1.parquet", sampleOf("2024.1"));
