@@ -300,10 +300,7 @@ export class SnapshotFolder {
         this.#isDeferring = true;
         return;
       }
-      const done = this.#load(name, state, head).then((work) => {
-        entry.work = work;
-      });
-      entry.work = { is: "loading", done, isSample };
+      entry.work = { is: "loading", done: this.#load(entry, state, head), isSample };
     } catch (error) {
       await this.#fail(name, state, error);
       if (this.#isDecided(name, state.signature)) entry.work = none;
@@ -347,8 +344,9 @@ export class SnapshotFolder {
       );
   }
 
-  /** @returns what is left to do */
-  async #load(name: string, state: FileState, head: SnapshotHead): Promise<Work> {
+  /** Loads a file and serves it. What couldn't be registered stays loaded. */
+  async #load(entry: Entry, state: FileState, head: SnapshotHead): Promise<void> {
+    const { name } = entry;
     const { log, loads } = this.#with;
     const started = performance.now();
     let reported = started;
@@ -362,20 +360,18 @@ export class SnapshotFolder {
     try {
       const path = join(this.#folder, name);
       const result = await loads.load({ name, path, signature, arrivedMs, head, onRows });
-      if (result === undefined) {
-        this.#lookAgain();
-        return none;
+      if (result === undefined) this.#lookAgain();
+      else {
+        const image = attachImage(result.image);
+        const ms = Math.round(performance.now() - started);
+        if (!isServed(entry)) log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
+        loaded = { signature, image, file: result.file };
+        await this.#serve(name, loaded);
       }
-      const image = attachImage(result.image);
-      const ms = Math.round(performance.now() - started);
-      if (this.#files.get(name)?.decision.is !== "served")
-        log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
-      loaded = { signature, image, file: result.file };
-      await this.#serve(name, loaded);
     } catch (error) {
       await this.#fail(name, state, error);
     }
-    return loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
+    entry.work = loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
   }
 
   /**
