@@ -155,8 +155,8 @@ async function run(subcommand: Subcommand | FolderSubcommand, args: string[]): P
   const interrupt = () => interruption.abort();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, interrupt);
   try {
-    if (store.isCopy) {
-      const { result, rows } = store.rehearse(() => subcommand.run(args, { ...context, store }));
+    if (store.directory.isCopy) {
+      const { result, rows } = store.directory.rehearse(() => subcommand.run(args, { ...context, store }));
       if (rows.length > 0) throw onlyACopy(stateDir);
       process.stdout.write(result.result);
       process.stderr.write(
@@ -165,10 +165,10 @@ async function run(subcommand: Subcommand | FolderSubcommand, args: string[]): P
       return;
     }
     const { said, changes } = transact(store, stateDir, () => {
-      const before = store.latest();
+      const before = store.progress.latest();
       const said = subcommand.run(args, { ...context, store });
-      const changes = store.latest();
-      if (!reaches(before, changes)) store.noteSaved(context.now);
+      const changes = store.progress.latest();
+      if (!reaches(before, changes)) store.progress.noteSaved(context.now);
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
     const { narrowed, open } = narrowAccess(stateDir);
@@ -210,11 +210,11 @@ async function runShared(
     const wasNew = directory.isNew;
     const month = monthOf(context.now.getTime());
     const months = [monthName(month), monthName(month + 1)] as const;
-    store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
-    const before = store.position().version;
+    store.usage.save(months[0], await usedIn(client, store.accounts.ids(), months[0], shards));
+    const before = store.directory.position().version;
     const work = () => subcommand.run(args, { ...context, store });
     // What comes with accounts is entered before anybody can use their keys.
-    const { entered = [] } = subcommand.brings === true ? store.rehearse(work).result : {};
+    const { entered = [] } = subcommand.brings === true ? store.directory.rehearse(work).result : {};
     const counted = entered.flatMap(({ id, burst, quota, usage }) =>
       usage
         .filter((each) => each.month === months[0])
@@ -222,7 +222,7 @@ async function runShared(
     );
     if (counted.length > 0) await enterUsed(client, counted, months, shards);
     const said = await directory.change(work);
-    const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
+    const behind = store.directory.position().version === before ? 0 : await directory.taken(maxTakenMs);
     process.stdout.write(said.result);
     process.stderr.write(said.note ?? "");
     if (wasNew && !directory.isNew)
@@ -279,7 +279,7 @@ async function doubtAbout(
   const stored = "this is stored, but the running server";
   try {
     for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
-      if (reaches(store.obeyed(), changes) || !isServed(folder)) return undefined;
+      if (reaches(store.progress.applied(), changes) || !isServed(folder)) return undefined;
       if (interruption.aborted) return `${stored} hasn't taken it over yet; it will when it can`;
     }
     return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;

@@ -60,7 +60,7 @@ export function openState({ stateDir, isDefaultStateDir, redis }: Settings): Sta
     }
   });
   guard.watch();
-  if (redis === undefined && store.isCopy) throw onlyACopy(stateDir);
+  if (redis === undefined && store.directory.isCopy) throw onlyACopy(stateDir);
   // A mistyped STATE_DIR would look like this.
   if (isNew && !isDefaultStateDir)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
@@ -70,7 +70,7 @@ export function openState({ stateDir, isDefaultStateDir, redis }: Settings): Sta
 
 /** A state from a backup has keys that were revoked since. */
 function warnOfAge(store: Store, nowMs: number): void {
-  const savedMs = store.savedAt();
+  const savedMs = store.progress.savedAt();
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
   const hours = Math.floor((nowMs - savedMs) / 3_600_000);
   log.warn(
@@ -86,7 +86,7 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
       health.fault ??= guard.fault();
       if (health.fault !== undefined) throw new Error(health.fault);
       save();
-      store.noteSaved(new Date());
+      store.progress.noteSaved(new Date());
     } catch (error) {
       process.exitCode = 1;
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");

@@ -34,7 +34,7 @@ import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 /** The first start without settings makes an account to try the service with. @returns its key, once */
 function createDemo(settings: Settings, store: Store): string | undefined {
   // What several servers have in common is no trial.
-  if (settings.redis !== undefined || !settings.isDefaultStateDir || store.hasAccounts()) return undefined;
+  if (settings.redis !== undefined || !settings.isDefaultStateDir || store.accounts.exist()) return undefined;
   const key = generateKey();
   store.atomically(() => {
     const now = new Date();
@@ -45,15 +45,15 @@ function createDemo(settings: Settings, store: Store): string | undefined {
       webhook: null,
       webhook_secret: null,
     } as const;
-    const account = store.createAccount(demo, now);
-    store.createKey(account.id, hashKey(key), key.slice(-4), null, now);
+    const account = store.accounts.create(demo, now);
+    store.keys.create(account.id, hashKey(key), key.slice(-4), null, now);
   });
   return key;
 }
 
 function changeAlone<Result>(store: Store, work: () => Result): Result {
   return store.atomically(() => {
-    store.noteSaved(new Date());
+    store.progress.noteSaved(new Date());
     return work();
   });
 }
@@ -79,7 +79,7 @@ async function start(settings: Settings): Promise<void> {
 
   const shared = await startDirectory(settings, store);
   for (const account of settings.accessLogAccounts ?? [])
-    if (store.account(account) === undefined)
+    if (store.accounts.byName(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
   const [keys, limits] = [new KeyTable(), new Limits(undefined, settings.redis !== undefined)];
   const [names, days, events] = [new AccountNames(), new UsageDays(), new UsageEvents()];

@@ -22,10 +22,7 @@ const otherContent =
 const progressMs = 2000;
 
 /** The table of all data versions that were ever served, with the content of each. */
-export type Registry = Pick<
-  Store,
-  "atomically" | "version" | "serveVersion" | "servedVersions" | "retireVersion"
->;
+type Registry = Pick<Store, "atomically" | "versions">;
 
 /** Watches the registry's files: nothing is read from or written to a database that was replaced. */
 interface Guard {
@@ -335,7 +332,7 @@ export class SnapshotFolder {
         sha256,
         `${loaded}: ${otherContent}`,
       );
-    const known = this.#consult((registry) => registry.version(version));
+    const known = this.#consult((registry) => registry.versions.byName(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
         `${name}: content of a version that was served since ${isoTime(known.first_served)}`,
@@ -383,7 +380,7 @@ export class SnapshotFolder {
     this.#consult((registry) => {
       registry.atomically(() => {
         for (const { provenance, sha256, contentSha256 } of images.map(({ description }) => description))
-          registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
+          registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
       });
       const fault = this.#with.guard.checkpoint();
       if (fault !== undefined) throw new Error(fault);
@@ -546,10 +543,10 @@ export class SnapshotFolder {
   #writeRetired(): void {
     try {
       this.#consult((registry) => {
-        for (const version of registry.servedVersions()) {
+        for (const version of registry.versions.served()) {
           const { decision, work } = this.#files.get(`${version}.parquet`) ?? {};
           if (decision?.is !== "served" && work?.is !== "loading")
-            registry.retireVersion(version, new Date());
+            registry.versions.retire(version, new Date());
         }
       });
       this.#isRegistryDue = this.#loads.length > 0;

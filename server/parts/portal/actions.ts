@@ -150,9 +150,9 @@ export class PortalActions {
     const { store, portalAccount } = this.#options;
     const text = bearerKey(authorization);
     if (text === undefined) throw missingKey;
-    const key = isWellFormed(text) ? store.keyOf(hashKey(text)) : undefined;
+    const key = isWellFormed(text) ? store.keys.byHash(hashKey(text)) : undefined;
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
-    const account = store.accountOf(key.account);
+    const account = store.accounts.byId(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
     if (account.name === portalAccount)
       throw new Refusal("forbidden", "this key is the portal's own: sign up for one of yours");
@@ -224,16 +224,16 @@ export class PortalActions {
     const { store } = this.#options;
     return this.#writeFor(caller, now, () => {
       // Read again: an operator may have changed it.
-      const account = store.accountOf(caller.account.id) ?? caller.account;
+      const account = store.accounts.byId(caller.account.id) ?? caller.account;
       const part = partOf(account);
-      store.updateAccount({ ...account, ...part });
+      store.accounts.update({ ...account, ...part });
       return part;
     });
   }
 
   #keys({ account, key }: Caller, body: string, now: Date): PortalReply {
     readFields(noFields, body);
-    const keys = this.#options.store.keysOfAccount(account.id).map((one) => ({
+    const keys = this.#options.store.keys.ofAccount(account.id).map((one) => ({
       id: one.id,
       last4: one.last4,
       label: one.label,
@@ -281,12 +281,12 @@ export class PortalActions {
     const { id } = readFields(idFields, body);
     const key = this.#ownKey(caller, id);
     if (key.revoked_at === null)
-      await this.#writeFor(caller, now, () => this.#options.store.revokeKey(id, now));
+      await this.#writeFor(caller, now, () => this.#options.store.keys.revoke(id, now));
     return done({ id, state: "revoked" });
   }
 
   #ownKey({ account }: Caller, id: number): StoredKey {
-    const key = this.#options.store.key(id);
+    const key = this.#options.store.keys.byId(id);
     if (key === undefined || key.account !== account.id)
       throw new Refusal("not_found", `the account has no key ${id}`, { param: "id" });
     return key;
@@ -294,9 +294,9 @@ export class PortalActions {
 
   #checkMayMakeKey({ account }: Caller, now: Date): void {
     // It may have been deleted meanwhile.
-    if (this.#options.store.accountOf(account.id) === undefined) throw invalidKey;
+    if (this.#options.store.accounts.byId(account.id) === undefined) throw invalidKey;
     const since = now.getTime() - dayMs;
-    const made = this.#options.store.keysOfAccount(account.id).filter((key) => key.created_at > since);
+    const made = this.#options.store.keys.ofAccount(account.id).filter((key) => key.created_at > since);
     if (made.length >= maxKeysPerDay)
       throw tooMany(`the account got ${maxKeysPerDay} keys within a day`, dayMs / 1000);
     this.#checkRoom();

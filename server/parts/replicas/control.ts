@@ -80,7 +80,7 @@ export async function startDirectory({ redis }: Settings, store: Store): Promise
     }
   isStarting = false;
   log.warn(
-    { reason, accounts: store.accountIds().length },
+    { reason, accounts: store.accounts.ids().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
   return { client, directory };
@@ -112,7 +112,7 @@ export async function recordCrossings({ client, directory }: Shared, store: Stor
   const now = new Date();
   const events = await directory.change(() =>
     found.flatMap(({ account: id, month, threshold, quota, used }) => {
-      const account = store.accountOf(id);
+      const account = store.accounts.byId(id);
       if (account === undefined) return [];
       return recordEvent(store, { ...account, quota }, month, threshold, used, now) ?? [];
     }),

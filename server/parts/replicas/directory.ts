@@ -93,12 +93,12 @@ export class Directory {
 
   /** Whether Redis has no accounts, as far as was read. */
   get isNew(): boolean {
-    return !this.#store.isCopy;
+    return !this.#store.directory.isCopy;
   }
 
   /** Whether there are accounts here that weren't brought to Redis, nor found there. */
   get isApart(): boolean {
-    return this.isNew && this.#store.hasAccounts();
+    return this.isNew && this.#store.accounts.exist();
   }
 
   /** Whether Redis was started anew or emptied, and no server was there since that says what it may have lost. */
@@ -153,8 +153,8 @@ export class Directory {
   async change<Result>(work: () => Result): Promise<Result> {
     return this.#inTurn(async () => {
       for (let tries = 0; tries < maxTries; ) {
-        const { epoch, version } = this.#store.position();
-        const { result, rows } = this.#store.rehearse(work);
+        const { epoch, version } = this.#store.directory.position();
+        const { result, rows } = this.#store.directory.rehearse(work);
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
         const list = JSON.stringify(contents);
@@ -175,7 +175,7 @@ export class Directory {
    * @returns how many haven't within the time
    */
   async taken(maxMs: number): Promise<number> {
-    const { version } = this.#store.position();
+    const { version } = this.#store.directory.position();
     for (const end = performance.now() + maxMs; ; await delay(askTakenMs)) {
       const members = await this.#call<[replica: string, taken: number, ageMs: number][]>("members");
       const behind = members.filter(([, taken, ageMs]) => taken < version && ageMs < silentMs);
@@ -199,18 +199,18 @@ export class Directory {
   }
 
   async #read(): Promise<void> {
-    const before = this.#store.position();
+    const before = this.#store.directory.position();
     let [epoch, version, upTo, rows, , life, lastLife, kept] = await this.#page(
       this.#replica,
       before,
       before.version,
     );
-    if (before.epoch === "" && this.#store.hasAccounts() && epoch === "") return this.#begin(life);
+    if (before.epoch === "" && this.#store.accounts.exist() && epoch === "") return this.#begin(life);
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
       // It was started empty or from a backup, or a primary died before its replicas had all.
       await this.#restore(before, before.life === lastLife && epoch !== "" ? kept : 0);
-      this.#store.takeRows([], { ...before, life });
+      this.#store.directory.take([], { ...before, life });
       return this.#read();
     }
     if (epoch === before.epoch && version === before.version) return;
@@ -223,7 +223,7 @@ export class Directory {
     if (epoch === "") return;
     const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#enteredElsewhere() : [];
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
-    this.#store.takeRows(taken, { epoch, version, life }, counted);
+    this.#store.directory.take(taken, { epoch, version, life }, counted);
   }
 
   /**
@@ -233,7 +233,7 @@ export class Directory {
    */
   #checkOwn(rows: ReadAnswer[3]): boolean {
     const there = new Map(rows.map(([, name, content]) => [name, content]));
-    const own = this.#store.allRows().filter(({ name }) => /^(accounts|keys):/.test(name));
+    const own = this.#store.directory.rows().filter(({ name }) => /^(accounts|keys):/.test(name));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
     return own.length > 0;
   }
@@ -270,7 +270,7 @@ export class Directory {
 
   /** Brings what is here to a Redis that has nothing yet. */
   async #begin(life: string): Promise<void> {
-    const rows = this.#store.allRows();
+    const rows = this.#store.directory.rows();
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const epoch = newEpoch();
     const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, list, 1);
@@ -279,17 +279,17 @@ export class Directory {
     const written = rows.map((row, i) => ({ ...row, version: first + i }));
     // Of an import that was interrupted.
     const counted = await this.#enteredElsewhere();
-    this.#store.takeRows(written, { epoch, version, life }, counted);
+    this.#store.directory.take(written, { epoch, version, life }, counted);
   }
 
   /** Writes again what Redis has lost of what came after a version. What it has is the same, or newer. */
   async #restore({ epoch }: Position, after: number): Promise<void> {
-    let rows = this.#store.takenRows(after, maxRowsPerCall);
+    let rows = this.#store.directory.taken(after, maxRowsPerCall);
     do {
       const list = rows.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
       const [isDone] = await this.#call<[isDone: number]>("restore", epoch, JSON.stringify(list));
       if (!isDone) throw otherAccounts();
-      rows = this.#store.takenRows(rows.at(-1)?.version ?? after, maxRowsPerCall);
+      rows = this.#store.directory.taken(rows.at(-1)?.version ?? after, maxRowsPerCall);
     } while (rows.length > 0);
   }
 
