@@ -105,8 +105,8 @@ function stateTimes(count: number) {
   const key = generateKey();
   made.atomically(() => {
     for (let i = 0; i < count; i++) {
-      const { id } = made.createAccount({ ...account, name: `account ${i}` }, now);
-      made.createKey(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
+      const { id } = made.accounts.create({ ...account, name: `account ${i}` }, now);
+      made.keys.create(id, i === 0 ? hashKey(key) : randomBytes(32), "0000", null, now);
     }
   });
   made.close();
@@ -123,7 +123,7 @@ function stateTimes(count: number) {
     return performance.now() - start;
   };
   const times = { open, first: save(true), again: save(true), none: save(false) };
-  const used = [...store.usage(now.toISOString().slice(0, 7)).values()];
+  const used = [...store.usage.ofMonth(now.toISOString().slice(0, 7)).values()];
   assert.ok(used.length === count && used.every((each) => each === 2));
   store.close();
   rmSync(folder, { recursive: true });

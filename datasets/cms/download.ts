@@ -1,62 +1,44 @@
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from "node:fs";
-import { type FileHandle, open, writeFile } from "node:fs/promises";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { closeSync, existsSync, openSync, rmSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { DataError, systemCode } from "../../engine/index.ts";
-import { makeFolder, sync } from "../folder.ts";
+import { Part, receive, writeError } from "../download.ts";
+import { makeFolder } from "../folder.ts";
 import { identityOf } from "../state.ts";
-import { Break, bodyOf, type Network, openAddress, retried } from "./http.ts";
+import { type Network, retried } from "./http.ts";
 
-/** No release has a tenth of that. */
+/** Downloads one of CMS's files, with retries, and by one process at a time. */
+
+/** Ten times the largest release. */
 const maxFileBytes = 2 ** 30;
-/** In a row, without a byte more. */
+/** In a row, without a further byte. */
 const maxTries = 6;
-/** Beside the file, for what it becomes. */
+/** Room left on the disk for the snapshot that the file becomes. */
 const spareBytes = 2 ** 24;
-/** Two that want the same claim are in each other's way for microseconds. */
+/** Wait for a claim: two processes that want the same one hold it for microseconds. */
 const maxClaimMs = 100;
-/** What a server calls a page, or another kind of file. */
+/** Content types of web pages and of other kinds of files. */
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
-/** What can be sent in a request's head. */
-const headerText = /^[ -~\x80-\xff]+$/;
-
-/** Bytes that are there, and all of them where the server says how many. */
+/** Receives the bytes that are there, and the size where the server says it. */
 export type ByteProgress = (bytes: number, totalBytes: number | undefined) => void;
 
 interface Downloading extends Network {
   onProgress: ByteProgress;
-  /** Throws where what has come isn't what it should be; it isn't kept then. */
+  /** Throws where the content isn't what it should be; the file isn't kept then. */
   check(path: string): Promise<void>;
 }
 
-/** What the server said of a file of which a part is there: what tells it from a changed one, and its size. */
-interface PartState {
-  /** Empty where there is none. */
-  etag: string;
-  /** Empty where there is none. */
-  lastModified: string;
-  totalBytes: number | null;
-}
-
 /**
- * Downloads a file, or the rest of one whose download was broken off, at whatever moment: it has its name when it is
- * whole, checked and on the disk, and until then is called `<path>.part`.
+ * Downloads a file, or the rest of one whose download was interrupted at any moment. It gets its name when it is
+ * complete, checked and on the disk; until then it is called `<path>.part`.
  *
- * @throws DataError when it can't be had, isn't what it should be, or can't be written; what was broken off is kept
+ * @throws DataError when it can't be downloaded or written, or isn't what it should be; an interrupted part is kept
  */
 export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
+  const { agents, onProgress, say, check } = downloading;
   const part = new Part(path);
   makeFolderOf(path);
   const giveUpClaim = claim(path);
@@ -65,26 +47,20 @@ export async function download(url: string, path: string, downloading: Downloadi
       url,
       downloading,
       maxTries,
-      (signal, alive) => receive(url, part, downloading, signal, alive),
+      (signal, alive) =>
+        receive(url, part, {
+          ...{ agents, signal, say, maxBytes: maxFileBytes, spareBytes },
+          checkHead: (headers) => checkType(url, headers),
+          onProgress(bytes, totalBytes) {
+            alive();
+            onProgress(bytes, totalBytes);
+          },
+        }),
       () => part.hasGained(),
     );
-    await dropping(part, async () => {
-      part.checkSize();
-      await downloading.check(part.path);
-      part.finish(path);
-    });
+    await part.finish(path, () => check(part.path));
   } finally {
     giveUpClaim();
-  }
-}
-
-/** Does something with a part, which is worth nothing where that fails: the disk is left as it was found. */
-async function dropping(part: Part, work: () => void | Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    part.drop();
-    throw writeError(part.path, error);
   }
 }
 
@@ -100,33 +76,25 @@ function makeFolderOf(path: string): void {
   }
 }
 
-/** What the system says of a file that can't be written, in our words. */
-function writeError(path: string, error: unknown): unknown {
-  const code = systemCode(error);
-  if (code === undefined) return error;
-  const found = /^(ENOSPC|EDQUOT|EFBIG)$/.test(code) ? `no room for more (${code})` : `a refusal (${code})`;
-  return new DataError(path, found, "a disk that can be written to, with room for the file");
-}
-
 /**
- * Keeps two downloads of one file from writing to the same part, by whatever name and from whatever container they know
- * the folder: the lock is on a file there. The system ends it with its process.
+ * Keeps two processes from writing to the same part, also where they run in different containers or know the folder by
+ * different names: the lock is on a file beside the part. The operating system drops it with its process.
  *
- * @returns what ends it sooner
+ * @returns what releases it
  */
 function claim(path: string): () => void {
   const lock = `${path}.part.lock`;
   let database: Database.Database | undefined;
   try {
-    // Not left to SQLite, which doesn't tell what the system says.
+    // SQLite wouldn't pass on the system's error.
     if (!existsSync(lock)) closeSync(openSync(lock, "a"));
     const identity = identityOf(lock);
     const claimed = new Database(lock, { timeout: maxClaimMs });
     database = claimed;
-    // No file for a journal: nothing is written.
+    // Nothing is written, so no journal file is needed.
     claimed.pragma("journal_mode = MEMORY");
     claimed.exec("BEGIN EXCLUSIVE");
-    // It may be one that its owner was just taking away.
+    // Its owner may have been deleting it just then.
     if (identity === undefined || identityOf(lock) !== identity) throw claimedError(path);
     return () => {
       rmSync(lock, { force: true });
@@ -148,200 +116,7 @@ function claimedError(path: string): DataError {
   return new DataError(path, "another process that downloads it", "one at a time");
 }
 
-/** One try: asks for what is missing, and writes what comes. */
-async function receive(
-  url: string,
-  part: Part,
-  { agents, onProgress, say }: Downloading,
-  signal: AbortSignal,
-  alive: () => void,
-): Promise<void> {
-  const had = part.resume();
-  if (had !== undefined && part.bytes === had.totalBytes) return;
-  const headers: Record<string, string> =
-    had === undefined ? {} : { range: `bytes=${part.bytes}-`, "if-range": validatorOf(had) };
-  const response = await openAddress(url, headers, signal, agents);
-  alive();
-  checkType(url, response.headers);
-  if (response.statusCode === 200) {
-    const state = stateOf(url, response.headers);
-    await dropping(part, () => part.begin(state));
-  } else {
-    checkRest(part, had, response);
-  }
-  const { totalBytes } = part;
-  if (totalBytes === undefined) say(`${url}: size unknown, at most ${maxFileBytes} bytes are taken`);
-  else checkSpace(part, totalBytes);
-  onProgress(part.bytes, totalBytes);
-  const maxBytes = totalBytes ?? maxFileBytes;
-  await part.append(async (write) => {
-    for await (const chunk of bodyOf(url, response, signal)) {
-      alive();
-      await dropping(part, () => {
-        if (part.bytes + chunk.length <= maxBytes) return write(chunk);
-        throw new DataError(url, `more than ${maxBytes} bytes`, "a file of that size at most");
-      });
-      onProgress(part.bytes, totalBytes);
-    }
-  });
-  if (totalBytes !== undefined && part.bytes < totalBytes)
-    throw new Break(`an end after ${part.bytes} of ${totalBytes} bytes`);
-}
-
 function checkType(url: string, headers: IncomingHttpHeaders): void {
   const type = (headers["content-type"] ?? "").trim().toLowerCase();
   if (foreignTypes.test(type)) throw new DataError(url, `a file of type ${type}`, "text/csv");
-}
-
-function stateOf(url: string, headers: IncomingHttpHeaders): PartState {
-  const { etag = "", "last-modified": lastModified = "", "content-length": length = "" } = headers;
-  const totalBytes = /^[0-9]{1,15}$/.test(length) ? Number(length) : null;
-  if (totalBytes === 0) throw new DataError(url, "an empty file", "a CSV file");
-  if (totalBytes !== null && totalBytes > maxFileBytes)
-    throw new DataError(url, `${totalBytes} bytes`, `at most ${maxFileBytes}`);
-  return { etag, lastModified, totalBytes };
-}
-
-const isStrong = (etag: string) => etag.startsWith('"');
-
-/** What a request for the rest is bound to: a strong ETag, or else a date; empty where there is neither. */
-function validatorOf({ etag, lastModified }: PartState): string {
-  return isStrong(etag) ? etag : lastModified;
-}
-
-/** Whether an answer is of the same file. Servers send the rest of a changed one, too; beside a strong ETag the date may be missing (RFC 9110, 15.3.7). */
-function isOfSameFile({ etag, lastModified }: PartState, headers: IncomingHttpHeaders): boolean {
-  const { etag: newEtag = "", "last-modified": newDate = "" } = headers;
-  if (newEtag !== etag) return false;
-  return newDate === lastModified || (isStrong(etag) && [newDate, lastModified].includes(""));
-}
-
-/** @throws Break when what comes isn't the rest of what is there, which is dropped then */
-function checkRest(part: Part, had: PartState | undefined, { statusCode, headers }: IncomingMessage): void {
-  const { "content-range": range = "" } = headers;
-  const [, start, total] = /^bytes ([0-9]+)-[0-9]+\/([0-9]+)$/.exec(range) ?? [];
-  if (
-    had !== undefined &&
-    statusCode === 206 &&
-    Number(start) === part.bytes &&
-    Number(total) === (had.totalBytes ?? Number(total)) &&
-    isOfSameFile(had, headers)
-  )
-    return;
-  part.drop();
-  throw new Break(statusCode === 416 ? "no rest of what is there" : "another part than was asked for");
-}
-
-function checkSpace(part: Part, totalBytes: number): void {
-  const { bavail, bsize } = statfsSync(dirname(part.path));
-  const needed = totalBytes - part.bytes + spareBytes;
-  if (bavail * bsize >= needed) return;
-  // What has come before may be gone on with once there is room.
-  if (part.bytes === 0) part.drop();
-  throw new DataError(
-    dirname(part.path),
-    `no room (${bavail * bsize} bytes free)`,
-    `at least ${needed} bytes; --out names another folder`,
-  );
-}
-
-/** A file that isn't whole yet, and beside it what the server said of it. */
-class Part {
-  readonly path: string;
-  readonly #statePath: string;
-  bytes = 0;
-  totalBytes: number | undefined;
-  /** The most that was ever there. */
-  #most = 0;
-  #mostBefore = 0;
-
-  constructor(path: string) {
-    this.path = `${path}.part`;
-    this.#statePath = `${path}.part.json`;
-  }
-
-  /** Whether there is more than ever before since this was asked last. */
-  hasGained(): boolean {
-    const hasGained = this.#most > this.#mostBefore;
-    this.#mostBefore = this.#most;
-    return hasGained;
-  }
-
-  /** What was said of the part that is there; undefined where there is none to go on with. */
-  resume(): PartState | undefined {
-    try {
-      const state: PartState = JSON.parse(readFileSync(this.#statePath, "utf8"));
-      const { size } = statSync(this.path);
-      if (
-        typeof state.etag === "string" &&
-        typeof state.lastModified === "string" &&
-        headerText.test(validatorOf(state)) &&
-        size > 0 &&
-        size <= (state.totalBytes ?? size)
-      ) {
-        this.bytes = size;
-        this.totalBytes = state.totalBytes ?? undefined;
-        return state;
-      }
-    } catch {
-      // Nothing there, or nothing that can be read.
-    }
-    this.bytes = 0;
-    return undefined;
-  }
-
-  /** Begins anew. */
-  async begin(state: PartState): Promise<void> {
-    // In this order: no part is ever taken for one of another state.
-    await (await open(this.path, "w")).close();
-    await writeFile(this.#statePath, JSON.stringify(state));
-    this.bytes = 0;
-    this.totalBytes = state.totalBytes ?? undefined;
-  }
-
-  async append(work: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>): Promise<void> {
-    let handle: FileHandle | undefined;
-    try {
-      handle = await open(this.path, "a");
-      const file = handle;
-      await work(async (chunk) => {
-        await file.appendFile(chunk);
-        this.bytes += chunk.length;
-        this.#most = Math.max(this.#most, this.bytes);
-      });
-    } catch (error) {
-      throw writeError(this.path, error);
-    } finally {
-      await handle?.close();
-    }
-  }
-
-  /** @throws DataError when there is something else than what has come */
-  checkSize(): void {
-    const { size } = statSync(this.path);
-    if (size !== this.bytes)
-      throw new DataError(
-        this.path,
-        `${size} bytes`,
-        `the ${this.bytes} that came, and nobody else to write to it`,
-      );
-  }
-
-  /** Gives the file its name, for good. */
-  finish(path: string): void {
-    sync(this.path);
-    renameSync(this.path, path);
-    sync(dirname(path));
-    rmSync(this.#statePath, { force: true });
-  }
-
-  drop(): void {
-    this.bytes = 0;
-    try {
-      rmSync(this.#statePath, { force: true });
-      rmSync(this.path, { force: true });
-    } catch {
-      // What made it worthless is said, and matters more.
-    }
-  }
 }

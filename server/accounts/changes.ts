@@ -55,7 +55,7 @@ export function makeKey(
   label: string | null = null,
 ): NewKey {
   const key = generateKey();
-  return { key, id: store.createKey(account, hashKey(key), key.slice(-4), expires, now, label), expires };
+  return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
 /**
@@ -82,10 +82,10 @@ export function rotateKey(
     );
   const expires = old.expires_at;
   const made = makeKey(store, old.account, expires, now, old.label);
-  store.replaceKey(old.id, made.id);
+  store.keys.replace(old.id, made.id);
   const end = now.getTime() + overlapHours * hourMs;
-  if (overlapHours === 0) store.revokeKey(old.id, now);
-  else if (expires === null || end < expires) store.expireKey(old.id, end);
+  if (overlapHours === 0) store.keys.revoke(old.id, now);
+  else if (expires === null || end < expires) store.keys.expire(old.id, end);
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };
 }
 

@@ -49,9 +49,9 @@ export function recordEvent(
   now: Date,
 ): StoredEvent | undefined {
   // A clock that is set back, or that of another server, doesn't change the order.
-  const createdMs = Math.max(now.getTime(), store.lastEventAt(account.id, month));
+  const createdMs = Math.max(now.getTime(), store.events.lastAt(account.id, month));
   const event = eventOf(account, month, threshold, used, createdMs);
-  return store.createEvent(event, channelsOf(account)) ? event : undefined;
+  return store.events.create(event, channelsOf(account)) ? event : undefined;
 }
 
 /** Writes a line to the event log for each event. */

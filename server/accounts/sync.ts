@@ -95,7 +95,7 @@ export class Accounts {
     this.#days = days;
     this.#events = events;
     this.#month = firstMonth(nowMs);
-    const saved = [this.#month, this.#month + 1].map((month) => store.usage(monthName(month)));
+    const saved = [this.#month, this.#month + 1].map((month) => store.usage.ofMonth(monthName(month)));
     this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
     this.#enterDays(monthOf(nowMs));
   }
@@ -134,7 +134,7 @@ export class Accounts {
 
   /** Takes over what other processes have written since the last call. */
   refresh(): void {
-    this.#refresh((account, month) => this.#store.used(account, monthName(month)));
+    this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
   /**
@@ -144,7 +144,7 @@ export class Accounts {
    */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
-    this.#store.obey(this.#taken);
+    this.#store.progress.saveApplied(this.#taken);
     this.#gaveWord = true;
   }
 
@@ -163,7 +163,7 @@ export class Accounts {
     } finally {
       this.#keys.setSlots(changedSlots);
     }
-    for (const { changed, ...key } of this.#store.keysSince(this.#taken.keys)) {
+    for (const { changed, ...key } of this.#store.keys.since(this.#taken.keys)) {
       const entry = this.#entries.get(key.account);
       if (entry !== undefined) this.#keys.put(key, entry.slot, entry.account.suspended_at !== null);
       this.#taken.keys = changed;
@@ -173,7 +173,7 @@ export class Accounts {
 
   /** Takes over the events that are new, of the month that is served. */
   #readEvents(): void {
-    const { events, last } = this.#store.eventsSince(this.#eventRow, monthName(this.#monthOfDays));
+    const { events, last } = this.#store.events.since(this.#eventRow, monthName(this.#monthOfDays));
     for (const { account, ...event } of events) {
       const entry = this.#entries.get(account);
       if (entry !== undefined) this.#events.put(entry.slot, event);
@@ -186,7 +186,7 @@ export class Accounts {
     savedUse: (account: number, month: number) => number,
     changedSlots: Map<number, SlotState>,
   ): void {
-    for (const { id, account, changed } of this.#store.accountsSince(this.#taken.accounts)) {
+    for (const { id, account, changed } of this.#store.accounts.since(this.#taken.accounts)) {
       const known = this.#entries.get(id);
       if (account === undefined) {
         // It keeps its slot; what is counted there is saved nowhere any more.
@@ -232,7 +232,7 @@ export class Accounts {
       throw new Error(
         `counts of ${this.#unsaved.size} months wait to be saved: no other month's requests are admitted`,
       );
-    const saved = coming.map((month) => this.#store.usage(monthName(month)));
+    const saved = coming.map((month) => this.#store.usage.ofMonth(monthName(month)));
     for (const [i, month] of coming.entries())
       for (const entry of this.#entries.values())
         this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
@@ -240,7 +240,7 @@ export class Accounts {
   }
 
   #enterDays(month: number): void {
-    const ends = this.#store.daysOf(monthName(month));
+    const ends = this.#store.usage.daysOfMonth(monthName(month));
     for (const { account, slot, counts } of this.#entries.values()) {
       const ofAccount = ends.get(account.id) ?? [];
       this.#days.enter(slot, month, ofAccount);
@@ -312,16 +312,16 @@ export class Accounts {
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
       beside?.write();
-      for (const [key, day] of this.#keyDays) this.#store.saveKeyDay(key, dayName(day * dayMs));
-      this.#store.noteSaved(now);
+      for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
+      this.#store.progress.noteSaved(now);
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
         const ownChanged = counted.filter(({ count, after }) => after.used !== count.saved);
-        this.#store.saveUsage(
+        this.#store.usage.save(
           month,
           ownChanged.map(({ entry, after }) => [entry.account.id, after.used]),
         );
         const changed = counted.filter(({ count, after }) => after.inAll !== count.inAll);
-        this.#store.saveDay(
+        this.#store.usage.saveDay(
           dayWithin(counted[0].count.month, nowMs),
           changed.map(({ entry, after }) => [entry.account.id, after.inAll]),
         );

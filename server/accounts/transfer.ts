@@ -176,8 +176,8 @@ const account = v.pipe(
 
 /** All accounts, in the order of their ids, behind a line that says how many there are. */
 export function exportAccounts(store: Store): string {
-  const ids = store.accountIds();
-  const lines = ids.map((account) => JSON.stringify(store.accountRecord(account), withIsoTimes));
+  const ids = store.accounts.ids();
+  const lines = ids.map((account) => JSON.stringify(store.records.read(account), withIsoTimes));
   return [JSON.stringify({ format, version, accounts: ids.length }), ...lines]
     .map((line) => `${line}\n`)
     .join("");
@@ -229,18 +229,18 @@ export function importAccounts(
 
 /** @returns whether the account is new. @throws DataError when it contradicts what is there; then nothing of it is entered */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
-  const before = store.accountOf(record.id) ?? store.account(record.name);
+  const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {
     checkFree(store, record, about);
     try {
-      store.enterAccount(record);
+      store.records.enter(record);
     } catch (error) {
       if (!isConstraintError(error)) throw error;
       throw new DataError(about, error.message, "parts that belong together, each once");
     }
     return true;
   }
-  const difference = differenceOf(store.accountRecord(before.id), record);
+  const difference = differenceOf(store.records.read(before.id), record);
   if (difference !== undefined)
     throw new DataError(
       about,
@@ -256,16 +256,16 @@ const isConstraintError = (error: unknown): error is Error =>
 
 /** @throws DataError when a part of a new account is another one's already */
 function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
-  if (store.wasDeleted(id))
+  if (store.accounts.wasDeleted(id))
     throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
   const taken = [
-    ...keys.map(({ id }) => ({ what: `key ${id}`, isTaken: store.key(id) !== undefined })),
+    ...keys.map(({ id }) => ({ what: `key ${id}`, isTaken: store.keys.byId(id) !== undefined })),
     ...keys.map(({ id, hash }) => ({
       what: `the hash of its key ${id}`,
-      isTaken: store.keyOf(Buffer.from(hash, "hex")) !== undefined,
+      isTaken: store.keys.byHash(Buffer.from(hash, "hex")) !== undefined,
     })),
-    ...events.map(({ id }) => ({ what: `event ${id}`, isTaken: store.event(id) !== undefined })),
-    ...mailboxes.map(({ mailbox }) => ({ what: mailbox, isTaken: store.hasSignedUp(mailbox) })),
+    ...events.map(({ id }) => ({ what: `event ${id}`, isTaken: store.events.byId(id) !== undefined })),
+    ...mailboxes.map(({ mailbox }) => ({ what: mailbox, isTaken: store.signups.hasAccount(mailbox) })),
   ].find(({ isTaken }) => isTaken);
   if (taken !== undefined)
     throw new DataError(about, `${taken.what}, which another account has`, "what no other has");

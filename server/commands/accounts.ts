@@ -29,8 +29,8 @@ const columns = [
 
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));
-  const accounts = store
-    .accounts(month, now)
+  const accounts = store.accounts
+    .list(month, now)
     .map(({ name, plan, burst, quota, used, keys, webhook, email, suspended_at }) => {
       const state = suspended_at === null ? "active" : "suspended";
       return { account: name, plan, burst, quota, month, used, keys, webhook, email, state };
@@ -46,7 +46,7 @@ function findAccount(store: Store, command: string, name: string | undefined): A
       name === undefined ? "nothing" : shown(name),
       "an account's name",
     );
-  const account = store.account(name);
+  const account = store.accounts.byName(name);
   if (account === undefined)
     throw new DataError(`account ${shown(name)}`, "none of that name", "a name from accounts list");
   return account;
@@ -58,7 +58,7 @@ function suspend([name, ...more]: string[], { store, now }: Context): CommandOut
   checkEnd("accounts suspend", more, "the name");
   if (account.suspended_at !== null)
     return { result: `account ${account.name} was suspended at ${isoTime(account.suspended_at)} already\n` };
-  store.suspendAccount(account.id, now.getTime());
+  store.accounts.suspend(account.id, now.getTime());
   return { result: `suspended account ${account.name}: its keys don't work until accounts resume\n` };
 }
 
@@ -66,7 +66,7 @@ function resume([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "resume", name);
   checkEnd("accounts resume", more, "the name");
   if (account.suspended_at === null) return { result: `account ${account.name} isn't suspended\n` };
-  store.suspendAccount(account.id, null);
+  store.accounts.suspend(account.id, null);
   return { result: `resumed account ${account.name}: its keys work again, as far as they did before\n` };
 }
 
@@ -76,7 +76,7 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   if (more.length > 0 && more[0] !== "--yes")
     throw new DataError("accounts delete", shown(more.join(" ")), "--yes or nothing more");
   checkEnd("accounts delete", more.slice(1), "--yes");
-  const { keys, usage, events, mailboxes } = store.accountRecord(account.id);
+  const { keys, usage, events, mailboxes } = store.records.read(account.id);
   const parts = [
     ["keys", keys.length],
     ["months of use", usage.length],
@@ -94,7 +94,7 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
       `no --yes; it would delete the account for good, with ${all}`,
       "--yes to do it; accounts suspend can be undone",
     );
-  store.deleteAccount(account.id);
+  store.accounts.delete(account.id);
   return { result: `deleted account ${account.name}, with ${all}\n` };
 }
 
@@ -110,7 +110,7 @@ function rotateSecret([name, ...args]: string[], { store, now }: Context): Comma
     overlap === 0
       ? { webhook_old_secret: null, webhook_old_secret_until: null }
       : { webhook_old_secret: account.webhook_secret, webhook_old_secret_until: until };
-  store.updateAccount({ ...account, webhook_secret: secret, ...old });
+  store.accounts.update({ ...account, webhook_secret: secret, ...old });
   const ends = overlap === 0 ? "the old one ends now" : `the old one signs as well until ${isoTime(until)}`;
   return {
     result: `account ${account.name} has a new webhook signing secret; ${ends}\n`,

@@ -154,8 +154,8 @@ async function run(
   const interrupt = () => interruption.abort();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, interrupt);
   try {
-    if (store.isCopy) {
-      const { result, rows } = store.rehearse(() => subcommand.run(args, { ...context, store }));
+    if (store.directory.isCopy) {
+      const { result, rows } = store.directory.rehearse(() => subcommand.run(args, { ...context, store }));
       if (rows.length > 0) throw onlyACopy(stateDir);
       process.stdout.write(result.result);
       process.stderr.write(
@@ -164,10 +164,10 @@ async function run(
       return;
     }
     const { said, changes } = transact(store, stateDir, () => {
-      const before = store.latest();
+      const before = store.progress.latest();
       const said = subcommand.run(args, { ...context, store });
-      const changes = store.latest();
-      if (!reaches(before, changes)) store.noteSaved(context.now);
+      const changes = store.progress.latest();
+      if (!reaches(before, changes)) store.progress.noteSaved(context.now);
       return { said, changes: reaches(before, changes) ? undefined : changes };
     });
     const { narrowed, open } = narrowAccess(stateDir);
@@ -224,7 +224,7 @@ async function doubtAbout(
   const stored = "this is stored, but the running server";
   try {
     for (const end = performance.now() + maxObeyMs; performance.now() < end; await delay(askObeyedMs)) {
-      if (reaches(store.obeyed(), changes) || !isServed(folder)) return undefined;
+      if (reaches(store.progress.applied(), changes) || !isServed(folder)) return undefined;
       if (interruption.aborted) return `${stored} hasn't taken it over yet; it will when it can`;
     }
     return `${stored} hasn't taken it over within ${maxObeyMs / 1000} s; it will when it can`;

@@ -22,7 +22,7 @@ const columns = [
 ] as const;
 
 function list(args: string[], { store }: Context): CommandOutput {
-  const events = store.events().map((event) => ({
+  const events = store.events.list().map((event) => ({
     id: event.id,
     created: isoTime(event.created_at),
     account: event.name,
@@ -48,11 +48,11 @@ const nothing = { state: "none", tries: 0, last_answer: null } as const;
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new DataError("events retry", "nothing", "one event id from events list");
   checkEnd("events retry", more);
-  const event = store.event(id);
+  const event = store.events.byId(id);
   if (event === undefined)
     throw new DataError(`event ${shown(id)}`, "none of that id", "an id from events list");
-  const account = store.accountOf(event.account);
-  const known = store.deliveries(id);
+  const account = store.accounts.byId(event.account);
+  const known = store.events.deliveries(id);
   const channels = (account === undefined ? [] : channelsOf(account)).map((channel) => ({
     channel,
     before: known.find((one) => one.channel === channel) ?? nothing,
@@ -67,11 +67,11 @@ function retry([id, ...more]: string[], { store, now }: Context): CommandOutput 
   const lines = (undelivered.length > 0 ? undelivered : channels).map(
     ({ channel, before: { state, tries, last_answer } }) => {
       const next_try_at = now.getTime();
-      store.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });
+      store.events.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });
       const quota = `${event.threshold} % of ${event.quota} in ${event.month}`;
       const before = `was ${state} after ${tries} ${tries === 1 ? "try" : "tries"}`;
       const delivery = channel === "webhook" ? "delivery" : "delivery by e-mail";
-      const first = store.firstPending(event.account, channel);
+      const first = store.events.firstPending(event.account, channel);
       const after = first === id ? "is due now" : `waits for event ${first}`;
       return `event ${id}, ${quota}: the ${delivery} ${before}, and ${after}\n`;
     },

@@ -47,9 +47,9 @@ const expiryOptions = v.object({
 
 /** Finds the account that a new key is for, or makes it. */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
-  const known = store.account(options.account);
+  const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
-  if (known === undefined) return { isNew: true, account: store.createAccount(wanted, now) };
+  if (known === undefined) return { isNew: true, account: store.accounts.create(wanted, now) };
   const changes = differences(known, wanted);
   if (changes.length > 0)
     throw new DataError(
@@ -93,7 +93,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
       "nothing to change",
       `one or more of ${optionsNamed(Object.keys(changeable))}`,
     );
-  const known = store.account(options.account);
+  const known = store.accounts.byName(options.account);
   if (known === undefined)
     throw new DataError(`account ${options.account}`, "none of that name", "one that exists");
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
@@ -101,7 +101,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
     ({ what, before, after }) => `${what} from ${before} to ${after}`,
   );
   if (changes.length === 0) return { result: `account ${known.name} is like that already\n` };
-  store.updateAccount({ id: known.id, ...wanted });
+  store.accounts.update({ id: known.id, ...wanted });
   const secret = wanted.webhook_secret === known.webhook_secret ? null : wanted.webhook_secret;
   return {
     result: `changed account ${known.name}: ${changes.join(", ")}\n`,
@@ -129,7 +129,7 @@ const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
 };
 
 function list(args: string[], { store, now }: Context): CommandOutput {
-  const keys = store.keys().map((key) => ({
+  const keys = store.keys.list().map((key) => ({
     id: key.id,
     account: key.name,
     plan: key.plan,
@@ -153,8 +153,8 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
       "one key id from keys list",
     );
   checkEnd(`keys ${command}`, more);
-  const key = store.key(Number(id));
-  const name = key === undefined ? undefined : store.accountOf(key.account)?.name;
+  const key = store.keys.byId(Number(id));
+  const name = key === undefined ? undefined : store.accounts.byId(key.account)?.name;
   if (key === undefined || name === undefined)
     throw new DataError(`key ${id}`, "none of that id", "an id from keys list");
   return { ...key, name };
@@ -162,7 +162,7 @@ function findKey(store: Store, command: string, [id, ...more]: string[]): Stored
 
 function show(args: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "show", args);
-  const account = store.accountOf(key.account);
+  const account = store.accounts.byId(key.account);
   const month = monthName(monthOf(now.getTime()));
   const fields = [
     ["id", key.id],
@@ -172,12 +172,12 @@ function show(args: string[], { store, now }: Context): CommandOutput {
     ["expires", isoTimeOrNull(key.expires_at) ?? "never"],
     ["revoked", isoTimeOrNull(key.revoked_at) ?? "never"],
     ["label", key.label ?? "none"],
-    ["last used", store.lastUsed(key.id) ?? "not known"],
+    ["last used", store.keys.lastUsed(key.id) ?? "not known"],
     ["account", key.name],
     ["plan", account?.plan],
     ["burst", `${account?.burst} requests per second`],
     ["quota", `${account?.quota} requests per month`],
-    ["used", `${store.usage(month).get(key.account) ?? 0} in ${month}`],
+    ["used", `${store.usage.ofMonth(month).get(key.account) ?? 0} in ${month}`],
     ["webhook", account?.webhook ?? "none"],
     ["email", account?.email ?? "none"],
   ];
@@ -190,7 +190,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
     return {
       result: `key ${key.id} of account ${key.name} was revoked at ${isoTime(key.revoked_at)} already\n`,
     };
-  store.revokeKey(key.id, now);
+  store.keys.revoke(key.id, now);
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
@@ -201,7 +201,7 @@ function expire([id, ...args]: string[], { store, now }: Context): CommandOutput
   if (at !== null) checkToCome("--at", at, now);
   if (key.revoked_at !== null)
     throw new DataError(`key ${key.id}`, "revoked", "one that is active or expired");
-  store.expireKey(key.id, at);
+  store.keys.expire(key.id, at);
   const when = at === null ? "never expires" : `expires at ${isoTime(at)}`;
   return { result: `key ${key.id} of account ${key.name} ${when}\n` };
 }
@@ -211,7 +211,7 @@ function rotate([id, ...args]: string[], { store, now }: Context): CommandOutput
   const { overlap } = readOptions("keys rotate", overlapOptions, args);
   const { key, id: newId, expires, oldEnds } = rotateKey(store, old, overlap, now);
   const ends = overlap === 0 ? "is revoked" : `ends at ${isoTime(oldEnds)}`;
-  const account = store.accountOf(old.account);
+  const account = store.accounts.byId(old.account);
   const made = `made key ${newId}${ending(expires)}, for account ${old.name}; key ${old.id} ${ends}\n`;
   return {
     result: `${key}\n`,

@@ -56,7 +56,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
     }
   });
   guard.watch();
-  if (!isShared && store.isCopy) throw onlyACopy(stateDir);
+  if (!isShared && store.directory.isCopy) throw onlyACopy(stateDir);
   // This is what a mistyped STATE_DIR looks like.
   if (isNew && !isTrial)
     log.warn({ stateDir }, "made a new state: without accounts, and without a registry of data versions");
@@ -66,7 +66,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
 
 /** Warns of an old state: one from a backup has keys that were revoked since. */
 function warnOfAge(store: Store, nowMs: number): void {
-  const savedMs = store.savedAt();
+  const savedMs = store.progress.savedAt();
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
   const hours = Math.floor((nowMs - savedMs) / 3_600_000);
   log.warn(
@@ -82,7 +82,7 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
       health.fault ??= guard.fault();
       if (health.fault !== undefined) throw new Error(health.fault);
       save();
-      store.noteSaved(new Date());
+      store.progress.noteSaved(new Date());
     } catch (error) {
       process.exitCode = 1;
       log.error({ reason: reasonOf(error) }, "the last counts can't be saved");

@@ -36,7 +36,7 @@ const maxTakenMs = 1000;
 
 /** Makes the account `demo` at the first start of a trial. @returns its key, which is shown once */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
-  if (isShared || !isTrial || store.hasAccounts()) return undefined;
+  if (isShared || !isTrial || store.accounts.exist()) return undefined;
   const key = generateKey();
   store.atomically(() => {
     const now = new Date();
@@ -47,15 +47,15 @@ function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): str
       webhook: null,
       webhook_secret: null,
     } as const;
-    const account = store.createAccount(demo, now);
-    store.createKey(account.id, hashKey(key), key.slice(-4), null, now);
+    const account = store.accounts.create(demo, now);
+    store.keys.create(account.id, hashKey(key), key.slice(-4), null, now);
   });
   return key;
 }
 
 function changeAlone<Result>(store: Store, work: () => Result): Result {
   return store.atomically(() => {
-    store.noteSaved(new Date());
+    store.progress.noteSaved(new Date());
     return work();
   });
 }
@@ -88,7 +88,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   };
   const shared = await sharing?.shareState?.(ground);
   for (const account of settings.ACCESS_LOG_ACCOUNTS ?? [])
-    if (store.account(account) === undefined)
+    if (store.accounts.byName(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
   const [keys, limits] = [new KeyTable(), new Limits(undefined, isShared)];
   const [names, days, events] = [new AccountNames(), new UsageDays(), new UsageEvents()];

@@ -1,37 +1,37 @@
-import { link, mkdir, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
-import { join } from "node:path";
+import { link, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Logger } from "pino";
 import { bodyOf, directAgents, openAddress, readText } from "../../datasets/cms/http.ts";
+import { Part, receive } from "../../datasets/download.ts";
 import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/publish/snapshot-index.ts";
 import { identityOf } from "../../datasets/state.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { safely } from "../shared/safely.ts";
 
-/** Fetches the snapshots that an index elsewhere names into the snapshots' folder, and takes out those that it names no more. */
+/** Mirrors the snapshots of a remote index into the snapshots' folder. */
 
 export interface MirrorOptions {
-  /** The index's. */
+  /** Of the index. */
   url: string;
-  /** The snapshots'. */
+  /** The snapshots' folder. */
   folder: string;
   log: Logger;
-  /** In so long at least `leastBytes` have to come. */
+  /** Time in which at least `leastBytes` have to come. */
   stallMs?: number;
-  /** After so long no further file is begun before the index is looked at again. */
+  /** Time after which the index is read again before the next file is begun. */
   roundMs?: number;
 }
 
 const maxIndexBytes = 1 << 20;
-/** Slower ones are given up, so that they don't keep others waiting; what has come stays. */
+/** A slower download is given up, so that it doesn't keep others waiting; its part is kept. */
 const leastBytes = 64 << 10;
 const defaultStallMs = 15_000;
 const defaultRoundMs = 10_000;
-/** What a file leaves free on its disk. */
+/** Room that a download leaves free on the disk. */
 const spareBytes = 64 << 20;
-/** Pauses before a file is tried again, which double. */
+/** Pause before a failed file is tried again; it doubles with each failure. */
 const firstPauseMs = 1000;
 const maxPauseMs = 300_000;
-const endOfPart = ".part";
 
 interface Failure {
   reason: string;
@@ -41,23 +41,21 @@ interface Failure {
 
 export class Mirror {
   readonly #options: MirrorOptions;
-  /** In it lies again, as a second link, what was fetched: anything else in the snapshots' folder is the operator's. */
+  /** The folder with a second link to each fetched file. Other files in the snapshots' folder are the operator's. */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
   /** By version. */
   readonly #failures = new Map<string, Failure>();
-  /** Files that are as the index says, by version, and what each was when it was compared. */
+  /** The state of each file when its SHA-256 was found to be the index's, by version. */
   readonly #compared = new Map<string, string>();
-  /** What came last of a file by its SHA-256: its ETag there. */
-  readonly #validators = new Map<string, string>();
   #index: IndexEntry[] = [];
   #etag: string | undefined;
   #indexTrouble: string | undefined;
   #looking: Promise<boolean> | undefined;
   #working: Promise<void> | undefined;
-  /** What is fetched now, and what ends that. */
+  /** The download that is under way, and what ends it. */
   #underWay: { entry: IndexEntry; ending: AbortController } | undefined;
-  /** When the folder had all that the index named; before it had it first, when the process began. */
+  /** When the folder last had all that the index named; until then the process's start. */
   #syncedMs = 0;
 
   constructor(options: MirrorOptions) {
@@ -66,10 +64,10 @@ export class Mirror {
   }
 
   /**
-   * Looks at the index, and fetches what isn't here. While files are fetched a further call looks at the index alone,
-   * and gives up a file that it names no more, then waits for the rest. Never rejects.
+   * Reads the index, and fetches what is missing. A call during a download only reads the index, gives up the download
+   * if the index doesn't name its file any more, and waits for the rest. Never rejects.
    *
-   * @param steadyMs by a clock that never steps: a file that couldn't be fetched is tried again after a pause
+   * @param steadyMs a monotonic time, by which failed files are tried again after a pause
    */
   async poll(steadyMs: number): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
@@ -84,18 +82,18 @@ export class Mirror {
     return this.#working;
   }
 
-  /** Since the look after which all was here that the index names; since the process began, where it never was. */
+  /** Milliseconds since the folder last had all that the index named. */
   syncAgeMs(steadyMs: number): number {
     return steadyMs - this.#syncedMs;
   }
 
-  /** Gives up what is under way; what has come of it stays for the next start. */
+  /** Gives up the download that is under way; the next start goes on with its part. */
   async close(): Promise<void> {
     this.#stopping.abort(new Error("stopped"));
     await Promise.all([this.#looking, this.#working]);
   }
 
-  /** @returns whether there is an index to go by */
+  /** @returns whether the index could be read */
   async #look(): Promise<boolean> {
     try {
       await mkdir(this.#fetched, { recursive: true });
@@ -105,7 +103,6 @@ export class Mirror {
     } catch (error) {
       const reason = reasonOf(error);
       if (this.#stopping.signal.aborted) return false;
-      // What is here is served on.
       if (reason !== this.#indexTrouble)
         this.#options.log.error({ reason }, "the index of snapshots can't be read");
       this.#indexTrouble = reason;
@@ -133,7 +130,11 @@ export class Mirror {
     }
   }
 
-  /** Brings what isn't here, as much as comes in a round: what failed least often first, so that nothing waits for what never comes. @returns whether the round got to the end */
+  /**
+   * Fetches missing files for one round, those that failed least often first.
+   *
+   * @returns whether all were tried
+   */
   async #bringAll(steadyMs: number): Promise<boolean> {
     const start = performance.now();
     const { log, roundMs = defaultRoundMs } = this.#options;
@@ -157,7 +158,7 @@ export class Mirror {
         const pauseMs = Math.min(maxPauseMs, before === undefined ? firstPauseMs : 2 * before.pauseMs);
         this.#failures.set(version, { reason, pauseMs, againMs: steadyMs + pauseMs });
       }
-      // After one was tried, so that each round brings something.
+      // Checked after an attempt, so that each round makes at least one.
       if (performance.now() - start >= roundMs && entry !== entries.at(-1)) {
         isAllTried = false;
         break;
@@ -187,24 +188,16 @@ export class Mirror {
     }
   }
 
-  /** Sees to it that a version is in the folder. @throws Error when it isn't, or what is there is something else */
+  /** Puts a version into the folder. @throws Error when that fails, or another file has its name */
   async #bring(entry: IndexEntry): Promise<void> {
     const { version, bytes, sha256 } = entry;
     const path = join(this.#options.folder, nameOf(version));
     if (identityOf(path) !== undefined) return this.#compare(entry, path);
     const fetched = join(this.#fetched, nameOf(version));
-    const part = join(this.#fetched, `${sha256}${endOfPart}`);
-    if (identityOf(fetched) === undefined || (await sha256Of(fetched)) !== sha256) {
-      await this.#fetch(entry, part);
-      const found = await sha256Of(part);
-      if (found !== sha256) {
-        await rm(part);
-        throw new DataError(`${version}: SHA-256 of ${bytes} bytes that were fetched`, found, sha256);
-      }
-      await rename(part, fetched);
-    }
+    if (identityOf(fetched) === undefined || (await sha256Of(fetched)) !== sha256)
+      await this.#fetch(entry, fetched);
     try {
-      // A link, unlike a rename, never takes the place of what the operator puts there meanwhile.
+      // Unlike a rename, a link never replaces a file that the operator has put there meanwhile.
       await link(fetched, path);
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw error;
@@ -213,7 +206,7 @@ export class Mirror {
     this.#options.log.info({ version, bytes }, "snapshot fetched");
   }
 
-  /** @throws DataError when a file is another one than the index says: it stays, as it may be the operator's */
+  /** @throws DataError when a file's content isn't the index's; the file stays, as it may be the operator's */
   async #compare({ version, sha256 }: IndexEntry, path: string): Promise<void> {
     const { ino, mtimeMs, size } = await stat(path);
     const state = `${sha256} ${ino} ${mtimeMs} ${size}`;
@@ -228,65 +221,44 @@ export class Mirror {
     this.#compared.set(version, state);
   }
 
-  /** Fetches what is missing of a file; what has come stays when the connection fails. */
-  async #fetch(entry: IndexEntry, part: string): Promise<void> {
+  /** Fetches a file, or the rest of one whose download was interrupted. */
+  async #fetch(entry: IndexEntry, path: string): Promise<void> {
     const { version, file, bytes, sha256 } = entry;
-    const handle = await open(part, "a");
-    let { size } = await handle.stat();
+    const url = new URL(file, this.#options.url).href;
+    const part = this.#part(entry);
     const ending = new AbortController();
     this.#underWay = { entry, ending };
     const { signal, progress, done } = this.#watch(ending.signal);
-    const url = new URL(file, this.#options.url).href;
     try {
-      if (size === bytes) return;
-      await this.#checkSpace(version, bytes - size);
-      // Of what came before a restart no validator is known: that it belongs together is seen by its SHA-256.
-      const validator = this.#validators.get(sha256);
-      const rest = size > 0 && { range: `bytes=${size}-`, ...(validator && { "if-range": validator }) };
-      const response = await openAddress(url, { ...rest }, signal, directAgents);
-      const { etag, "content-range": range = "none" } = response.headers;
-      if (response.statusCode === 200) {
-        await handle.truncate();
-        size = 0;
-      } else if (response.statusCode === 416 || !isRest(range, size, bytes)) {
-        await rm(part);
-        throw new DataError(url, `the status ${response.statusCode}, range ${range}`, `${size} to ${bytes}`);
-      }
-      if (etag?.startsWith('"')) this.#validators.set(sha256, etag);
-      else this.#validators.delete(sha256);
-      for await (const chunk of bodyOf(url, response, signal)) {
-        progress(chunk.length);
-        size += chunk.length;
-        if (size > bytes) {
-          await rm(part);
-          throw new DataError(url, "more", `the ${bytes} bytes of ${version}`);
-        }
-        await handle.appendFile(chunk);
-      }
-      if (size < bytes) throw new DataError(url, `its end after ${size} bytes`, `the ${bytes} of ${version}`);
-      await handle.sync();
+      await receive(url, part, {
+        ...{ agents: directAgents, signal, expectedBytes: bytes, maxBytes: bytes, spareBytes },
+        whereElse: "DATASETS_DIR may name another folder",
+        onProgress: (_, __, added) => progress(added),
+      });
     } catch (error) {
-      if (size === 0) await rm(part, { force: true });
       throw about(url, error);
     } finally {
       done();
       this.#underWay = undefined;
-      await handle.close();
     }
+    await part.finish(path, async () => {
+      const found = await sha256Of(part.path);
+      if (found !== sha256)
+        throw new DataError(`${version}: SHA-256 of ${bytes} bytes that were fetched`, found, sha256);
+    });
   }
 
-  async #checkSpace(version: string, bytes: number): Promise<void> {
-    const { folder } = this.#options;
-    const { bavail, bsize } = await statfs(folder);
-    const needed = bytes + spareBytes;
-    if (bavail * bsize >= needed) return;
-    const found = `no room for ${version} (${bavail * bsize} bytes free)`;
-    throw new DataError(`DATASETS_DIR ${folder}`, found, `at least ${needed}`);
+  /** What has come of a file: named by its content, so that parts of two files of one version never mix. */
+  #part({ sha256 }: IndexEntry): Part {
+    return new Part(join(this.#fetched, sha256));
   }
 
-  /** Deletes what was fetched of versions that the index names no more, with its link in the snapshots' folder. */
+  /** Deletes fetched files that the index doesn't name any more, also in the snapshots' folder. */
   async #takeOut(): Promise<void> {
-    const names = this.#index.flatMap(({ version, sha256 }) => [nameOf(version), sha256 + endOfPart]);
+    const names = this.#index.flatMap((entry) => {
+      const { path, statePath } = this.#part(entry);
+      return [nameOf(entry.version), ...[path, statePath].map((part) => basename(part))];
+    });
     for (const name of (await readdir(this.#fetched)).filter((name) => !names.includes(name))) {
       const [fetched, path] = [join(this.#fetched, name), join(this.#options.folder, name)];
       const [ours, served] = [identityOf(fetched), identityOf(path)];
@@ -301,7 +273,7 @@ export class Mirror {
       for (const version of known.keys()) if (!versions.has(version)) known.delete(version);
   }
 
-  /** Ends what makes too little progress, or goes on when this is closed. */
+  /** Aborts a request that makes too little progress, and all requests when the mirror is closed. */
   #watch(...endings: AbortSignal[]) {
     const { stallMs = defaultStallMs } = this.#options;
     const stalled = new AbortController();
@@ -320,7 +292,7 @@ export class Mirror {
       progress(bytes: number) {
         came += bytes;
       },
-      /** Lets go of the connection, too, when not all of an answer was read. */
+      /** Also closes the connection of an answer that wasn't read to its end. */
       done() {
         clearInterval(timer);
         stalled.abort();
@@ -331,12 +303,7 @@ export class Mirror {
 
 const nameOf = (version: string) => `${version}.parquet`;
 
-/** Whether a range goes from so many bytes to the end of so many. */
-function isRest(range: string, from: number, bytes: number): boolean {
-  return [`${bytes}`, "*"].some((all) => range === `bytes ${from}-${bytes - 1}/${all}`);
-}
-
-/** Says what a fault is about, unless it does so itself. */
+/** Adds the address to an error that has no subject. */
 function about(url: string, error: unknown): Error {
   return error instanceof DataError ? error : new Error(`${url}: ${reasonOf(error)}`);
 }

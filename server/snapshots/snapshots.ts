@@ -11,31 +11,28 @@ import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, openFile, readHead, stateOf } from "./folder.ts";
 import type { Loads } from "./loads.ts";
 
-/** Follows the snapshots' folder: loads what comes, retires what goes, refuses what is wrong. */
+/** Serves what is in the snapshots' folder: loads new files, retires deleted ones, refuses bad ones. */
 
-/** A file that changed less than this ago may still be written: what is wrong with it is not yet held against it. */
+/** A file that changed less than this ago may still be being written, so it is not refused yet. */
 const settleMs = 1500;
-/** What to do with a file whose number has been given to other content. */
+/** Advice for a file whose version number belongs to other content. */
 const otherContent =
   "a number never means other content; import the rows again, which gives them the next number";
-/** A load that takes longer than this says in the log how far it is. */
+/** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 
-/** Where it is kept what each version's number stands for. */
-export type Registry = Pick<
-  Store,
-  "atomically" | "version" | "serveVersion" | "servedVersions" | "retireVersion"
->;
+/** The table of all data versions that were ever served, with the content of each. */
+type Registry = Pick<Store, "atomically" | "versions">;
 
-/** Knows whether the registry is still what was opened: otherwise what it says, and is told, is worth nothing. */
+/** Watches the registry's files: nothing is read from or written to a database that was replaced. */
 interface Guard {
-  /** What has happened to it. */
+  /** What has happened to the files; undefined when they are as they were opened. */
   fault(): string | undefined;
-  /** Brings what was entered to where no lost write-ahead log takes it; then as `fault`. */
+  /** Moves what was written from the write-ahead log into the database, and returns the same as `fault`. */
   checkpoint(): string | undefined;
 }
 
-/** What a snapshot folder works with. */
+/** What a snapshot folder needs from the server. */
 export interface Surroundings {
   log: Logger;
   metrics: Metrics;
@@ -44,7 +41,7 @@ export interface Surroundings {
   loads: Pick<Loads, "load">;
   /** Whether synthetic versions are served beside real ones. */
   includeSample: boolean;
-  /** Serves these versions; done when no answer comes from others any more. */
+  /** Serves these versions; resolves when every serving thread has them. */
   publish: (published: Published) => Promise<void>;
 }
 
@@ -53,53 +50,76 @@ function newestFirst(a: Image, b: Image): number {
   return y.dataYear - x.dataYear || y.revision - x.revision;
 }
 
-interface Served {
-  image: Image;
-  loadedAt: string;
-  file: SnapshotFile;
-}
-
-/** An image that the registry can't be told of yet. */
 interface Loaded {
-  signature: string;
   image: Image;
   file: SnapshotFile;
+  signature: string;
 }
 
-/**
- * Keeps what is served in step with a folder: a new file is loaded and published, a deleted one retired, each as soon
- * as it itself is done.
- */
+interface Refusal {
+  reason: string;
+  at: string;
+}
+
+interface Served {
+  is: "served";
+  image: Image;
+  file: SnapshotFile;
+  loadedAt: string;
+  /** Undefined while the file is gone. */
+  signature: string | undefined;
+  /** Of a later file of this name: the earlier one is still served. */
+  refusal: Refusal | undefined;
+}
+
+/** What was decided about a file. A file is looked at again when its signature differs from the one here. */
+type Decision =
+  | { is: "none"; signature?: undefined }
+  | Served
+  | { is: "refused"; signature: string; refusal: Refusal }
+  /** A synthetic version that isn't served because real ones are. */
+  | { is: "hidden"; signature: string | undefined };
+
+/** What is being done with a file that has no decision yet, or has changed since. */
+type Work =
+  | { is: "none" }
+  | { is: "loading"; done: Promise<void>; isSample: boolean }
+  /** Ready to be served once the registry can be written. */
+  | { is: "loaded"; loaded: Loaded };
+
+/** All that is known of a file name. */
+interface Entry {
+  readonly name: string;
+  decision: Decision;
+  work: Work;
+  /** The last system error while reading, loading or registering the file; the attempt is repeated. */
+  error: string | undefined;
+}
+
+const none = { is: "none" } as const;
+
+/** Keeps the served versions in step with a folder. Each file is published or retired as soon as it is ready. */
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
-  /** The signature of each file that was served or refused; a file is looked at again when it changes. */
-  readonly #seen = new Map<string, string>();
-  /** What the system said last of each file that it doesn't let us read or load, or enter into the registry. */
-  readonly #troubles = new Map<string, string>();
-  /** Files that are being looked at or loaded. */
-  readonly #working = new Map<string, { done: Promise<void>; isSample: boolean }>();
-  readonly #loaded = new Map<string, Loaded>();
-  /** Why files were refused, and when. */
-  readonly #refusals = new Map<string, { reason: string; at: string }>();
-  readonly #served = new Map<string, Served>();
-  /** Files of synthetic versions that aren't served because real ones are. */
-  readonly #hidden = new Set<string>();
+  /** By file name. */
+  readonly #files = new Map<string, Entry>();
   /** The hidden versions that the last publication named. */
   #publishedHidden = "";
-  /** The file of the last version, which stays when it is deleted. */
+  /** The file name of the last version, which is served on after its file was deleted. */
   #kept: string | undefined;
+  /** Whether the last attempt to list the folder failed. */
   #unreadable = false;
   #scanning: Promise<void> | undefined;
-  /** Publications come one after the other. */
+  /** The last publication; they run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
   #isSettling = false;
-  /** Whether the last look left synthetic files for when it is known what becomes of the real ones. */
+  /** Whether the last scan put off synthetic files until the real ones are loaded or refused. */
   #isDeferring = false;
-  /** Whether the registry may have versions as served that aren't. */
+  /** Whether the registry may name versions as served that aren't. */
   #isRegistryDue = true;
-  #registryTrouble: string | undefined;
-  /** Whether what is published is answered from, and so has to be in the registry. */
+  #registryError: string | undefined;
+  /** Whether requests are answered, so that every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
 
@@ -108,31 +128,53 @@ export class SnapshotFolder {
     this.#with = surroundings;
   }
 
-  /** What is served, newest version first. */
+  /** The served images, newest version first. */
   images(): Image[] {
-    return [...this.#served.values()].map(({ image }) => image).sort(newestFirst);
+    return this.#served.map(({ decision }) => decision.image);
   }
 
   published(): Published {
-    const versions = [...this.#served.values()]
-      .sort((a, b) => newestFirst(a.image, b.image))
-      .map(({ image, loadedAt, file }) => ({ image: image.buffer, loadedAt, file }));
+    const versions = this.#served.map(({ decision: { image, loadedAt, file } }) => {
+      return { image: image.buffer, loadedAt, file };
+    });
     return { versions, hidden: this.#hiddenVersions };
   }
 
-  get #hiddenVersions(): string[] {
-    return Array.from(this.#hidden, versionOf).sort();
+  get #entries(): Entry[] {
+    return [...this.#files.values()];
   }
 
-  /** Files that are refused, and since when, or that can't be read now, and why. */
+  /** Newest version first. */
+  get #served(): (Entry & { decision: Served })[] {
+    return this.#entries.filter(isServed).sort((a, b) => newestFirst(a.decision.image, b.decision.image));
+  }
+
+  get #hidden(): Entry[] {
+    return this.#entries.filter(({ decision }) => decision.is === "hidden");
+  }
+
+  get #hiddenVersions(): string[] {
+    return this.#hidden.map(({ name }) => versionOf(name)).sort();
+  }
+
+  get #loads(): Extract<Work, { is: "loading" }>[] {
+    return this.#entries.flatMap(({ work }) => (work.is === "loading" ? work : []));
+  }
+
+  /** Files that can't be read now (`at` is null), and files that were refused, with the reason. */
   refused(): { file: string; reason: string; at: string | null }[] {
-    const troubles = [...this.#troubles].map(([file, reason]) => ({ file, reason, at: null }));
-    return [...troubles, ...[...this.#refusals].map(([file, refusal]) => ({ file, ...refusal }))];
+    const unreadable = this.#entries.flatMap(({ name, error }) =>
+      error === undefined ? [] : { file: name, reason: error, at: null },
+    );
+    const refused = this.#entries.flatMap(({ name, decision }) =>
+      "refusal" in decision && decision.refusal !== undefined ? { file: name, ...decision.refusal } : [],
+    );
+    return [...unreadable, ...refused];
   }
 
   /**
-   * Looks at the folder once: retires what is gone, and starts to load what is new. A call during another one is that
-   * one.
+   * Scans the folder once: retires deleted files, and starts to load new ones. A call during a scan waits for that
+   * scan.
    */
   scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
@@ -142,23 +184,23 @@ export class SnapshotFolder {
   }
 
   /**
-   * Looks at the folder, and waits until everything in it is published or refused.
+   * Scans the folder, and waits until every file in it is published or refused.
    *
-   * @returns whether a file may still be being written, so that another look is due
+   * @returns whether a file may still be being written, so that another scan is due
    */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
     do {
       await this.scan();
-      while (this.#working.size > 0)
-        await Promise.all(Array.from(this.#working.values(), ({ done }) => done));
+      for (let work = this.#loads; work.length > 0; work = this.#loads)
+        await Promise.all(work.map(({ done }) => done));
     } while (this.#isDeferring);
     return this.#isSettling;
   }
 
   /**
-   * Enters what is published so far into the registry; from now on, each version before it is published. Before that
-   * nothing is written, so that a start that fails leaves no trace of versions that it never served.
+   * Enters the versions published so far into the registry; later ones are entered before they are published. Nothing
+   * is written before this call, so a start that fails leaves no trace of versions that it never served.
    *
    * @throws Error when the registry can't be written or isn't what was opened
    */
@@ -168,7 +210,7 @@ export class SnapshotFolder {
     this.#publishedHidden = this.#hiddenVersions.join();
   }
 
-  /** From now on nothing is published and nothing written. */
+  /** Ends all publishing and writing. */
   close(): void {
     this.#isClosed = true;
   }
@@ -177,32 +219,55 @@ export class SnapshotFolder {
     this.#isDeferring = false;
     if (this.#isClosed) return;
     const states = await this.#list();
-    // What is served goes on; the server's log says so.
+    // The server's log has the fault; serving goes on.
     if (states === undefined || (this.#isServing && this.#with.guard.fault() !== undefined)) return;
-    for (const names of [this.#seen, this.#troubles, this.#loaded, this.#refusals, this.#hidden])
-      for (const name of names.keys()) if (!states.has(name)) names.delete(name);
+    for (const entry of this.#entries) if (!states.has(entry.name)) this.#forgetFile(entry);
     await this.#retire(states);
     const due = [...states].filter(([name, state]) => this.#isDue(name, state));
-    // What came last first: it isn't to wait for what may have lain there for long.
+    // Newest file first, so that it doesn't wait for older ones.
     const arrivedMs = (state: FileState | Error) => (state instanceof Error ? 0 : state.arrivedMs);
     due.sort(([, a], [, b]) => arrivedMs(b) - arrivedMs(a));
     for (const [name, state] of states)
-      if (!(state instanceof Error) && this.#seen.get(name) === state.signature) this.#troubles.delete(name);
+      if (!(state instanceof Error) && this.#isDecided(name, state.signature))
+        this.#entry(name).error = undefined;
     for (const [name, state] of due) {
       if (this.#isClosed) return;
       if (state instanceof Error) this.#report(name, state);
       else await this.#take(name, state);
     }
-    this.#with.metrics.snapshotsUnreadable.set(this.#troubles.size);
+    this.#with.metrics.snapshotsUnreadable.set(
+      this.#entries.filter(({ error }) => error !== undefined).length,
+    );
     if (this.#isServing && this.#hiddenVersions.join() !== this.#publishedHidden) await this.#publish([], []);
     if (this.#isServing && this.#isRegistryDue) this.#writeRetired();
   }
 
-  #isDue(name: string, state: FileState | Error): boolean {
-    return !this.#working.has(name) && (state instanceof Error || this.#seen.get(name) !== state.signature);
+  #entry(name: string): Entry {
+    const entry = this.#files.get(name) ?? { name, decision: none, work: none, error: undefined };
+    this.#files.set(name, entry);
+    return entry;
   }
 
-  /** Each snapshot file with its state; undefined when the folder can't be read: then nothing changes. */
+  /** Forgets a file that was deleted, but not what is served of it nor its load. */
+  #forgetFile(entry: Entry): void {
+    const { decision, work } = entry;
+    entry.error = undefined;
+    if (work.is === "loaded") entry.work = none;
+    entry.decision =
+      decision.is === "served" ? { ...decision, signature: undefined, refusal: undefined } : none;
+    if (entry.decision.is === "none" && entry.work.is === "none") this.#files.delete(entry.name);
+  }
+
+  #isDue(name: string, state: FileState | Error): boolean {
+    if (this.#files.get(name)?.work.is === "loading") return false;
+    return state instanceof Error || !this.#isDecided(name, state.signature);
+  }
+
+  #isDecided(name: string, signature: string): boolean {
+    return this.#files.get(name)?.decision.signature === signature;
+  }
+
+  /** Each snapshot file with its state; undefined when the folder can't be read, so that nothing changes. */
   async #list(): Promise<Map<string, FileState | Error> | undefined> {
     try {
       const states = await listStates(this.#folder);
@@ -215,23 +280,27 @@ export class SnapshotFolder {
     }
   }
 
-  /** Looks at what a file says of itself, and starts its load when that is what a snapshot says. */
+  /** Reads a file's metadata, and starts its load when they are those of a snapshot. */
   async #take(name: string, state: FileState): Promise<void> {
+    const entry = this.#entry(name);
     try {
-      const loaded = this.#loaded.get(name);
-      if (loaded?.signature === state.signature) return await this.#serve(name, loaded);
+      if (entry.work.is === "loaded" && entry.work.loaded.signature === state.signature) {
+        await this.#serve(name, entry.work.loaded);
+        entry.work = none;
+        return;
+      }
       const head = await this.#readHead(name, state);
       if (head === undefined) return this.#lookAgain();
       const isSample = this.#isSample(head.metadata);
-      if (isSample && this.#hasReal) return this.#hide([name], state.signature);
-      if (isSample && [...this.#working.values()].some((work) => !work.isSample)) {
+      if (isSample && this.#hasReal) return this.#hide([entry], state.signature);
+      if (isSample && this.#loads.some((work) => !work.isSample)) {
         this.#isDeferring = true;
         return;
       }
-      const done = this.#load(name, state, head).finally(() => this.#working.delete(name));
-      this.#working.set(name, { done, isSample });
+      entry.work = { is: "loading", done: this.#load(entry, state, head), isSample };
     } catch (error) {
       await this.#fail(name, state, error);
+      if (this.#isDecided(name, state.signature)) entry.work = none;
     }
   }
 
@@ -255,14 +324,15 @@ export class SnapshotFolder {
   #checkPromise(name: string, version: string, sha256: string): void {
     if (name !== `${version}.parquet`)
       throw new DataError(`${name}: data version in its metadata`, version, name.replace(/\.parquet$/, ""));
-    const loaded = this.#served.get(name)?.image.description.sha256;
+    const { decision } = this.#entry(name);
+    const loaded = decision.is === "served" ? decision.image.description.sha256 : undefined;
     if (loaded !== undefined && loaded !== sha256)
       throw new DataError(
         `${name}: content of a version that is loaded`,
         sha256,
         `${loaded}: ${otherContent}`,
       );
-    const known = this.#consult((registry) => registry.version(version));
+    const known = this.#consult((registry) => registry.versions.byName(version));
     if (known !== undefined && known.sha256 !== sha256)
       throw new DataError(
         `${name}: content of a version that was served since ${isoTime(known.first_served)}`,
@@ -271,7 +341,9 @@ export class SnapshotFolder {
       );
   }
 
-  async #load(name: string, state: FileState, head: SnapshotHead): Promise<void> {
+  /** Loads a file and serves it. What couldn't be registered stays loaded. */
+  async #load(entry: Entry, state: FileState, head: SnapshotHead): Promise<void> {
+    const { name } = entry;
     const { log, loads } = this.#with;
     const started = performance.now();
     let reported = started;
@@ -280,19 +352,23 @@ export class SnapshotFolder {
       reported = performance.now();
       log.info({ file: name, rows }, "loading snapshot");
     };
+    let loaded: Loaded | undefined;
+    const { signature, arrivedMs } = state;
     try {
-      const { signature, arrivedMs } = state;
       const path = join(this.#folder, name);
-      const loaded = await loads.load({ name, path, signature, arrivedMs, head, onRows });
-      if (loaded === undefined) return this.#lookAgain();
-      const image = attachImage(loaded.image);
-      const ms = Math.round(performance.now() - started);
-      if (!this.#served.has(name))
-        log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
-      await this.#serve(name, { signature, image, file: loaded.file });
+      const result = await loads.load({ name, path, signature, arrivedMs, head, onRows });
+      if (result === undefined) this.#lookAgain();
+      else {
+        const image = attachImage(result.image);
+        const ms = Math.round(performance.now() - started);
+        if (!isServed(entry)) log.info({ file: name, ms, ...image.description.counts }, "snapshot loaded");
+        loaded = { signature, image, file: result.file };
+        await this.#serve(name, loaded);
+      }
     } catch (error) {
       await this.#fail(name, state, error);
     }
+    entry.work = loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
   }
 
   /**
@@ -304,14 +380,14 @@ export class SnapshotFolder {
     this.#consult((registry) => {
       registry.atomically(() => {
         for (const { provenance, sha256, contentSha256 } of images.map(({ description }) => description))
-          registry.serveVersion(versionName(provenance), sha256, contentSha256, new Date());
+          registry.versions.serve(versionName(provenance), sha256, contentSha256, new Date());
       });
       const fault = this.#with.guard.checkpoint();
       if (fault !== undefined) throw new Error(fault);
     });
   }
 
-  /** Works with the registry, while it is what was opened. What is wrong with it is held against no file. */
+  /** Reads or writes the registry, unless its files were replaced. Its faults are errors of the system, so no file is refused for them. */
   #consult<Result>(work: (registry: Registry) => Result): Result {
     const { guard, registry } = this.#with;
     try {
@@ -324,34 +400,31 @@ export class SnapshotFolder {
   }
 
   /** Enters a version into the registry, and then publishes it. */
-  async #serve(name: string, loaded: Loaded): Promise<void> {
+  async #serve(name: string, { signature, image, file }: Loaded): Promise<void> {
     if (this.#isClosed) return;
-    const { signature, image, file } = loaded;
     const { provenance, sha256 } = image.description;
     const version = versionName(provenance);
-    if (this.#isSample(provenance) && this.#hasReal) return this.#hide([name], signature);
-    this.#loaded.set(name, loaded);
+    const entry = this.#entry(name);
+    if (this.#isSample(provenance) && this.#hasReal) return this.#hide([entry], signature);
     this.#checkPromise(name, version, sha256);
     if (this.#isServing) this.#register([image]);
-    this.#loaded.delete(name);
-    this.#troubles.delete(name);
-    this.#refusals.delete(name);
-    this.#seen.set(name, signature);
-    const served = this.#served.get(name);
-    this.#served.set(
-      name,
-      served ? { ...served, file } : { image, loadedAt: new Date().toISOString(), file },
-    );
-    // The same content in another file is nothing new, but it is the file from now on.
+    const before = isServed(entry) ? entry.decision : undefined;
+    const served = before ?? { is: "served", image, loadedAt: new Date().toISOString() };
+    entry.decision = { ...served, signature, file, refusal: undefined };
+    entry.error = undefined;
     const hidden = this.#hideServed();
-    await this.#publish(served === undefined ? [version] : [], hidden);
+    // The same content in another file is no new version, but its file is the one to send from now on.
+    await this.#publish(before === undefined ? [version] : [], hidden);
     if (hidden.length > 0) collectGarbage();
   }
 
-  /** Whether a real version is served that has its file still. */
+  /** Whether a real version is served whose file is still there. */
   get #hasReal(): boolean {
-    return [...this.#served].some(
-      ([name, { image }]) => name !== this.#kept && !isSynthetic(image.description.provenance),
+    return this.#entries.some(
+      (entry) =>
+        isServed(entry) &&
+        entry.name !== this.#kept &&
+        !isSynthetic(entry.decision.image.description.provenance),
     );
   }
 
@@ -360,35 +433,36 @@ export class SnapshotFolder {
     return !this.#with.includeSample && isSynthetic(version);
   }
 
-  /** Takes out the versions that are to be hidden now. @returns their files */
+  /** Hides the served synthetic versions if a real one is served. @returns their files */
   #hideServed(): string[] {
     if (!this.#hasReal) return [];
-    const names = [...this.#served]
-      .filter(([, { image }]) => this.#isSample(image.description.provenance))
-      .map(([name]) => name);
-    for (const name of names) this.#served.delete(name);
-    this.#hide(names);
-    return names;
+    const samples = this.#served.filter(({ decision }) =>
+      this.#isSample(decision.image.description.provenance),
+    );
+    this.#hide(samples);
+    return samples.map(({ name }) => name);
   }
 
   /** @param signature of a file that wasn't served before */
-  #hide(names: string[], signature?: string): void {
-    if (names.length === 0) return;
-    for (const name of names) {
-      this.#hidden.add(name);
-      this.#loaded.delete(name);
-      this.#troubles.delete(name);
-      this.#refusals.delete(name);
-      if (signature !== undefined) this.#seen.set(name, signature);
+  #hide(entries: Entry[], signature?: string): void {
+    if (entries.length === 0) return;
+    for (const entry of entries) {
+      entry.decision = { is: "hidden", signature: signature ?? entry.decision.signature };
+      entry.error = undefined;
     }
     this.#isRegistryDue = true;
     this.#with.log.warn(
-      { versions: names.map(versionOf).sort() },
+      { versions: entries.map(({ name }) => versionOf(name)).sort() },
       "synthetic data versions are hidden beside real ones; INCLUDE_SAMPLE=true serves them",
     );
   }
 
-  /** Hands out what is served now, and says which versions that changes; of those that are retired, by their files. */
+  /**
+   * Sends the served versions to all threads, and logs what has changed.
+   *
+   * @param published new versions
+   * @param retired file names of versions that aren't served any more
+   */
   #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing
@@ -411,19 +485,22 @@ export class SnapshotFolder {
     return this.#publishing;
   }
 
-  /** Refuses a file for what it holds; what the system refused is tried again with the next look. */
+  /** Refuses a file for its content; after a system error it is tried again with the next scan. */
   async #fail(name: string, state: FileState, error: unknown): Promise<void> {
     if (this.#isClosed) return;
     if (!(error instanceof DataError)) return this.#report(name, error);
-    // Perhaps it is still being written: then it is tried again, until it rests.
+    // It may still be being written; it is tried again until it no longer changes.
     const now = await stateOf(join(this.#folder, name)).catch(() => undefined);
     if (now?.signature !== state.signature || Math.abs(Date.now() - now.changedMs) < settleMs)
       return this.#lookAgain();
-    this.#loaded.delete(name);
-    this.#hidden.delete(name);
-    this.#troubles.delete(name);
-    this.#seen.set(name, state.signature);
-    this.#refusals.set(name, { reason: error.message, at: new Date().toISOString() });
+    const entry = this.#entry(name);
+    const refusal = { reason: error.message, at: new Date().toISOString() };
+    const { signature } = state;
+    entry.error = undefined;
+    entry.decision =
+      entry.decision.is === "served"
+        ? { ...entry.decision, signature, refusal }
+        : { is: "refused", signature, refusal };
     this.#isRegistryDue = true;
     this.#with.metrics.snapshotsRefused.inc();
     const serving = this.images().map((image) => versionName(image.description.provenance));
@@ -432,8 +509,9 @@ export class SnapshotFolder {
 
   #report(name: string, error: unknown): void {
     const reason = reasonOf(error);
-    if (this.#troubles.get(name) === reason) return;
-    this.#troubles.set(name, reason);
+    const entry = this.#entry(name);
+    if (entry.error === reason) return;
+    entry.error = reason;
     this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet: it is tried again");
   }
 
@@ -441,25 +519,19 @@ export class SnapshotFolder {
     this.#isSettling = true;
   }
 
-  /** Takes out the versions whose files are gone. */
+  /** Retires the versions whose files are gone. The last version stays. */
   async #retire(states: Map<string, FileState | Error>): Promise<void> {
-    const gone = [...this.#served.keys()].filter((name) => isGone(states.get(name)));
-    if (gone.length > 0 && gone.length === this.#served.size) {
-      const [current] = this.images();
-      const kept = `${versionName(current.description.provenance)}.parquet`;
+    const served = this.#served;
+    const gone = served.filter(({ name }) => isGone(states.get(name))).map(({ name }) => name);
+    if (gone.length > 0 && gone.length === served.length) {
+      const [{ name: kept }] = served;
       gone.splice(gone.indexOf(kept), 1);
       if (this.#kept !== kept)
         this.#with.log.error({ file: kept }, "the last data version stays, though its file is gone");
       this.#kept = kept;
     } else this.#kept = undefined;
-    for (const name of gone) {
-      this.#served.delete(name);
-      this.#seen.delete(name);
-    }
-    if (!this.#hasReal) {
-      for (const name of this.#hidden) this.#seen.delete(name);
-      this.#hidden.clear();
-    }
+    for (const name of gone) this.#entry(name).decision = none;
+    if (!this.#hasReal) for (const entry of this.#hidden) entry.decision = none;
     const retired = [...gone, ...this.#hideServed()];
     if (retired.length === 0) return;
     await this.#publish([], retired);
@@ -467,28 +539,32 @@ export class SnapshotFolder {
     collectGarbage();
   }
 
-  /** Tells the registry which versions are served no more: those that were retired, now or while no server ran. */
+  /** Enters into the registry which versions aren't served any more: those retired now or while no server ran. */
   #writeRetired(): void {
     try {
       this.#consult((registry) => {
-        for (const version of registry.servedVersions()) {
-          const name = `${version}.parquet`;
-          if (!this.#served.has(name) && !this.#working.has(name))
-            registry.retireVersion(version, new Date());
+        for (const version of registry.versions.served()) {
+          const { decision, work } = this.#files.get(`${version}.parquet`) ?? {};
+          if (decision?.is !== "served" && work?.is !== "loading")
+            registry.versions.retire(version, new Date());
         }
       });
-      this.#isRegistryDue = this.#working.size > 0;
-      this.#registryTrouble = undefined;
+      this.#isRegistryDue = this.#loads.length > 0;
+      this.#registryError = undefined;
     } catch (error) {
       const reason = reasonOf(error);
-      if (this.#registryTrouble !== reason)
+      if (this.#registryError !== reason)
         this.#with.log.error({ reason }, "retired data versions can't be registered yet");
-      this.#registryTrouble = reason;
+      this.#registryError = reason;
     }
   }
 }
 
-/** A link that leads nowhere is as good as gone. */
+function isServed(entry: Entry): entry is Entry & { decision: Served } {
+  return entry.decision.is === "served";
+}
+
+/** Whether a file is deleted, or is a link to one that is. */
 function isGone(state: FileState | Error | undefined): boolean {
   return state === undefined || isMissing(state);
 }

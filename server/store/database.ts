@@ -74,20 +74,6 @@ function setUp(database: Database.Database): void {
   database.pragma("schema_version");
 }
 
-/** Prepares each statement once. */
-export function preparing(
-  database: Database.Database,
-): (sql: string) => Database.Statement<unknown[], unknown> {
-  const statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  return (sql) => {
-    const known = statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = database.prepare<unknown[], unknown>(sql);
-    statements.set(sql, statement);
-    return statement;
-  };
-}
-
 /** Gives an empty database its form. */
 function begin(database: Database.Database): void {
   database.transaction(() => {

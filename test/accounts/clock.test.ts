@@ -55,8 +55,8 @@ class World {
     const ceilings = { plan: "enterprise", burst: maxBurst, quota } as const;
     const now = new Date(january);
     const fields = { name: "acme", ...ceilings, webhook: null, webhook_secret: null };
-    const { id } = this.#store.createAccount(fields, now);
-    this.#store.createKey(id, hashKey(this.#key), "0000", null, now);
+    const { id } = this.#store.accounts.create(fields, now);
+    this.#store.keys.create(id, hashKey(this.#key), "0000", null, now);
     this.#parts = this.#start();
   }
 
@@ -87,7 +87,7 @@ class World {
 
   /** What the database has of a month. */
   saved(month: number): number {
-    return [...this.#store.usage(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
+    return [...this.#store.usage.ofMonth(monthName(month)).values()].reduce((sum, count) => sum + count, 0);
   }
 
   save(): void {
@@ -187,7 +187,7 @@ test("a server whose clock is set two months ahead and back admits and saves no 
   const store = Store.open(stateDir);
   for (const end of admitted.keys()) {
     const month = monthName(monthOf(end * 1000 - 1));
-    assert.deepEqual([...store.usage(month).values()], [100]);
+    assert.deepEqual([...store.usage.ofMonth(month).values()], [100]);
   }
   store.close();
 });

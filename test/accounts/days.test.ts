@@ -38,8 +38,8 @@ class World {
     const now = new Date(wallMs);
     for (const [i, key] of this.#keys.entries()) {
       const fields = { name: `account ${i}`, plan: "enterprise", burst: 1000, quota: 1e6 } as const;
-      const { id } = this.#store.createAccount({ ...fields, webhook: null, webhook_secret: null }, now);
-      this.#store.createKey(id, hashKey(key), "0000", null, now);
+      const { id } = this.#store.accounts.create({ ...fields, webhook: null, webhook_secret: null }, now);
+      this.#store.keys.create(id, hashKey(key), "0000", null, now);
     }
     this.#parts = this.start();
   }
@@ -151,16 +151,16 @@ test("an account's days are kept for this month and the one before, however far 
   const now = new Date(0);
   const ids = ["a", "b"].map((name) => {
     const fields = { name, plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
-    return store.createAccount(fields, now).id;
+    return store.accounts.create(fields, now).id;
   });
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const kept = (...months: string[]) =>
-    months.map((month) => ids.map((id) => store.daysOf(month).get(id)?.length ?? 0));
+    months.map((month) => ids.map((id) => store.usage.daysOfMonth(month).get(id)?.length ?? 0));
   const end = Date.UTC(2028, 7, 31);
   for (let ms = end - 400 * dayMs; ms <= end; ms += dayMs) {
-    store.saveDay(dayOf(ms), [[ids[0], 1]]);
-    if (ms === end - 399 * dayMs) store.saveDay(dayOf(ms), [[ids[1], 1]]);
-    if (ms === end - 2 * dayMs) store.saveDay("2099-12-31", [[ids[0], 1]]);
+    store.usage.saveDay(dayOf(ms), [[ids[0], 1]]);
+    if (ms === end - 399 * dayMs) store.usage.saveDay(dayOf(ms), [[ids[1], 1]]);
+    if (ms === end - 2 * dayMs) store.usage.saveDay("2099-12-31", [[ids[0], 1]]);
   }
   assert.deepEqual(kept("2028-08", "2028-07", "2028-06", "2027-08", "2027-07"), [
     [31, 0],

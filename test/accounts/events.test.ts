@@ -35,9 +35,9 @@ test("warnings are shown when they are recorded, after a restart and until the m
       webhook: null,
       webhook_secret: null,
     } as const;
-    const { id } = store.createAccount(fields, new Date(wallMs));
+    const { id } = store.accounts.create(fields, new Date(wallMs));
     const key = generateKey();
-    store.createKey(id, hashKey(key), "0000", null, new Date(wallMs));
+    store.keys.create(id, hashKey(key), "0000", null, new Date(wallMs));
     return key;
   };
   let parts = start();

@@ -60,22 +60,22 @@ const watching = {
 };
 
 function storeAccount(name: string, quota: number, options = {}): number {
-  return store.createAccount({ ...plain, name, quota, ...options }, new Date()).id;
+  return store.accounts.create({ ...plain, name, quota, ...options }, new Date()).id;
 }
 
 function storeKey(account: number): string {
   const key = generateKey();
-  store.createKey(account, hashKey(key), key.slice(-4), null, new Date());
+  store.keys.create(account, hashKey(key), key.slice(-4), null, new Date());
   return key;
 }
 
 const made = store.atomically(() => {
   const ids = Array.from({ length: manyAccounts }, (_, i) => storeAccount(`account ${i}`, 1000 + i));
   for (const [i, hash] of hashes.entries())
-    store.createKey(ids[i % manyAccounts], hash, "0000", null, new Date());
+    store.keys.create(ids[i % manyAccounts], hash, "0000", null, new Date());
   return { watched: storeAccount("watched", 40, watching), life: storeAccount("life", 1000) };
 });
-const changesBefore = store.latest().keys;
+const changesBefore = store.progress.latest().keys;
 const server = await startServer({ stateDir, env: { THREADS: "2", WEBHOOK_ALLOW_LOOPBACK: "true" } });
 after(async () => {
   assert.equal(await server.stop(), 0);
@@ -258,20 +258,20 @@ test("what a server's own process writes of accounts and keys is taken over like
   const [table, limits] = [new KeyTable(), new Limits()];
   const accounts = new Accounts(own, table, limits, new AccountNames(), new UsageDays(), Date.now());
   const hash = hashKey(generateKey());
-  const account = own.createAccount({ ...plain, name: "own", quota: 10 }, new Date());
-  const id = own.createKey(account.id, hash, "0000", null, new Date());
+  const account = own.accounts.create({ ...plain, name: "own", quota: 10 }, new Date());
+  const id = own.keys.create(account.id, hash, "0000", null, new Date());
   accounts.refresh();
   assert.equal(slotIn(table, hash), 0);
-  own.updateAccount({ ...account, quota: 20 });
+  own.accounts.update({ ...account, quota: 20 });
   accounts.refresh();
   assert.equal(limits.ceilings(0).quota, 20);
-  own.expireKey(id, 1000);
+  own.keys.expire(id, 1000);
   accounts.refresh();
   assert.equal(slotIn(table, hash, 2000), -1, "expired");
-  own.expireKey(id, null);
+  own.keys.expire(id, null);
   accounts.refresh();
   assert.equal(slotIn(table, hash, 2000), 0);
-  own.revokeKey(id, new Date());
+  own.keys.revoke(id, new Date());
   accounts.refresh();
   assert.equal(slotIn(table, hash), -1, "revoked");
 });
@@ -282,17 +282,17 @@ test("an account and its key that are written while the tables are being read ar
   const table = new KeyTable();
   const key = generateKey();
   const accounts = new Accounts(reader, table, new Limits(), new AccountNames(), new UsageDays(), Date.now());
-  const since = reader.accountsSince.bind(reader);
-  reader.accountsSince = (changed) => {
+  const since = reader.accounts.since.bind(reader.accounts);
+  reader.accounts.since = (changed) => {
     const rows = since(changed);
-    reader.accountsSince = since;
+    reader.accounts.since = since;
     writer.atomically(() => {
-      const { id } = writer.createAccount({ ...plain, name: "new", quota: 10 }, new Date());
-      writer.createKey(id, hashKey(key), key.slice(-4), null, new Date());
+      const { id } = writer.accounts.create({ ...plain, name: "new", quota: 10 }, new Date());
+      writer.keys.create(id, hashKey(key), key.slice(-4), null, new Date());
     });
     return rows;
   };
-  writer.createAccount({ ...plain, name: "other", quota: 10 }, new Date());
+  writer.accounts.create({ ...plain, name: "other", quota: 10 }, new Date());
   for (let i = 0; i < 3; i++) accounts.refresh();
   assert.equal(slotIn(table, hashKey(key)), 1);
   reader.close();
@@ -323,7 +323,7 @@ async function command(...words: string[]): Promise<string> {
 
 const idOf = (key: string) =>
   String(
-    store.keysSince(changesBefore).find(({ hash }) => hash.equals(hashKey(key)))?.id ??
+    store.keys.since(changesBefore).find(({ hash }) => hash.equals(hashKey(key)))?.id ??
       assert.fail("the key is stored"),
   );
 const works = ({ status }: Answer) => status === 200;
@@ -341,7 +341,7 @@ test("a running server obeys in all threads: a new key works, a revoked one does
 test("a running server obeys in all threads: a key ends when it expires", async () => {
   const key = storeKey(made.life);
   await untilEverywhere("the key to work", key, works);
-  store.expireKey(Number(idOf(key)), Date.now() + 1500);
+  store.keys.expire(Number(idOf(key)), Date.now() + 1500);
   await untilEverywhere("the key to expire", key, isRefused);
 });
 
@@ -371,10 +371,10 @@ test("a running server obeys in all threads: rotating gives a new key and resets
 test("a running server obeys in all threads: an account's plan and numbers change", async () => {
   const key = storeKey(storeAccount("growing", 100, { burst: 1000 }));
   await untilEverywhere("the key to work", key, works);
-  const growing = store.account("growing") ?? assert.fail("the account is stored");
-  store.updateAccount({ ...growing, quota: 1_000_000_000 });
+  const growing = store.accounts.byName("growing") ?? assert.fail("the account is stored");
+  store.accounts.update({ ...growing, quota: 1_000_000_000 });
   await untilEverywhere("the higher quota", key, ({ remaining }) => remaining > 999_000_000);
-  store.updateAccount({ ...growing, plan: "startup", ...plans.startup });
+  store.accounts.update({ ...growing, plan: "startup", ...plans.startup });
   await untilEverywhere(
     "the plan's quota",
     key,
@@ -387,8 +387,8 @@ test("a running server obeys in all threads: an account's plan and numbers chang
 test("nothing that the server writes has more of a key than its last four characters", async () => {
   const [valid, revoked, expired] = [0, 1, 2].map(() => storeKey(made.watched));
   await untilEverywhere("the keys to work", revoked, ({ status }) => status === 200 || status === 429);
-  store.revokeKey(Number(idOf(revoked)), new Date());
-  store.expireKey(Number(idOf(expired)), Date.now() - 1);
+  store.keys.revoke(Number(idOf(revoked)), new Date());
+  store.keys.expire(Number(idOf(expired)), Date.now() - 1);
   await untilEverywhere("the revoked key to fail", revoked, isRefused);
   const unknown = generateKey();
   const wrong = `${valid.slice(0, 20)}${valid[20] === "x" ? "y" : "x"}${valid.slice(21)}`;

@@ -30,9 +30,10 @@ function world() {
     operator.close();
   });
   const hashes = [0, 1, 2].map(() => hashKey(generateKey()));
-  const [a, b] = ["a", "b"].map((name) => operator.createAccount({ ...plain, name, quota: 100 }, now));
-  for (const [i, hash] of hashes.entries()) operator.createKey(i < 2 ? a.id : b.id, hash, "0000", null, now);
-  operator.revokeKey(2, now);
+  const [a, b] = ["a", "b"].map((name) => operator.accounts.create({ ...plain, name, quota: 100 }, now));
+  for (const [i, hash] of hashes.entries())
+    operator.keys.create(i < 2 ? a.id : b.id, hash, "0000", null, now);
+  operator.keys.revoke(2, now);
   const [table, limits] = [new KeyTable(), new Limits()];
   const start = () => new Accounts(store, table, limits, new AccountNames(), new UsageDays(), now.getTime());
   const accounts = start();
@@ -47,40 +48,40 @@ function world() {
 test("keys of a suspended account don't work until it is resumed, and a revoked one doesn't then", () => {
   const { store, operator, accounts, slots, ids } = world();
   assert.deepEqual(slots(), [0, -1, 1]);
-  operator.suspendAccount(ids[0], now.getTime());
+  operator.accounts.suspend(ids[0], now.getTime());
   accounts.refresh();
   assert.deepEqual(slots(), [-1, -1, 1]);
-  operator.expireKey(1, null);
+  operator.keys.expire(1, null);
   const late = hashKey(generateKey());
-  operator.createKey(ids[0], late, "0000", null, now);
+  operator.keys.create(ids[0], late, "0000", null, now);
   accounts.refresh();
   assert.deepEqual(slots(), [-1, -1, 1], "a change of a key doesn't revive it");
   const table = new KeyTable();
   new Accounts(store, table, new Limits(), new AccountNames(), new UsageDays(), now.getTime());
   assert.deepEqual(slots(table), [-1, -1, 0], "nor does a start");
-  operator.suspendAccount(ids[0], null);
+  operator.accounts.suspend(ids[0], null);
   accounts.refresh();
   assert.deepEqual(slots(), [0, -1, 1]);
 });
 
 test("a deleted account leaves its id alone, and what is counted for it afterwards is dropped", () => {
   const { folder, store, operator, limits, accounts, slots, ids } = world();
-  operator.updateAccount({
-    ...(operator.accountOf(ids[0]) ?? assert.fail()),
+  operator.accounts.update({
+    ...(operator.accounts.byId(ids[0]) ?? assert.fail()),
     webhook: "https://example.com/",
     quota: 2,
   });
-  operator.createSignup({ mailbox: "ann@example.com", address: "192.0.2.1" }, ids[0], now);
+  operator.signups.create({ mailbox: "ann@example.com", address: "192.0.2.1" }, ids[0], now);
   accounts.refresh();
   for (let i = 0; i < 2; i++) limits.admit(0, monthOf(now.getTime()), 2000 * (i + 1));
   assert.equal(accounts.save(now.getTime()).length, 3);
-  operator.saveKeyDay(1, "2027-01-31");
-  operator.saveLease(month, ids[0], 2);
-  operator.updateAccount({ ...(operator.accountOf(ids[0]) ?? assert.fail()), quota: 100 });
+  operator.keys.saveDay(1, "2027-01-31");
+  operator.replica.saveLease(month, ids[0], 2);
+  operator.accounts.update({ ...(operator.accounts.byId(ids[0]) ?? assert.fail()), quota: 100 });
   accounts.refresh();
   limits.admit(0, monthOf(now.getTime()), 9000);
-  operator.deleteAccount(ids[0]);
-  const before = operator.latest();
+  operator.accounts.delete(ids[0]);
+  const before = operator.progress.latest();
   assert.deepEqual(accounts.save(now.getTime()), [], "before the server knows of it");
   accounts.refresh();
   limits.admit(0, monthOf(now.getTime()), 12_000);
@@ -99,27 +100,29 @@ test("a deleted account leaves its id alone, and what is counted for it afterwar
   assert.deepEqual(new Set(Object.values(rest)), new Set([null, "", 0]));
   assert.doesNotMatch(exportAccounts(store), /"name":"a"/);
 
-  const again = operator.createAccount({ ...plain, name: "a" }, now);
+  const again = operator.accounts.create({ ...plain, name: "a" }, now);
   const key = hashKey(generateKey());
-  assert.deepEqual([again.id, operator.createKey(again.id, key, "0000", null, now)], [3, 4]);
-  assert.ok(operator.latest().keys > before.keys && operator.latest().accounts > before.accounts);
+  assert.deepEqual([again.id, operator.keys.create(again.id, key, "0000", null, now)], [3, 4]);
+  assert.ok(
+    operator.progress.latest().keys > before.keys && operator.progress.latest().accounts > before.accounts,
+  );
   accounts.refresh();
   assert.deepEqual(slots(), [-1, -1, 1]);
 });
 
 test("the last key that was made is deleted, and neither its id nor its count of changes comes again", () => {
   const { operator, accounts, table, ids } = world();
-  operator.deleteAccount(ids[1]);
+  operator.accounts.delete(ids[1]);
   accounts.refresh();
   const hash = hashKey(generateKey());
-  assert.equal(operator.createKey(ids[0], hash, "0000", null, now), 4);
+  assert.equal(operator.keys.create(ids[0], hash, "0000", null, now), 4);
   accounts.refresh();
   assert.notEqual(table.find(hash), -1, "a running server sees it");
 });
 
 test("the day on which a key was last used is saved once, and of keys that work only", () => {
   const { store, accounts, slots } = world();
-  const days = () => store.keys().map(({ last_used }) => last_used);
+  const days = () => store.keys.list().map(({ last_used }) => last_used);
   const at = (day: number) => now.getTime() + day * dayMs;
   slots();
   assert.deepEqual(days(), [null, null, null]);
@@ -144,13 +147,13 @@ test("the day on which a key was last used is saved once, and of keys that work 
 test("days that can't be saved are saved later", (t) => {
   const { store, accounts, slots } = world();
   slots();
-  const failing = t.mock.method(store, "saveKeyDay", () => {
+  const failing = t.mock.method(store.keys, "saveDay", () => {
     throw new Error("disk full");
   });
   assert.throws(() => accounts.save(now.getTime()), /disk full/);
   failing.mock.restore();
   accounts.save(now.getTime());
-  assert.equal(store.lastUsed(1), "2027-01-31");
+  assert.equal(store.keys.lastUsed(1), "2027-01-31");
 });
 
 test("what other threads note is seen by the thread that saves", () => {
@@ -158,7 +161,7 @@ test("what other threads note is seen by the thread that saves", () => {
   const serving = new KeyTable(table.buffer);
   assert.equal(serving.slotOf(serving.find(hashes[2]), now.getTime()), 1);
   accounts.save(now.getTime());
-  assert.equal(store.lastUsed(3), dayName(now.getTime()));
+  assert.equal(store.keys.lastUsed(3), dayName(now.getTime()));
 });
 
 test("a running server obeys in all threads: an account is suspended, resumed and deleted", async () => {

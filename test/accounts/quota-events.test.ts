@@ -23,7 +23,7 @@ test("a count that jumps over thresholds brings the events of all, in their orde
   const { id } = world.account(100, "https://example.com/");
   assert.deepEqual(world.use(95), [80, 90]);
   assert.deepEqual(world.use(5), [100]);
-  const events = world.store.events();
+  const events = world.store.events.list();
   for (const [i, threshold] of [80, 90, 100].entries()) {
     const { id: name, payload, ...event } = events[i];
     assert.match(name, /^evt_[0-9a-f]{32}$/);
@@ -43,7 +43,7 @@ test("events keep the order of their thresholds when the clock is set back betwe
   for (const [minute, threshold] of [80, 90, 100].entries())
     recordEvent(world.store, account, monthName(month), threshold, 10, later(-60_000 * minute));
   assert.deepEqual(
-    world.store.events().map(({ threshold, created_at }) => [threshold, created_at]),
+    world.store.events.list().map(({ threshold, created_at }) => [threshold, created_at]),
     [80, 90, 100].map((threshold) => [threshold, now.getTime()]),
   );
 });
@@ -64,7 +64,7 @@ test("there is one event for account, threshold and month: after restarts too, a
   assert.deepEqual(world.use(9, next), [80, 90]);
   world.limits.admit(0, month, 1e9);
   assert.deepEqual(world.save(next), [100], "the old month's last request was on its way");
-  assert.equal(world.store.events().length, 5);
+  assert.equal(world.store.events.list().length, 5);
 });
 
 test("a quota that the operator changes brings its own events, each quota's once", (t) => {
@@ -72,7 +72,7 @@ test("a quota that the operator changes brings its own events, each quota's once
   const account = world.account(100);
   assert.deepEqual(world.use(85), [80]);
   const set = (quota: number) => {
-    world.operator.updateAccount({ ...account, quota });
+    world.operator.accounts.update({ ...account, quota });
     world.accounts.refresh();
     return world.save();
   };
@@ -83,8 +83,8 @@ test("a quota that the operator changes brings its own events, each quota's once
   assert.deepEqual([set(1000), set(100), set(1000), set(900)], [[], [90, 100], [], []], "none comes twice");
   world.start();
   assert.deepEqual([world.save(), set(1000), world.use(100), set(900)], [[], [], [100], []], "after a start");
-  assert.equal(world.store.events().length, 9);
-  const of1000 = world.store.events().filter(({ quota }) => quota === 1000);
+  assert.equal(world.store.events.list().length, 9);
+  const of1000 = world.store.events.list().filter(({ quota }) => quota === 1000);
   assert.deepEqual(
     of1000.map(({ threshold, payload }) => [threshold, JSON.parse(payload).data.quota]),
     [80, 90, 100].map((threshold) => [threshold, { limit: 1000, used: threshold * 10 }]),
@@ -95,7 +95,7 @@ test("a month that is over keeps the quota that it had last", (t) => {
   const world = new World(t);
   const account = world.account(100);
   world.use(50);
-  world.operator.updateAccount({ ...account, quota: 1000 });
+  world.operator.accounts.update({ ...account, quota: 1000 });
   world.accounts.refresh();
   assert.deepEqual(world.use(40), [], "90 of 1,000");
   const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
@@ -109,7 +109,7 @@ test("a quota that is lowered in a new month brings no events of the month befor
   world.use(50);
   const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
   assert.deepEqual(world.use(1, next), []);
-  world.operator.updateAccount({ ...account, quota: 60 });
+  world.operator.accounts.update({ ...account, quota: 60 });
   world.accounts.refresh();
   assert.deepEqual(world.save(next), []);
   world.limits.admit(0, month, 1e9);

@@ -31,7 +31,7 @@ for (const day of [5, 25])
   test(`what is leased on the ${day}th is on the disk with what was counted, and charged`, async () => {
     const wallMs = Date.UTC(2026, 0, day);
     const store = Store.open(temporaryFolder());
-    const { id } = store.createAccount(
+    const { id } = store.accounts.create(
       { name: "a", plan: "developer", webhook: null, webhook_secret: null, ...plans.developer },
       new Date(wallMs),
     );
@@ -49,7 +49,7 @@ for (const day of [5, 25])
     });
     const month = monthOf(wallMs);
     const slot = accounts.slotOf(id);
-    const leased = () => store.leases(monthName(month)).get(id);
+    const leased = () => store.replica.leases(monthName(month)).get(id);
     assert.equal(leased(), undefined);
     for (let i = 0; i < 100 && leased() === undefined; i++) {
       limits.admit(slot, month, nowMs + 100 * steps);
@@ -71,7 +71,7 @@ test("what other servers have counted is looked up in turn, and saved by its day
   const ids = store.atomically(() =>
     Array.from(
       { length: 1500 },
-      (_, i) => store.createAccount({ name: `a${i}`, ...ceilings }, new Date(wallMs)).id,
+      (_, i) => store.accounts.create({ name: `a${i}`, ...ceilings }, new Date(wallMs)).id,
     ),
   );
   const [limits, days] = [new Limits(undefined, true), new UsageDays()];
@@ -91,7 +91,7 @@ test("what other servers have counted is looked up in turn, and saved by its day
   assert.deepEqual(asked.flat(), ids);
   assert.ok(ids.every((id) => remaining(id) === plans.developer.quota - 7));
   accounts.save(wallMs, sharing);
-  assert.deepEqual(store.daysOf("2026-01").get(ids[0]), [[5, 7]]);
+  assert.deepEqual(store.usage.daysOfMonth("2026-01").get(ids[0]), [[5, 7]]);
   assert.deepEqual(days.of(accounts.slotOf(ids[0]), month, 6, 7), [0, 0, 0, 0, 7, 0]);
   // It may be less for a while, of a Redis that is told again what it has lost.
   for (others of [5, 9]) {
@@ -113,6 +113,6 @@ test("what other servers have counted is looked up in turn, and saved by its day
   const started = new Accounts(store, new KeyTable(), again, new AccountNames(), new UsageDays(), wallMs);
   again.raise(started.slotOf(ids[0]), month, 1);
   started.save(wallMs, sharing);
-  assert.deepEqual(store.daysOf("2026-01").get(ids[0]), [[5, 9]]);
+  assert.deepEqual(store.usage.daysOfMonth("2026-01").get(ids[0]), [[5, 9]]);
   store.close();
 });

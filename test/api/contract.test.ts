@@ -30,9 +30,9 @@ const past = {
   webhook: null,
   webhook_secret: null,
 } as const;
-const { id } = store.createAccount(past, now);
-store.revokeKey(store.createKey(id, hashKey(revokedKey), revokedKey.slice(-4), null, now), now);
-store.createKey(id, hashKey(expiredKey), expiredKey.slice(-4), now.getTime() - 60_000, now);
+const { id } = store.accounts.create(past, now);
+store.keys.revoke(store.keys.create(id, hashKey(revokedKey), revokedKey.slice(-4), null, now), now);
+store.keys.create(id, hashKey(expiredKey), expiredKey.slice(-4), now.getTime() - 60_000, now);
 store.close();
 
 const server = await startServer({ stateDir, datasetsDir: datasetsFolder() });

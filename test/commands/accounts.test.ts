@@ -102,7 +102,7 @@ test("a webhook's signing secret is shown once, on stderr, and a new address get
   assert.equal(shown.get("webhook"), other);
   assert.ok(![...shown.values()].some((value) => secrets.includes(value)));
   const store = Store.open(folder);
-  assert.equal(store.account("a")?.webhook_secret, secrets[2]);
+  assert.equal(store.accounts.byName("a")?.webhook_secret, secrets[2]);
   store.close();
 });
 
@@ -130,7 +130,7 @@ test("a webhook's secret is replaced with an overlap, in which the old one signs
   const stored = async (...commands: string[]) => {
     const said = await run(folder, commands);
     const store = Store.open(folder);
-    const account = store.account("the one");
+    const account = store.accounts.byName("the one");
     store.close();
     assert.ok(account !== undefined);
     return { said, account };
@@ -205,9 +205,9 @@ test("accounts are listed with plan, ceilings, use in the month, active keys, we
   );
   const month = monthOf(Date.now());
   const store = Store.open(folder);
-  store.expireKey(3, Date.now() - 1);
-  store.saveUsage(monthName(month - 1), [[1, 99]]);
-  store.saveUsage(monthName(month), [[2, 345]]);
+  store.keys.expire(3, Date.now() - 1);
+  store.usage.save(monthName(month - 1), [[1, 99]]);
+  store.usage.save(monthName(month), [[2, 345]]);
   store.close();
   const [text, json] = await succeed(folder, "accounts list", "accounts list --json");
   const common = { month: monthName(month) };

@@ -14,9 +14,9 @@ test("events are listed in lines and as JSON, each with its quota, and made due 
   const world = new World(t);
   world.account(1, "https://example.com/");
   world.use(1);
-  const [{ id: first }, { id }, { id: last }] = world.store.events();
+  const [{ id: first }, { id }, { id: last }] = world.store.events.list();
   const failed = { id, state: "failed", tries: 10, next_try_at: null, last_answer: "503" } as const;
-  world.store.updateDelivery({ ...failed, channel: "webhook" });
+  world.store.events.updateDelivery({ ...failed, channel: "webhook" });
   const created = now.toISOString();
   const name = monthName(month);
   const pending = { created, account: "acme", month: name, quota: 1, delivery: "pending", tries: 0 };

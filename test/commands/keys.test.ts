@@ -21,7 +21,7 @@ const made = await run(stateDir, [
 const keys = made.map(({ stdout }) => stdout.trimEnd());
 const month = monthName(monthOf(Date.now()));
 const store = Store.open(stateDir);
-store.saveUsage(month, [[2, 1234]]);
+store.usage.save(month, [[2, 1234]]);
 store.close();
 
 /** The lines of `keys list` without the header. */
@@ -96,8 +96,8 @@ test("a key has a label and the day on which it was last admitted, and its succe
     "keys create --account a",
   );
   const store = Store.open(folder);
-  for (const day of ["2026-12-31", "2027-01-01"]) store.saveKeyDay(1, day);
-  store.saveKeyDay(99, "2027-01-01");
+  for (const day of ["2026-12-31", "2027-01-01"]) store.keys.saveDay(1, day);
+  store.keys.saveDay(99, "2027-01-01");
   store.close();
   assert.deepEqual(
     (await listed(folder)).map((line) => line.slice(8)),
@@ -206,7 +206,7 @@ test("a key that isn't active can't be rotated", async () => {
   const folder = temporaryFolder();
   await succeed(folder, "keys create --account a --plan free", "keys create --account a", "keys revoke 1");
   const store = Store.open(folder);
-  store.expireKey(2, Date.now() - 1);
+  store.keys.expire(2, Date.now() - 1);
   store.close();
   assert.deepEqual(await keyStates(folder), ["revoked", "expired"]);
   const errors = await run(folder, ["keys rotate 1 --overlap 1", "keys rotate 2 --overlap 1"]);
@@ -225,7 +225,7 @@ test("a key's expiry can be changed, and taken away, and one that has expired li
   ]);
   assert.equal(await expiry(), "2098-02-03T04:05:00.000Z");
   const store = Store.open(folder);
-  store.expireKey(1, Date.now() - 1);
+  store.keys.expire(1, Date.now() - 1);
   store.close();
   assert.deepEqual(await keyStates(folder), ["expired"]);
   assert.deepEqual(await succeed(folder, "keys expire 1 --at never"), ["key 1 of account a never expires\n"]);

@@ -14,9 +14,9 @@ import { account, modeOf } from "../support/state.ts";
 function filledState(): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);
-  const { id } = store.createAccount({ ...account, name: "a" }, new Date());
-  store.createKey(id, Buffer.alloc(32, 1), "0000", null, new Date());
-  store.serveVersion("2024.1", "a", "b", new Date(0));
+  const { id } = store.accounts.create({ ...account, name: "a" }, new Date());
+  store.keys.create(id, Buffer.alloc(32, 1), "0000", null, new Date());
+  store.versions.serve("2024.1", "a", "b", new Date(0));
   store.close();
   return folder;
 }
@@ -25,7 +25,7 @@ test("a backup is the state as it is at one moment, for its owner alone, while a
   const folder = filledState();
   const file = path.join(temporaryFolder(), "backup");
   const server = Store.open(folder);
-  server.saveUsage("2027-01", [[1, 8]]);
+  server.usage.save("2027-01", [[1, 8]]);
   const expected = exportAccounts(server);
   assert.deepEqual(await succeed(folder, `state backup ${file}`), [`${file}\n`]);
   server.close();
@@ -34,9 +34,9 @@ test("a backup is the state as it is at one moment, for its owner alone, while a
   const restored = temporaryFolder();
   writeFileSync(path.join(restored, "state.sqlite"), readFileSync(file));
   const store = Store.open(restored);
-  assert.equal(store.used(1, "2027-01"), 8);
+  assert.equal(store.usage.of(1, "2027-01"), 8);
   assert.equal(exportAccounts(store), expected);
-  assert.equal(store.version("2024.1")?.first_served, 0);
+  assert.equal(store.versions.byName("2024.1")?.first_served, 0);
   store.close();
 });
 

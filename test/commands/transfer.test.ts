@@ -25,13 +25,13 @@ async function filledState(): Promise<string> {
     "keys create --account nothing --plan startup",
   );
   const store = Store.open(folder);
-  store.saveUsage("2026-12", [[1, 7]]);
-  store.saveUsage("2027-01", [
+  store.usage.save("2026-12", [[1, 7]]);
+  store.usage.save("2027-01", [
     [1, 599],
     [2, 3],
   ]);
-  store.saveDay("2027-01-30", [[1, 500]]);
-  store.saveDay("2027-01-31", [[1, 599]]);
+  store.usage.saveDay("2027-01-30", [[1, 500]]);
+  store.usage.saveDay("2027-01-31", [[1, 599]]);
   const data = { account: "a", plan: "enterprise", month: "2027-01", quota: { limit: 600, used: 500 } };
   const event = { account: 1, month: "2027-01", quota: 600, payload: JSON.stringify({ data }) };
   const created_at = Date.parse("2027-01-30T00:00:00.000Z");
@@ -39,13 +39,13 @@ async function filledState(): Promise<string> {
     [80, "a"],
     [90, "b"],
   ] as const)
-    store.createEvent({ ...event, id: `evt_${digit.repeat(32)}`, threshold, created_at }, [
+    store.events.create({ ...event, id: `evt_${digit.repeat(32)}`, threshold, created_at }, [
       "webhook",
       "email",
     ]);
   const delivery = { id: `evt_${"a".repeat(32)}`, tries: 3, next_try_at: null, last_answer: "200" };
-  store.updateDelivery({ ...delivery, channel: "webhook", state: "delivered" });
-  store.createSignup({ mailbox: "bob@example.com", address: "192.0.2.1" }, 2, new Date(created_at));
+  store.events.updateDelivery({ ...delivery, channel: "webhook", state: "delivered" });
+  store.signups.create({ mailbox: "bob@example.com", address: "192.0.2.1" }, 2, new Date(created_at));
   store.close();
   return folder;
 }
@@ -339,7 +339,7 @@ test("an instant of the export's is ISO text there, and Unix milliseconds in the
   const [, one] = contentOf(folder).split("\n");
   const { created_at, keys } = JSON.parse(one);
   const store = Store.open(folder);
-  const record = store.accountRecord(1);
+  const record = store.records.read(1);
   store.close();
   assert.deepEqual(
     [created_at, keys[0].expires_at],

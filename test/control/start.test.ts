@@ -190,7 +190,7 @@ test("a start says how old the state is where nothing was saved there for an hou
   const stateDir = temporaryFolder();
   const started = async (savedMs: number) => {
     const store = Store.open(stateDir);
-    store.noteSaved(new Date(savedMs));
+    store.progress.noteSaved(new Date(savedMs));
     store.close();
     const server = spawnServer({ datasetsDir, stateDir });
     await ready(server);
@@ -203,7 +203,7 @@ test("a start says how old the state is where nothing was saved there for an hou
   assert.deepEqual([level, saved, hours], ["warn", isoTime(savedMs), 3]);
   assert.match(msg, /if it comes from a backup, revoke again the keys that were revoked since$/);
   const store = Store.open(stateDir);
-  assert.ok((store.savedAt() ?? 0) > savedMs, "its end counts as well");
+  assert.ok((store.progress.savedAt() ?? 0) > savedMs, "its end counts as well");
   store.close();
   assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
 });

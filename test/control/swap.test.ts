@@ -123,7 +123,7 @@ async function metric(server: TestServer, name: string): Promise<number> {
 
 const usedThisMonth = (stateDir: string) => {
   const store = Store.open(stateDir);
-  const used = store.usage(monthName(monthOf(Date.now())));
+  const used = store.usage.ofMonth(monthName(monthOf(Date.now())));
   store.close();
   return [...used.values()].reduce((sum, count) => sum + count, 0);
 };

@@ -319,7 +319,7 @@ test("a length that isn't true is refused, and nothing of it kept that isn't sou
 
   for (const [length, found] of [
     ["99999999999", "99999999999 bytes, expected at most 1073741824"],
-    ["0", "an empty file, expected a CSV file"],
+    ["0", "an empty file, expected a file with content"],
   ]) {
     const trial = new Trial();
     const url = serve((_, response) => void response.writeHead(200, { "content-length": length }).end());
@@ -651,7 +651,7 @@ test("a part that somebody else has written to never gets the file's name", asyn
     await assert.rejects(trial.download(serve(file(content))), {
       message:
         `${trial.path}.part: found ${harm.length} bytes, ` +
-        `expected the ${content.length} that came, and nobody else to write to it`,
+        `expected the ${content.length} that came; another process writes to it`,
     });
     assert.deepEqual(trial.files, []);
   }

@@ -85,7 +85,7 @@ test("the command says which numbers it left out because they were served before
   const served = emptyState();
   const store = Store.open(served);
   for (const version of ["2022.1", "2023.1"])
-    store.serveVersion(version, "0".repeat(64), "1".repeat(64), new Date());
+    store.versions.serve(version, "0".repeat(64), "1".repeat(64), new Date());
   store.close();
   const finished = await command([file, "--year", "2023", "--out", out], { STATE_DIR: served });
   assert.equal(finished.stdout, `${path.join(out, "2023.2.parquet")}\n`);

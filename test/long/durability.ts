@@ -56,9 +56,9 @@ function storeAccount(store: Store, name: string, quota: number) {
       webhook: null,
       webhook_secret: null,
     } as const;
-    const account = store.createAccount(fields, now);
+    const account = store.accounts.create(fields, now);
     const key = generateKey();
-    store.createKey(account.id, hashKey(key), key.slice(-4), null, now);
+    store.keys.create(account.id, hashKey(key), key.slice(-4), null, now);
     return { ...account, key };
   });
 }
@@ -90,7 +90,7 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
   let quota = 120;
   const counted = storeAccount(store, "counted", quota);
   const others = [storeAccount(store, "first", 1000)];
-  const saved = () => store.usage(month).get(counted.id) ?? 0;
+  const saved = () => store.usage.ofMonth(month).get(counted.id) ?? 0;
   const total = { sent: 0, admitted: 0, forgotten: 0 };
   let events: string[] = [];
   let server = start(stateDir);
@@ -131,18 +131,19 @@ test("kill -9 forgets no count that was saved, makes up none, and loses no key, 
     total.forgotten += Math.max(0, before + admitted + lateAdmitted - after);
     assert.ok(total.admitted - total.forgotten <= after);
 
-    const known = store.events().map(({ id }) => id);
+    const known = store.events.list().map(({ id }) => id);
     for (const id of events) assert.ok(known.includes(id), `the event ${id} is lost`);
     for (const threshold of [80, 90, 100])
       if (after * 100 >= quota * threshold)
         assert.equal(
-          store.events().filter((event) => event.threshold === threshold && event.quota === quota).length,
+          store.events.list().filter((event) => event.threshold === threshold && event.quota === quota)
+            .length,
           1,
         );
     events = known;
     if (after >= quota) {
       quota += 100 + random.int(300);
-      store.updateAccount({ ...counted, quota });
+      store.accounts.update({ ...counted, quota });
     }
     server = start(stateDir);
     if (random.int(4) === 0) {
@@ -189,18 +190,18 @@ test("events are made once however many threads reach a threshold, and posted af
   t.after(() => store.close());
   const receiver = await openReceiver();
   const { id, key, ...account } = storeAccount(store, "acme", 1000);
-  store.updateAccount({ ...account, id, webhook: receiver.url, webhook_secret: secret });
+  store.accounts.update({ ...account, id, webhook: receiver.url, webhook_secret: secret });
   const env = { THREADS: "2", WEBHOOK_ALLOW_LOOPBACK: "true" };
   let server = spawnServer({ datasetsDir, stateDir, env });
   t.after(() => server.signal("SIGKILL"));
   const { admitted } = await ask((await ready(server)).api, key, 300);
   assert.equal(admitted, 1000);
-  await until("the three events", () => store.events().length === 3);
+  await until("the three events", () => store.events.list().length === 3);
   await until("the first one's post to be under way", () => receiver.ids.length === 1);
-  const ids = store.events().map((event) => event.id);
+  const ids = store.events.list().map((event) => event.id);
   assert.deepEqual(receiver.ids, [ids[0]]);
   assert.deepEqual(
-    store.events().map(({ threshold }) => threshold),
+    store.events.list().map(({ threshold }) => threshold),
     [80, 90, 100],
   );
   await kill(server);
@@ -208,7 +209,7 @@ test("events are made once however many threads reach a threshold, and posted af
 
   receiver.answers = true;
   server = spawnServer({ datasetsDir, stateDir, env });
-  await until("the deliveries", () => store.events().every(({ state }) => state === "delivered"));
+  await until("the deliveries", () => store.events.list().every(({ state }) => state === "delivered"));
   assert.deepEqual(receiver.ids.slice(1), ids, "the same ids, in their order");
   assert.doesNotMatch(server.stderr, /"quota event"/);
 
@@ -265,7 +266,7 @@ for (const [what, stop] of [
     const server = start(stateDir);
     after(() => server.signal("SIGKILL"));
     const { api, ops } = await ready(server);
-    const saved = () => store.usage(month).get(id) ?? 0;
+    const saved = () => store.usage.ofMonth(month).get(id) ?? 0;
     assert.equal((await call({ api, key }, request)).remaining, 99);
     await until("the count to be saved", () => saved() === 1);
     assert.equal(await statusOf(ops), 200);
@@ -282,7 +283,7 @@ for (const [what, stop] of [
     release();
     await until("the counts to be saved", () => saved() === 100);
     await until("the server to be ready", async () => (await statusOf(ops)) === 200);
-    assert.equal(store.events().length, 3);
+    assert.equal(store.events.list().length, 3);
     server.signal("SIGTERM");
     assert.equal((await server.finished()).code, 0);
     store.close();
@@ -312,7 +313,7 @@ function stateFolders(): { killed: string; closed: string } {
   fill.close();
   copyFileSync(path.join(work, "state.sqlite"), path.join(closed, "state.sqlite"));
   const store = Store.open(work);
-  store.saveUsage(month, [[1, 7]]);
+  store.usage.save(month, [[1, 7]]);
   for (const name of ["state.sqlite", "state.sqlite-wal"])
     copyFileSync(path.join(work, name), path.join(killed, name));
   store.close();

@@ -38,7 +38,7 @@ function fileOf(revision: number): Uint8Array {
 
 function savedUsage(stateDir: string): number {
   const store = Store.open(stateDir);
-  const [used = 0] = store.usage(monthName(monthOf(Date.now()))).values();
+  const [used = 0] = store.usage.ofMonth(monthName(monthOf(Date.now()))).values();
   store.close();
   return used;
 }

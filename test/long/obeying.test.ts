@@ -86,8 +86,8 @@ test("with a server that stands still a command ends all the same, says so, and 
   const { code, stdout, stderr } = await runKeys(stateDir, ...create);
   const interrupted = new Running("server/commands/keys.ts", create, { STATE_DIR: stateDir });
   const store = Store.open(stateDir);
-  const wanted = store.keys().length + 1;
-  await until("the second key to be stored", () => store.keys().length === wanted);
+  const wanted = store.keys.list().length + 1;
+  await until("the second key to be stored", () => store.keys.list().length === wanted);
   store.close();
   interrupted.signal("SIGINT");
   const second = await interrupted.finished();
@@ -108,7 +108,7 @@ test("with a server that stands still a command ends all the same, says so, and 
 test("without a server no command waits, whatever was taken over before", async () => {
   const folder = temporaryFolder();
   const store = Store.open(folder);
-  store.obey({ accounts: 0, keys: 0 });
+  store.progress.saveApplied({ accounts: 0, keys: 0 });
   store.close();
   // A server's lock that a crash has left behind holds nobody up.
   lockFolder(folder)();
@@ -122,9 +122,9 @@ test("without a server no command waits, whatever was taken over before", async 
 test("a command that changes nothing waits for no server", async () => {
   const folder = temporaryFolder();
   const store = Store.open(folder);
-  const { id } = store.createAccount({ ...plain, name: "a" }, new Date());
-  store.revokeKey(store.createKey(id, Buffer.alloc(32), "0000", null, new Date()), new Date());
-  assert.notDeepEqual(store.obeyed(), store.latest());
+  const { id } = store.accounts.create({ ...plain, name: "a" }, new Date());
+  store.keys.revoke(store.keys.create(id, Buffer.alloc(32), "0000", null, new Date()), new Date());
+  assert.notDeepEqual(store.progress.applied(), store.progress.latest());
   store.close();
   makePrivateFile(path.join(folder, "server.lock"));
   const unlock = lockFolder(folder);
@@ -187,20 +187,24 @@ test("a server gives its word on its own changes as on others', and none before 
   );
   const now = new Date();
   for (const store of [own, other]) {
-    const { id } = store.createAccount({ ...plain, name: store === own ? "own" : "other" }, now);
-    const key = store.createKey(id, Buffer.alloc(32, id), "0000", null, now);
+    const { id } = store.accounts.create({ ...plain, name: store === own ? "own" : "other" }, now);
+    const key = store.keys.create(id, Buffer.alloc(32, id), "0000", null, now);
     for (const change of [
       () => {},
-      () => store.expireKey(key, now.getTime()),
-      () => store.revokeKey(key, now),
+      () => store.keys.expire(key, now.getTime()),
+      () => store.keys.revoke(key, now),
     ]) {
       change();
-      assert.notDeepEqual(other.obeyed(), other.latest());
+      assert.notDeepEqual(other.progress.applied(), other.progress.latest());
       accounts.refresh();
       accounts.giveWord(() => false);
-      assert.notDeepEqual(other.obeyed(), other.latest(), "what may still be lost gets no word");
+      assert.notDeepEqual(
+        other.progress.applied(),
+        other.progress.latest(),
+        "what may still be lost gets no word",
+      );
       accounts.giveWord(() => true);
-      assert.deepEqual(other.obeyed(), other.latest());
+      assert.deepEqual(other.progress.applied(), other.progress.latest());
     }
   }
   own.close();

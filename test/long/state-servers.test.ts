@@ -88,7 +88,7 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   server.signal("SIGTERM");
   assert.equal((await server.finished()).code, 0);
   const store = Store.open(stateDir);
-  assert.deepEqual([...store.usage(new Date().toISOString().slice(0, 7)).values()], [3]);
+  assert.deepEqual([...store.usage.ofMonth(new Date().toISOString().slice(0, 7)).values()], [3]);
   store.close();
 });
 
@@ -158,21 +158,24 @@ test("a log that is gone, emptied or cut after kill -9 takes no account, key or 
   const store = Store.open(stateDir);
   const month = new Date().toISOString().slice(0, 7);
   await until("the count to be in the database itself", () => {
-    return store.usage(month).get(1) === 1 && statSync(`${file}-wal`).size === 0;
+    return store.usage.ofMonth(month).get(1) === 1 && statSync(`${file}-wal`).size === 0;
   });
-  store.saveUsage("2020-01", [[1, 1]]);
+  store.usage.save("2020-01", [[1, 1]]);
   await until("the log to be emptied again", () => statSync(`${file}-wal`).size === 0);
   server.signal("SIGKILL");
   await assert.rejects(server.finished());
-  store.saveUsage("2020-02", [[1, 1]]);
+  store.usage.save("2020-02", [[1, 1]]);
   for (const lose of [rmSync, truncateSync, (log: string) => truncateSync(log, 500)]) {
     const folder = path.join(temporaryFolder(), "state");
     cpSync(stateDir, folder, { recursive: true });
     rmSync(path.join(folder, "state.sqlite-shm"));
     lose(path.join(folder, "state.sqlite-wal"));
     const left = Store.open(folder);
-    assert.deepEqual([namesIn(left), left.keys().length], [["acme"], 1]);
-    assert.deepEqual([...left.usage(month).values(), ...left.usage("2020-01").values()], [1, 1]);
+    assert.deepEqual([namesIn(left), left.keys.list().length], [["acme"], 1]);
+    assert.deepEqual(
+      [...left.usage.ofMonth(month).values(), ...left.usage.ofMonth("2020-01").values()],
+      [1, 1],
+    );
     left.close();
   }
   store.close();
@@ -271,8 +274,8 @@ function leftWithoutLog(stateDir: string): { accounts: string[]; keys: number; v
     const store = Store.open(folder);
     const left = {
       accounts: namesIn(store),
-      keys: store.keys().length,
-      versions: store.servedVersions().toSorted(),
+      keys: store.keys.list().length,
+      versions: store.versions.served().toSorted(),
     };
     store.close();
     return left;

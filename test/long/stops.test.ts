@@ -39,6 +39,6 @@ test("a server whose serving thread hangs saves its counts and is killed within 
   await assert.rejects(server.finished(), /was ended by SIGKILL/);
   assert.match(server.stderr, /a thread doesn't end: the process is killed/);
   const store = Store.open(stateDir);
-  assert.deepEqual([...store.usage(new Date().toISOString().slice(0, 7)).values()], [1]);
+  assert.deepEqual([...store.usage.ofMonth(new Date().toISOString().slice(0, 7)).values()], [1]);
   store.close();
 });

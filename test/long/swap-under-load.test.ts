@@ -171,7 +171,7 @@ test("snapshots are swapped every second under full load, and nothing is lost, m
   assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
 
   const store = Store.open(server.stateDir);
-  const counted = [...store.usage(monthName(monthOf(Date.now()))).values()];
+  const counted = [...store.usage.ofMonth(monthName(monthOf(Date.now()))).values()];
   store.close();
   assert.deepEqual(counted, [result.answered]);
 

@@ -23,7 +23,7 @@ import { attachImage, encodeSnapshot, sealSnapshot, versionName } from "../../en
 import { Metrics } from "../../server/shared/metrics.ts";
 import { listStates } from "../../server/snapshots/folder.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
-import { type Registry, SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
+import { SnapshotFolder, type Surroundings } from "../../server/snapshots/snapshots.ts";
 import { Store } from "../../server/store/store.ts";
 import { snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
@@ -63,7 +63,7 @@ class Trial {
   onPublish = (_versions: string[]) => {};
 
   constructor(
-    options: Partial<Pick<Surroundings, "registry" | "guard" | "loads" | "includeSample">> & {
+    options: Partial<Pick<Surroundings, "guard" | "loads" | "includeSample">> & {
       store?: Store;
       isServing?: boolean;
     } = {},
@@ -76,7 +76,7 @@ class Trial {
     this.snapshots = new SnapshotFolder(this.folder, {
       log,
       metrics: this.metrics,
-      registry: options.registry ?? this.store,
+      registry: this.store,
       guard: options.guard ?? { fault: () => undefined, checkpoint: () => undefined },
       loads: options.loads ?? new Loads(),
       includeSample: options.includeSample ?? false,
@@ -137,7 +137,7 @@ test("a number that was served is refused for other content, whether its file is
   unlinkSync(trial.path("2024.1.parquet"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2"]);
-  assert.notEqual(trial.store.version("2024.1")?.retired, null);
+  assert.notEqual(trial.store.versions.byName("2024.1")?.retired, null);
   trial.put("2024.1.parquet", fileOf("2024.1", 300));
   await trial.snapshots.settle();
   assert.match(
@@ -155,65 +155,57 @@ test("a number that was served is refused for other content, whether its file is
   assert.deepEqual(next.served, ["2024.3"]);
   assert.equal(next.logged(refused).length, 2);
 
-  const known = trial.store.version("2024.1");
+  const known = trial.store.versions.byName("2024.1");
   next.put("2024.1.parquet", fileOf("2024.1"));
   await next.snapshots.settle();
   assert.deepEqual(next.served, ["2024.3", "2024.1"]);
-  assert.deepEqual(trial.store.version("2024.1"), { ...known, retired: null });
+  assert.deepEqual(trial.store.versions.byName("2024.1"), { ...known, retired: null });
 });
 
 test("a version is in the registry before it is published", async () => {
   const trial = new Trial();
   const entered: unknown[] = [];
   trial.onPublish = (versions) =>
-    entered.push(...versions.map((version) => trial.store.version(version)?.retired));
+    entered.push(...versions.map((version) => trial.store.versions.byName(version)?.retired));
   trial.put("2024.1.parquet", fileOf("2024.1"));
   await trial.snapshots.settle();
   assert.deepEqual(entered, [null]);
   const { sha256, contentSha256 } = trial.snapshots.images()[0].description;
-  const stored = trial.store.version("2024.1");
+  const stored = trial.store.versions.byName("2024.1");
   assert.deepEqual([stored?.sha256, stored?.content_sha256], [sha256, contentSha256]);
 });
 
 test("the registry is written from when the server answers: a start that fails leaves it as it was", async () => {
   const store = Store.open(temporaryFolder());
-  store.serveVersion("2023.1", "a", "b", new Date(0));
+  store.versions.serve("2023.1", "a", "b", new Date(0));
   const trial = new Trial({ store, isServing: false });
   for (const version of ["2024.1", "2024.2"]) trial.put(`${version}.parquet`, fileOf(version));
   for (let i = 0; i < 2; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
-  assert.deepEqual(store.servedVersions(), ["2023.1"]);
+  assert.deepEqual(store.versions.served(), ["2023.1"]);
   trial.snapshots.beginServing();
-  assert.deepEqual(store.servedVersions().sort(), ["2023.1", "2024.1", "2024.2"]);
+  assert.deepEqual(store.versions.served().sort(), ["2023.1", "2024.1", "2024.2"]);
   await trial.snapshots.settle();
-  assert.deepEqual(store.servedVersions().sort(), ["2024.1", "2024.2"]);
+  assert.deepEqual(store.versions.served().sort(), ["2024.1", "2024.2"]);
 });
 
-test("a version that can't be registered isn't published; it is tried again without another load, and logged once", async () => {
+test("a version that can't be registered isn't published; it is tried again without another load, and logged once", async (t) => {
   const store = Store.open(temporaryFolder());
-  let broken = true;
   let loads = 0;
   const real = new Loads();
-  const registry: Registry = {
-    atomically: (work) => store.atomically(work),
-    version: (version) => store.version(version),
-    servedVersions: () => store.servedVersions(),
-    retireVersion: (version, now) => store.retireVersion(version, now),
-    serveVersion(...args) {
-      if (broken) throw new Error("disk full");
-      store.serveVersion(...args);
-    },
-  };
+  const serve = t.mock.method(store.versions, "serve", () => {
+    throw new Error("disk full");
+  });
   const load = (wanted: Wanted) => {
     loads++;
     return real.load(wanted);
   };
-  const trial = new Trial({ store, registry, loads: { load } });
+  const trial = new Trial({ store, loads: { load } });
   trial.put("2024.1.parquet", fileOf("2024.1"));
   for (let i = 0; i < 3; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.published, []);
   assert.deepEqual(trial.logged(tried), [["2024.1.parquet", "the registry of data versions: disk full"]]);
-  broken = false;
+  serve.mock.restore();
   await trial.snapshots.settle();
   assert.deepEqual(trial.published, [["2024.1"]]);
   assert.equal(loads, 1);
@@ -246,7 +238,7 @@ test("nothing is published, refused or retired while the registry isn't what was
   for (let i = 0; i < 2; i++) await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
   assert.deepEqual(trial.published, before);
-  assert.deepEqual(store.servedVersions().sort(), ["2023.1", "2024.1"]);
+  assert.deepEqual(store.versions.served().sort(), ["2023.1", "2024.1"]);
   assert.ok(trial.lines.every(({ reason }) => reason === undefined));
 
   fault = undefined;
@@ -255,7 +247,7 @@ test("nothing is published, refused or retired while the registry isn't what was
   };
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"], "a load that was under way");
-  assert.equal(store.version("2024.2"), undefined);
+  assert.equal(store.versions.byName("2024.2"), undefined);
   assert.deepEqual(trial.logged(tried), [
     ["2024.2.parquet", "the registry of data versions: state.sqlite was replaced"],
   ]);
@@ -263,7 +255,7 @@ test("nothing is published, refused or retired while the registry isn't what was
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
-  assert.deepEqual(store.servedVersions().sort(), ["2024.1", "2024.2"]);
+  assert.deepEqual(store.versions.served().sort(), ["2024.1", "2024.2"]);
 });
 
 test("no version is answered from, at the start or later, before the registry has it for good", async () => {
@@ -271,7 +263,7 @@ test("no version is answered from, at the start or later, before the registry ha
   let fault: string | undefined = "state.sqlite-wal was deleted";
   const entered: string[][] = [];
   const checkpoint = () => {
-    entered.push(store.servedVersions().sort());
+    entered.push(store.versions.served().sort());
     return fault;
   };
   const trial = new Trial({ store, guard: { fault: () => undefined, checkpoint }, isServing: false });
@@ -295,42 +287,32 @@ test("no version is answered from, at the start or later, before the registry ha
 
 test("versions whose files went while no server ran are retired in the registry", async () => {
   const store = Store.open(temporaryFolder());
-  for (const version of ["2023.1", "2024.1"]) store.serveVersion(version, "a", "b", new Date(0));
+  for (const version of ["2023.1", "2024.1"]) store.versions.serve(version, "a", "b", new Date(0));
   const trial = new Trial({ store });
   trial.put("2024.2.parquet", fileOf("2024.2"));
   await trial.snapshots.scan();
-  assert.deepEqual(store.servedVersions(), []);
+  assert.deepEqual(store.versions.served(), []);
   await trial.snapshots.settle();
-  assert.deepEqual(store.servedVersions(), ["2024.2"]);
-  assert.equal(store.version("2023.1")?.first_served, 0);
+  assert.deepEqual(store.versions.served(), ["2024.2"]);
+  assert.equal(store.versions.byName("2023.1")?.first_served, 0);
 });
 
-test("the registry is asked for what is served when that changed, not with every look", async () => {
+test("the registry is asked for what is served when that changed, not with every look", async (t) => {
   const store = Store.open(temporaryFolder());
-  let asked = 0;
-  const registry: Registry = {
-    atomically: (work) => store.atomically(work),
-    version: (version) => store.version(version),
-    retireVersion: (version, now) => store.retireVersion(version, now),
-    serveVersion: (...args) => store.serveVersion(...args),
-    servedVersions() {
-      asked++;
-      return store.servedVersions();
-    },
-  };
-  const trial = new Trial({ store, registry });
+  const asked = t.mock.method(store.versions, "served");
+  const trial = new Trial({ store });
   for (const version of ["2024.1", "2024.2"]) {
     trial.put(`${version}.parquet`, fileOf(version));
     await trial.snapshots.settle();
     await trial.snapshots.scan();
-    asked = 0;
+    asked.mock.resetCalls();
     for (let i = 0; i < 3; i++) await trial.snapshots.scan();
-    assert.equal(asked, 0);
+    assert.equal(asked.mock.callCount(), 0);
   }
   unlinkSync(trial.path("2024.1.parquet"));
   for (let i = 0; i < 3; i++) await trial.snapshots.scan();
-  assert.equal(asked, 1);
-  assert.deepEqual(store.servedVersions(), ["2024.2"]);
+  assert.equal(asked.mock.callCount(), 1);
+  assert.deepEqual(store.versions.served(), ["2024.2"]);
 });
 
 test("whatever isn't a regular file is refused unopened, and the good files beside it are served", async () => {
@@ -472,7 +454,7 @@ test("a load that never ends holds up no other file and no retirement", async ()
   await trial.snapshots.scan();
   await until("the good file to be published", () => trial.served.includes("2024.2"));
   assert.deepEqual(trial.served, ["2024.2", "2024.1"]);
-  assert.deepEqual(trial.store.servedVersions().sort(), ["2024.1", "2024.2"]);
+  assert.deepEqual(trial.store.versions.served().sort(), ["2024.1", "2024.2"]);
 });
 
 test("600 junk files start no load, and leave the control thread its turns", async () => {
@@ -621,7 +603,7 @@ test("a folder that is closed publishes nothing more, nor what was being loaded,
   unlinkSync(trial.path("2024.1.parquet"));
   await trial.snapshots.settle();
   assert.deepEqual([trial.served, trial.published], [["2024.1"], [["2024.1"]]]);
-  assert.deepEqual(trial.store.servedVersions(), ["2024.1"]);
+  assert.deepEqual(trial.store.versions.served(), ["2024.1"]);
 });
 
 test("a load that takes too long is given up, and its file refused", async () => {
@@ -661,8 +643,8 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   assert.deepEqual(trial.published.at(-1), ["2023.2"]);
   assert.ok(!trial.published.some((versions) => versions.includes("2023.2") && versions.length > 1));
   assert.deepEqual(hiddenIn(trial), [["2023.1", "2024.1"]]);
-  assert.deepEqual(trial.store.servedVersions(), ["2023.2"]);
-  assert.notEqual(trial.store.version("2024.1")?.retired, null);
+  assert.deepEqual(trial.store.versions.served(), ["2023.2"]);
+  assert.notEqual(trial.store.versions.byName("2024.1")?.retired, null);
 
   // One that comes later isn't loaded.
   trial.put("2024.2.parquet", sampleOf("2024.2"));
@@ -670,7 +652,7 @@ test("real versions hide synthetic ones, newer years too, at once, and say so on
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2023.2"]);
   assert.deepEqual(hiddenIn(trial).slice(1), [["2024.2"]]);
-  assert.equal(trial.store.version("2024.2"), undefined);
+  assert.equal(trial.store.versions.byName("2024.2"), undefined);
 });
 
 test("threads are told which versions are hidden, also of one that comes or goes without a change of what is served", async () => {
@@ -692,6 +674,17 @@ test("threads are told which versions are hidden, also of one that comes or goes
   await trial.snapshots.settle();
   await trial.snapshots.settle();
   assert.deepEqual([trial.served, trial.hidden], [["2024.1"], []]);
+});
+
+test("a hidden version whose file is replaced by a real one of its number is served, and hidden no more", async () => {
+  const trial = new Trial();
+  trial.put("2023.2.parquet", fileOf("2023.2"));
+  await trial.snapshots.settle();
+  trial.put("2023.1.parquet", sampleOf("2023.1"));
+  await trial.snapshots.settle();
+  trial.put("2023.1.parquet", fileOf("2023.1"));
+  await trial.snapshots.settle();
+  assert.deepEqual([trial.served, trial.hidden], [["2023.2", "2023.1"], []]);
 });
 
 test("a start knows which versions are hidden, without a further publication", async () => {
@@ -717,7 +710,7 @@ test("a start beside real versions serves no synthetic one, and retires those th
   assert.deepEqual(trial.served, ["2022.1"]);
   trial.snapshots.beginServing();
   await trial.snapshots.settle();
-  assert.deepEqual(trial.store.servedVersions(), ["2022.1"]);
+  assert.deepEqual(trial.store.versions.served(), ["2022.1"]);
   assert.deepEqual(hiddenIn(trial), [["2024.1"]]);
   // The real one came last, so the sample waited for it and wasn't loaded at all.
   assert.deepEqual(trial.logged("snapshot loaded"), [["2022.1.parquet", undefined]]);
@@ -746,7 +739,7 @@ test("a hidden version comes back when the last real one goes, and its number ne
   await trial.snapshots.settle();
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"]);
-  assert.deepEqual(trial.store.servedVersions(), ["2024.1"]);
+  assert.deepEqual(trial.store.versions.served(), ["2024.1"]);
   assert.equal(trial.logged(refused).length, 1);
 
   // And is hidden again.

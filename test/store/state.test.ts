@@ -101,7 +101,7 @@ test("a database in journal mode delete, as a backup is, has its log before a gu
   const guard = new StateGuard(folder);
   const store = Store.open(folder);
   guard.watch();
-  store.noteSaved(new Date(0));
+  store.progress.noteSaved(new Date(0));
   assert.equal(guard.fault(), undefined);
   assert.equal(guard.checkpoint(store), undefined);
   store.close();
@@ -156,12 +156,12 @@ for (const [what, overwrite] of Object.entries(overwritings))
     const { folder, guard, store, file } = guarded();
     const backup = path.join(temporaryFolder(), "backup");
     copyFileSync(file, backup);
-    store.createAccount({ ...account, name: "a" }, new Date());
+    store.accounts.create({ ...account, name: "a" }, new Date());
     guard.checkpoint(store);
     utimesSync(file, 0, 0);
     guard.watch();
     const whole = readFileSync(file);
-    store.createAccount({ ...account, name: "b" }, new Date());
+    store.accounts.create({ ...account, name: "b" }, new Date());
     assert.equal(guard.fault(), undefined);
     checkServed(folder);
 
@@ -205,11 +205,11 @@ for (const [what, damage, fault] of [
     for (const isWrittenAfter of [false, true]) {
       const { folder, guard, store, file } = guarded();
       const before = readFileSync(file);
-      store.createAccount({ ...account, name: "a" }, new Date());
+      store.accounts.create({ ...account, name: "a" }, new Date());
       damage(`${file}-wal`);
       if (isWrittenAfter)
         try {
-          store.saveUsage("2026-01", [[1, 1]]);
+          store.usage.save("2026-01", [[1, 1]]);
         } catch {
           // SQLite sees it, too, where it reads.
         }
@@ -227,7 +227,7 @@ test("what commands and the server write is no false alarm, nor is a backup, and
   const names = Array.from({ length: 300 }, (_, i) => `account ${1000 + i}`);
   for (const [i, name] of names.entries()) {
     const writer = i % 3 === 0 ? store : i % 3 === 1 ? command : Store.open(folder);
-    writer.createAccount({ ...account, name }, new Date());
+    writer.accounts.create({ ...account, name }, new Date());
     if (writer !== store && writer !== command) writer.close();
     assert.equal(guard.fault(), undefined);
     checkServed(folder);
@@ -272,9 +272,9 @@ test("a database that is empty or of another program is refused and left as it i
   const store = Store.open(fresh);
   const found = new Database(path.join(fresh, "state.sqlite"));
   assert.deepEqual(found.pragma("wal_checkpoint(NOOP)"), [{ busy: 0, log: 0, checkpointed: 0 }]);
-  assert.ok(found.prepare("SELECT * FROM obeyed").get() !== undefined);
+  assert.ok(found.prepare("SELECT * FROM applied").get() !== undefined);
   found.close();
-  store.createAccount({ ...account, name: "a" }, new Date());
+  store.accounts.create({ ...account, name: "a" }, new Date());
   const torn = temporaryFolder();
   copyFileSync(path.join(fresh, "state.sqlite-wal"), path.join(torn, "state.sqlite-wal"));
   assert.throws(() => Store.open(torn), /found damage \(none beside a write-ahead log\), expected a sound/);
@@ -343,10 +343,10 @@ function guardedWithBackup() {
   const world = guarded();
   const { store, file, guard } = world;
   const backup = path.join(temporaryFolder(), "backup");
-  store.createAccount({ ...account, name: "in the backup" }, new Date());
+  store.accounts.create({ ...account, name: "in the backup" }, new Date());
   guard.checkpoint(store);
   copyFileSync(file, backup);
-  store.createAccount({ ...account, name: "in the log" }, new Date());
+  store.accounts.create({ ...account, name: "in the log" }, new Date());
   const end = () => {
     store.close();
     guard.close();
@@ -476,7 +476,7 @@ test("a database that is deleted during a checkpoint is told from a backup that 
   const store = Store.open(folder);
   t.after(() => store.close());
   guard.watch();
-  store.createAccount({ ...account, name: "a" }, new Date());
+  store.accounts.create({ ...account, name: "a" }, new Date());
   const file = path.join(folder, "state.sqlite");
   const fault = guard.checkpoint({
     loggedFrames: () => store.loggedFrames(),

@@ -27,8 +27,8 @@ function freshState() {
   const store = Store.open(folder);
   for (let month = 1; month < 9; month++) {
     const fields = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
-    const { id } = store.createAccount({ ...fields, name: `account ${month}` }, new Date(0));
-    store.saveUsage(`2026-0${month}`, [[id, month]]);
+    const { id } = store.accounts.create({ ...fields, name: `account ${month}` }, new Date(0));
+    store.usage.save(`2026-0${month}`, [[id, month]]);
   }
   const copy = copyOf(path.join(folder, "state.sqlite"));
   store.close();
@@ -158,7 +158,10 @@ test("a state whose log's first frame is damaged is refused and left as it is", 
 test("a state whose log was cut in its last frame has all but the last transaction", () => {
   const folder = folderWith({ ...fresh, log: fresh.log.subarray(0, fresh.log.length - 100) });
   const store = Store.open(folder);
-  assert.deepEqual([...store.usage("2026-07").values(), ...store.usage("2026-08").values()], [7]);
+  assert.deepEqual(
+    [...store.usage.ofMonth("2026-07").values(), ...store.usage.ofMonth("2026-08").values()],
+    [7],
+  );
   store.close();
 });
 
@@ -166,10 +169,10 @@ test("a log that is written to and begun anew is sound after each transaction", 
   const folder = temporaryFolder();
   const [store, file] = [Store.open(folder), path.join(folder, "state.sqlite")];
   const fields = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
-  const { id } = store.createAccount({ ...fields, name: "acme" }, new Date(0));
+  const { id } = store.accounts.create({ ...fields, name: "acme" }, new Date(0));
   const other = new Database(file);
   for (let i = 0; i < 200; i++) {
-    store.saveUsage("2026-01", [[id, i]]);
+    store.usage.save("2026-01", [[id, i]]);
     if (i % 50 === 49) other.pragma("wal_checkpoint(RESTART)");
     assert.equal(walFault(`${file}-wal`), undefined);
   }

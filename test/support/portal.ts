@@ -95,7 +95,7 @@ export class Portal {
   }
 
   accountNames(): string[] {
-    return this.store.accounts("2026-11", now).map(({ name }) => name);
+    return this.store.accounts.list("2026-11", now).map(({ name }) => name);
   }
 }
 

@@ -94,7 +94,7 @@ export class World {
       webhook_secret,
       email,
     } as const;
-    const account = this.operator.createAccount(fields, now);
+    const account = this.operator.accounts.create(fields, now);
     this.accounts.refresh();
     return account;
   }
@@ -141,10 +141,10 @@ export class World {
   event(webhook: string) {
     this.account(1, webhook);
     assert.deepEqual(this.use(1), [80, 90, 100]);
-    const [event, ...others] = this.store.events();
+    const [event, ...others] = this.store.events.list();
     for (const { id } of others)
-      for (const delivery of this.store.deliveries(id))
-        this.store.updateDelivery({ ...delivery, state: "delivered", next_try_at: null });
+      for (const delivery of this.store.events.deliveries(id))
+        this.store.events.updateDelivery({ ...delivery, state: "delivered", next_try_at: null });
     return event.id;
   }
 
@@ -152,7 +152,7 @@ export class World {
   due(name: string, webhook: string, { count = 1, tries = 0 } = {}): string[] {
     const fields = { name, plan: "enterprise", burst: 1, quota: 1, webhook, webhook_secret: secret } as const;
     return this.operator.atomically(() => {
-      const account = this.operator.createAccount(fields, now);
+      const account = this.operator.accounts.create(fields, now);
       return Array.from({ length: count }, (_, i) => {
         const event = {
           id: `${name} ${i}`,
@@ -163,9 +163,9 @@ export class World {
           payload: "{}",
           created_at: now.getTime(),
         };
-        this.operator.createEvent(event, ["webhook"]);
-        for (const delivery of this.operator.deliveries(event.id))
-          this.operator.updateDelivery({ ...delivery, tries });
+        this.operator.events.create(event, ["webhook"]);
+        for (const delivery of this.operator.events.deliveries(event.id))
+          this.operator.events.updateDelivery({ ...delivery, tries });
         return event.id;
       });
     });
@@ -173,7 +173,7 @@ export class World {
 
   /** How sending an event stands, by the only channel that it has. */
   delivery(id: string) {
-    const [{ state, tries, last_answer, next_try_at }] = this.store.deliveries(id);
+    const [{ state, tries, last_answer, next_try_at }] = this.store.events.deliveries(id);
     return { state, tries, answer: last_answer, next: next_try_at };
   }
 }

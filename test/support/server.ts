@@ -183,10 +183,10 @@ export function createKey(
   const made = { plan: "enterprise", webhook: null, webhook_secret: null } as const;
   const { id } =
     ceilings === undefined
-      ? (store.account(account) ?? assert.fail(`no account ${account}`))
-      : store.createAccount({ ...made, ...ceilings, name: account }, now);
+      ? (store.accounts.byName(account) ?? assert.fail(`no account ${account}`))
+      : store.accounts.create({ ...made, ...ceilings, name: account }, now);
   const key = generateKey();
-  store.createKey(id, hashKey(key), key.slice(-4), null, now);
+  store.keys.create(id, hashKey(key), key.slice(-4), null, now);
   store.close();
   return key;
 }

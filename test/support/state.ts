@@ -13,7 +13,7 @@ export const modesIn = (folder: string) =>
 
 export const account = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
 
-export const namesIn = (store: Store) => store.accounts("2026-01", new Date()).map(({ name }) => name);
+export const namesIn = (store: Store) => store.accounts.list("2026-01", new Date()).map(({ name }) => name);
 
 export const whatToDo = (folder: string) => ({
   message: `state database ${folder}/state.sqlite: found what is left of one that was overwritten while a server ran on it, expected a sound one: stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and then ${folder}/server.database`,

@@ -98,8 +98,10 @@ function storedState(
 ): Pick<State, "accounts" | "all_accounts" | "events"> & { fault: string | null } {
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   try {
-    const accounts = store.accounts(monthName(monthOf(now.getTime())), now);
-    const events = store.events().sort((a, b) => b.created_at - a.created_at || b.threshold - a.threshold);
+    const accounts = store.accounts.list(monthName(monthOf(now.getTime())), now);
+    const events = store.events
+      .list()
+      .sort((a, b) => b.created_at - a.created_at || b.threshold - a.threshold);
     return {
       fault: null,
       accounts: accounts

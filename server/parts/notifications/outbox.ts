@@ -112,7 +112,7 @@ export class Outbox {
       }
     this.#followClock(now, steadyMs);
     const { channel, maxUnderWay } = this.#sender;
-    const due = this.#store.dueDeliveries(
+    const due = this.#store.events.due(
       channel,
       now,
       [...this.#underWay.keys(), ...this.#recording],
@@ -121,7 +121,7 @@ export class Outbox {
     const tries: Promise<void>[] = [];
     for (const event of due)
       if (this.#findSlot(event, steadyMs)) tries.push(this.#deliver(event, now, steadyMs));
-    this.#oldestPending = this.#store.oldestPending(channel);
+    this.#oldestPending = this.#store.events.oldestPending(channel);
     await Promise.all(tries);
   }
 
@@ -149,7 +149,7 @@ export class Outbox {
     const aheadMs = now.getTime() - steadyMs;
     const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
     if (this.#aheadMs !== undefined && Math.abs(stepMs) < minStepMs) return;
-    this.#store.moveTries(this.#sender.channel, stepMs, new Date(now.getTime() + longestPauseMs));
+    this.#store.events.moveTries(this.#sender.channel, stepMs, new Date(now.getTime() + longestPauseMs));
     this.#aheadMs = aheadMs;
   }
 
@@ -181,7 +181,7 @@ export class Outbox {
   }
 
   async #tryAndRecord(event: Due, now: Date, startedMs: number, signal: AbortSignal): Promise<void> {
-    const account = this.#store.accountOf(event.account);
+    const account = this.#store.accounts.byId(event.account);
     const outcome = await this.#try(event, account, now, signal);
     if (this.#isStopped) return;
     const delivery = this.#after(event, outcome, startedMs);
@@ -190,11 +190,11 @@ export class Outbox {
     this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
     const record = () => {
       // The account was deleted meanwhile.
-      if (this.#store.event(id) === undefined) return;
-      const before = this.#store.deliveries(id).find((one) => one.channel === channel);
+      if (this.#store.events.byId(id) === undefined) return;
+      const before = this.#store.events.deliveries(id).find((one) => one.channel === channel);
       // Another server has delivered it meanwhile, or given up.
       if (before !== undefined && before.state !== "pending" && state !== "delivered") return;
-      this.#store.updateDelivery(delivery);
+      this.#store.events.updateDelivery(delivery);
       outcome.record?.();
     };
     try {

@@ -50,9 +50,9 @@ export function webhookSender(store: Store, metrics: Metrics, options: PostOptio
       if (status >= 200 && status < 300) return { kind: "delivered", answer };
       if (status !== 410) return { kind: "retry", answer };
       const record = () => {
-        const current = store.accountOf(account.id);
+        const current = store.accounts.byId(account.id);
         // Only the URL that answered so.
-        if (current?.webhook === url) store.updateAccount({ ...current, ...noWebhook });
+        if (current?.webhook === url) store.accounts.update({ ...current, ...noWebhook });
       };
       return { kind: "failed", answer, record };
     },

@@ -184,9 +184,9 @@ export class PortalActions {
     const { store, portalAccount } = this.#options;
     const text = bearerKey(authorization);
     if (text === undefined) throw missingKey;
-    const key = isWellFormed(text) ? store.keyOf(hashKey(text)) : undefined;
+    const key = isWellFormed(text) ? store.keys.byHash(hashKey(text)) : undefined;
     if (key === undefined || keyState(key, now) !== "active") throw invalidKey;
-    const account = store.accountOf(key.account);
+    const account = store.accounts.byId(key.account);
     if (account === undefined || account.suspended_at !== null) throw invalidKey;
     if (account.name === portalAccount)
       throw new ApiError("forbidden", "this key is the portal's own: sign up for one of yours");
@@ -253,15 +253,15 @@ export class PortalActions {
     const { store } = this.#options;
     return this.#writeFor(caller, now, () => {
       // The account is read again, because an operator may have changed it.
-      const account = store.accountOf(caller.account.id) ?? caller.account;
+      const account = store.accounts.byId(caller.account.id) ?? caller.account;
       const part = partOf(account);
-      store.updateAccount({ ...account, ...part });
+      store.accounts.update({ ...account, ...part });
       return part;
     });
   }
 
   #keys({ account, key }: Caller, _: object, now: Date): PortalReply {
-    const keys = this.#options.store.keysOfAccount(account.id).map((one) => ({
+    const keys = this.#options.store.keys.ofAccount(account.id).map((one) => ({
       id: one.id,
       last4: one.last4,
       label: one.label,
@@ -314,12 +314,12 @@ export class PortalActions {
   async #revokeKey(caller: Caller, { id }: Fields<typeof idFields>, now: Date): Promise<PortalReply> {
     const key = this.#ownKey(caller, id);
     if (key.revoked_at === null)
-      await this.#writeFor(caller, now, () => this.#options.store.revokeKey(id, now));
+      await this.#writeFor(caller, now, () => this.#options.store.keys.revoke(id, now));
     return done({ id, state: "revoked" });
   }
 
   #ownKey({ account }: Caller, id: number): StoredKey {
-    const key = this.#options.store.key(id);
+    const key = this.#options.store.keys.byId(id);
     if (key === undefined || key.account !== account.id)
       throw new ApiError("not_found", `the account has no key ${id}`, { param: "id" });
     return key;
@@ -327,9 +327,9 @@ export class PortalActions {
 
   #checkMayMakeKey({ account }: Caller, now: Date): void {
     // The account may have been deleted meanwhile.
-    if (this.#options.store.accountOf(account.id) === undefined) throw invalidKey;
+    if (this.#options.store.accounts.byId(account.id) === undefined) throw invalidKey;
     const since = now.getTime() - dayMs;
-    const made = this.#options.store.keysOfAccount(account.id).filter((key) => key.created_at > since);
+    const made = this.#options.store.keys.ofAccount(account.id).filter((key) => key.created_at > since);
     if (made.length >= maxKeysPerDay)
       throw tooMany(`the account got ${maxKeysPerDay} keys within a day`, dayMs / 1000);
     this.#checkRoom();

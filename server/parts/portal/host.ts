@@ -42,7 +42,7 @@ export class PortalHost {
   /** @throws DataError when the account doesn't exist */
   constructor(options: HostOptions) {
     const { store, portalAccount: account, mayMakeAccount } = options;
-    if (account !== undefined && !mayMakeAccount && store.account(account) === undefined)
+    if (account !== undefined && !mayMakeAccount && store.accounts.byName(account) === undefined)
       throw noPortalAccount(account);
     this.#options = options;
     if (account !== undefined) this.#newKey();
@@ -77,12 +77,12 @@ export class PortalHost {
     if (key === null || name === undefined) return;
     const made = { plan: "portal", ...plans.portal, webhook: null, webhook_secret: null } as const;
     const id = await change(() => {
-      const known = store.account(name);
+      const known = store.accounts.byName(name);
       // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
-      const account = known ?? store.createAccount({ name, ...made }, now());
+      const account = known ?? store.accounts.create({ name, ...made }, now());
       const expires = this.#madeAt + keyLivesMs;
-      return store.createKey(account.id, hashKey(key), key.slice(-4), expires, now());
+      return store.keys.create(account.id, hashKey(key), key.slice(-4), expires, now());
     });
     this.#ids = [...this.#ids.slice(-1), id];
   }
@@ -110,7 +110,7 @@ export class PortalHost {
     const { store, change, now } = this.#options;
     if (this.#ids.length === 0) return;
     await change(() => {
-      for (const id of this.#ids) store.revokeKey(id, now());
+      for (const id of this.#ids) store.keys.revoke(id, now());
     }).catch((error) => {
       if (!(error instanceof StateUnavailable)) throw error;
     });

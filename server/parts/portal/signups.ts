@@ -77,12 +77,12 @@ export async function signUp(
   const { store } = options;
   /** @returns the signups of the mailbox within a day */
   const check = () => {
-    const counts = store.signupsSince(dayBefore(now), signup);
+    const counts = store.signups.countsSince(dayBefore(now), signup);
     if (counts.address >= maxSignupsPerClient)
       throw tooMany(`there were ${maxSignupsPerClient} signups from your address within a day`, daySeconds);
     if (counts.all >= options.settings.signupDaily)
       throw tooMany("there were as many signups within a day as there may be", daySeconds);
-    if (!isMailed && store.hasSignedUp(signup.mailbox)) throw mailboxTaken();
+    if (!isMailed && store.signups.hasAccount(signup.mailbox)) throw mailboxTaken();
     return counts.mailbox;
   };
   const linksBefore = check();
@@ -91,8 +91,8 @@ export async function signUp(
   return options.write(now, () => {
     // Other people may have signed up meanwhile.
     check();
-    store.forgetSignups(dayBefore(now));
-    return make(name, email, options, now, (account) => store.createSignup(signup, account, now));
+    store.signups.forget(dayBefore(now));
+    return make(name, email, options, now, (account) => store.signups.create(signup, account, now));
   });
 }
 
@@ -122,8 +122,8 @@ async function mailLink(
   try {
     const isNew = await write(now, () => {
       if (check() >= maxLinksPerMailbox) return false;
-      store.forgetSignups(dayBefore(now));
-      store.createSignupLink(signup, link, now);
+      store.signups.forget(dayBefore(now));
+      store.signups.createLink(signup, link, now);
       return true;
     });
     if (isNew) await mail({ to: email, subject, text, id }, mailer, log);
@@ -147,7 +147,7 @@ async function mail(letter: Email, mailer: Mailer | undefined, log: Logger): Pro
 export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {
   const { store } = options;
   const find = () => {
-    const link = store.signupOfLink(hashed(token), dayBefore(now));
+    const link = store.signups.byToken(hashed(token), dayBefore(now));
     if (link === undefined)
       throw invalid("token", "not valid", "that of a link which is unused and of the last 24 hours");
     return link;
@@ -156,11 +156,11 @@ export async function confirmSignup(token: string, options: SignupOptions, now: 
   return options.write(now, () => {
     // The link or its mailbox may have been used meanwhile.
     const link = find();
-    if (store.hasSignedUp(link.mailbox)) {
-      store.useSignupLink(link.id, null);
+    if (store.signups.hasAccount(link.mailbox)) {
+      store.signups.useLink(link.id, null);
       return errorReply(mailboxTaken());
     }
-    return make(link.name, link.email, options, now, (account) => store.useSignupLink(link.id, account));
+    return make(link.name, link.email, options, now, (account) => store.signups.useLink(link.id, account));
   });
 }
 
@@ -172,7 +172,7 @@ function make(
   enter: (account: number) => void,
 ): PortalReply {
   const fields = { plan: "free", ...plans.free, webhook: null, webhook_secret: null, email } as const;
-  const account = store.createAccount({ name: freeName(person, store), ...fields }, now);
+  const account = store.accounts.create({ name: freeName(person, store), ...fields }, now);
   enter(account.id);
   const { key, id } = makeKey(store, account.id, null, now);
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
@@ -229,7 +229,7 @@ function accountName(person: string): string {
 function freeName(person: string, store: Store): string {
   for (let i = 0; i < maxNameTries; i++) {
     const name = accountName(person);
-    if (store.account(name) === undefined) return name;
+    if (store.accounts.byName(name) === undefined) return name;
   }
   throw unavailable("no free name was found for the account; try again", 1);
 }

@@ -48,17 +48,17 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const wasNew = directory.isNew;
   const month = monthOf(command.now.getTime());
   const months = [monthName(month), monthName(month + 1)] as const;
-  store.saveUsage(months[0], await usedIn(client, store.accountIds(), months[0], shards));
-  const before = store.position().version;
+  store.usage.save(months[0], await usedIn(client, store.accounts.ids(), months[0], shards));
+  const before = store.directory.position().version;
   const work = () => command.run(store);
   // What imported accounts have used is entered before anybody can use their keys.
-  const { entered = [] } = command.brings ? store.rehearse(work).result : {};
+  const { entered = [] } = command.brings ? store.directory.rehearse(work).result : {};
   const counted = entered.flatMap(({ id, burst, quota, usage }) =>
     usage.filter((each) => each.month === months[0]).map(({ used }) => ({ account: id, burst, quota, used })),
   );
   if (counted.length > 0) await enterUsed(client, counted, months, shards);
   const said = await directory.change(work);
-  const behind = store.position().version === before ? 0 : await directory.taken(maxTakenMs);
+  const behind = store.directory.position().version === before ? 0 : await directory.taken(maxTakenMs);
   const notes = [said.note ?? ""];
   if (wasNew && !directory.isNew)
     notes.push(

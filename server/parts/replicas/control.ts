@@ -113,7 +113,7 @@ async function startDirectory(
     }
   isStarting = false;
   log.warn(
-    { reason, accounts: store.accountIds().length },
+    { reason, accounts: store.accounts.ids().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
   return { client, directory };
@@ -148,7 +148,7 @@ async function recordCrossings(
   const now = new Date();
   const events = await directory.change(() =>
     found.flatMap(({ account: id, month, threshold, quota, used }) => {
-      const account = store.accountOf(id);
+      const account = store.accounts.byId(id);
       if (account === undefined) return [];
       return recordEvent(store, { ...account, quota }, month, threshold, used, now) ?? [];
     }),

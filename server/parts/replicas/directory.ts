@@ -87,12 +87,12 @@ export class Directory {
 
   /** Whether Redis has no accounts, as of the last read. */
   get isNew(): boolean {
-    return !this.#store.isCopy;
+    return !this.#store.directory.isCopy;
   }
 
   /** Whether this copy has accounts that neither came from Redis nor were brought there. */
   get isApart(): boolean {
-    return this.isNew && this.#store.hasAccounts();
+    return this.isNew && this.#store.accounts.exist();
   }
 
   /** Whether Redis was restarted or emptied, and no server has reported since what it may have lost. */
@@ -147,8 +147,8 @@ export class Directory {
   async change<Result>(work: () => Result): Promise<Result> {
     return this.#inTurn(async () => {
       for (let tries = 0; tries < maxTries; ) {
-        const { epoch, version } = this.#store.position();
-        const { result, rows } = this.#store.rehearse(work);
+        const { epoch, version } = this.#store.directory.position();
+        const { result, rows } = this.#store.directory.rehearse(work);
         if (rows.length === 0) return result;
         const contents = rows.flatMap(({ name, content }) => [name, content ?? ""]);
         const list = JSON.stringify(contents);
@@ -165,7 +165,7 @@ export class Directory {
 
   /** Waits until all servers that send messages have this copy's version. @returns how many don't have it in time */
   async taken(maxMs: number): Promise<number> {
-    const { version } = this.#store.position();
+    const { version } = this.#store.directory.position();
     for (const end = performance.now() + maxMs; ; await delay(askTakenMs)) {
       const members = await this.#call<[replica: string, taken: number, ageMs: number][]>("members");
       const behind = members.filter(([, taken, ageMs]) => taken < version && ageMs < silentMs);
@@ -189,18 +189,18 @@ export class Directory {
   }
 
   async #read(): Promise<void> {
-    const before = this.#store.position();
+    const before = this.#store.directory.position();
     let [epoch, version, upTo, rows, , life, lastLife, kept] = await this.#page(
       this.#replica,
       before,
       before.version,
     );
-    if (before.epoch === "" && this.#store.hasAccounts() && epoch === "") return this.#begin(life);
+    if (before.epoch === "" && this.#store.accounts.exist() && epoch === "") return this.#begin(life);
     if (epoch !== "" && before.epoch !== "" && epoch !== before.epoch) throw otherAccounts();
     if (before.epoch !== "" && before.life !== life) {
       // Redis started empty or from a backup, or a primary died before its replicas had everything.
       await this.#restore(before, before.life === lastLife && epoch !== "" ? kept : 0);
-      this.#store.takeRows([], { ...before, life });
+      this.#store.directory.take([], { ...before, life });
       return this.#read();
     }
     if (epoch === before.epoch && version === before.version) return;
@@ -213,7 +213,7 @@ export class Directory {
     if (epoch === "") return;
     const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#enteredElsewhere() : [];
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
-    this.#store.takeRows(taken, { epoch, version, life }, counted);
+    this.#store.directory.take(taken, { epoch, version, life }, counted);
   }
 
   /**
@@ -223,7 +223,7 @@ export class Directory {
    */
   #checkOwn(rows: ReadAnswer[3]): boolean {
     const there = new Map(rows.map(([, name, content]) => [name, content]));
-    const own = this.#store.allRows().filter(({ name }) => /^(accounts|keys):/.test(name));
+    const own = this.#store.directory.rows().filter(({ name }) => /^(accounts|keys):/.test(name));
     if (own.some(({ name, content }) => there.get(name) !== content)) throw otherAccounts();
     return own.length > 0;
   }
@@ -260,7 +260,7 @@ export class Directory {
 
   /** Writes this copy to a Redis that has nothing yet. */
   async #begin(life: string): Promise<void> {
-    const rows = this.#store.allRows();
+    const rows = this.#store.directory.rows();
     const list = JSON.stringify(rows.flatMap(({ name, content }) => [name, content ?? ""]));
     const epoch = newEpoch();
     const [isDone, version] = await this.#call<WriteAnswer>("write", "", 0, epoch, list, 1);
@@ -269,17 +269,17 @@ export class Directory {
     const written = rows.map((row, i) => ({ ...row, version: first + i }));
     // Left by an import that was interrupted.
     const counted = await this.#enteredElsewhere();
-    this.#store.takeRows(written, { epoch, version, life }, counted);
+    this.#store.directory.take(written, { epoch, version, life }, counted);
   }
 
   /** Writes again the rows that Redis lost after a version. Rows that it has are the same, or newer. */
   async #restore({ epoch }: Position, after: number): Promise<void> {
-    let rows = this.#store.takenRows(after, maxRowsPerCall);
+    let rows = this.#store.directory.taken(after, maxRowsPerCall);
     do {
       const list = rows.flatMap(({ version, name, content }) => [version, name, content ?? ""]);
       const [isDone] = await this.#call<[isDone: number]>("restore", epoch, JSON.stringify(list));
       if (!isDone) throw otherAccounts();
-      rows = this.#store.takenRows(rows.at(-1)?.version ?? after, maxRowsPerCall);
+      rows = this.#store.directory.taken(rows.at(-1)?.version ?? after, maxRowsPerCall);
     } while (rows.length > 0);
   }
 

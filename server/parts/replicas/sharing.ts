@@ -67,7 +67,7 @@ export class Sharing implements Counts, SavedBeside {
     this.#store = store;
     this.#accounts = accounts;
     this.#limits = limits;
-    const { id, starts, members } = store.beginReplica();
+    const { id, starts, members } = store.replica.begin();
     this.#members = members;
     this.#usedInAll = usedInAll;
     const options = {
@@ -212,8 +212,8 @@ export class Sharing implements Counts, SavedBeside {
 
   write(): void {
     for (const { account, month, granted } of this.#due)
-      this.#store.saveLease(monthName(month), account, granted);
-    if (this.members !== this.#members) this.#store.saveMembers(this.members);
+      this.#store.replica.saveLease(monthName(month), account, granted);
+    if (this.members !== this.#members) this.#store.replica.saveMembers(this.members);
   }
 
   written(): void {
@@ -229,7 +229,7 @@ export class Sharing implements Counts, SavedBeside {
   #savedOf(month: number): Map<number, number> {
     const known = this.#saved.get(month);
     if (known !== undefined) return known;
-    const saved = this.#store.leases(monthName(month));
+    const saved = this.#store.replica.leases(monthName(month));
     this.#saved.set(month, saved);
     return saved;
   }

@@ -17,8 +17,8 @@ function mailed(world: World, smtpUrl: string | undefined, maxMs?: number) {
   const mailer = smtpUrl === undefined ? undefined : new Mailer({ smtpUrl, from }, maxMs);
   const outbox = new Outbox(world.store, silent, emailSender(mailer, world.metrics));
   const deliveries = () =>
-    world.store
-      .events()
+    world.store.events
+      .list()
       .map(({ channel, state, tries, last_answer }) => [channel, state, tries, last_answer]);
   return { outbox, deliveries, deliver: (at = now) => outbox.deliverDue(at, at.getTime()) };
 }
@@ -35,7 +35,7 @@ test("80, 90 and 100 % are mailed to the account's address, once, each with an i
     smtp.mails.map(({ from, to }) => [from, to]),
     Array(3).fill(["prices@example.com", "ann@example.com"]),
   );
-  const mails = world.store.events().map(({ id }) => smtp.mails.find(({ data }) => data.includes(id)));
+  const mails = world.store.events.list().map(({ id }) => smtp.mails.find(({ data }) => data.includes(id)));
   for (const [i, threshold] of [80, 90, 100].entries()) {
     const data = mails[i]?.data ?? assert.fail();
     assert.match(data, /^From: Prices <prices@example.com>$/m);
@@ -86,7 +86,7 @@ test("a letter whose account has no address any more isn't sent", async (t) => {
   const [world, smtp] = [new World(t), await SmtpServer.open()];
   const account = world.account(10, null, "ann@example.com");
   world.use(8);
-  world.store.updateAccount({ ...account, email: null });
+  world.store.accounts.update({ ...account, email: null });
   const { deliver, deliveries } = mailed(world, smtp.url());
   await deliver();
   assert.deepEqual([deliveries(), smtp.lines], [[["email", "failed", 0, "no e-mail address"]], []]);
@@ -183,13 +183,13 @@ test("no more letters are under way than there are slots, and those of others wa
   world.operator.atomically(() => {
     for (let i = 0; i < 30; i++) {
       const [id] = world.due(`a ${i}`, "https://example.com/");
-      const account = world.operator.account(`a ${i}`) ?? assert.fail();
-      world.operator.updateAccount({ ...account, email: `a${i}@example.com` });
+      const account = world.operator.accounts.byName(`a ${i}`) ?? assert.fail();
+      world.operator.accounts.update({ ...account, email: `a${i}@example.com` });
       const payload = JSON.stringify({
         data: { account: "a", plan: "free", month: "2026-11", quota: { limit: 1, used: 1 } },
       });
-      const event = world.operator.event(id) ?? assert.fail();
-      world.operator.createEvent({ ...event, id: `mail ${i}`, quota: 99, payload }, ["email"]);
+      const event = world.operator.events.byId(id) ?? assert.fail();
+      world.operator.events.create({ ...event, id: `mail ${i}`, quota: 99, payload }, ["email"]);
     }
   });
   const { deliver, outbox } = mailed(world, smtp.url());

@@ -171,7 +171,7 @@ test("an account's next event takes the slot of one that is done", async (t) => 
     await Promise.all(delivering);
   }
   assert.deepEqual(posted(), ids);
-  assert.ok(world.store.events().every(({ state }) => state === "delivered"));
+  assert.ok(world.store.events.list().every(({ state }) => state === "delivered"));
 });
 
 test("retries leave slots to first tries, of which no account takes a second one", async (t) => {
@@ -206,12 +206,12 @@ for (const [what, accounts, hasFailed] of [
     world.operator.atomically(() => {
       for (let i = 0; i < accounts; i++) {
         const [id] = world.due(`slow ${i}`, silent.url(), { count: 3 });
-        const [delivery] = world.operator.deliveries(id);
-        if (hasFailed) world.operator.updateDelivery({ ...delivery, tries: 1 });
+        const [delivery] = world.operator.events.deliveries(id);
+        if (hasFailed) world.operator.events.updateDelivery({ ...delivery, tries: 1 });
       }
     });
     // It is asked for as a try is started.
-    const asked = t.mock.method(world.store, "accountOf");
+    const asked = t.mock.method(world.store.accounts, "byId");
     const delivering: Promise<void>[] = [];
     const waiting = new Map<number, number>();
     const delays: number[] = [];
@@ -226,7 +226,7 @@ for (const [what, accounts, hasFailed] of [
       await turn();
       asked.mock.resetCalls();
       world.due(`other ${ms}`, receiver.url());
-      waiting.set(world.store.account(`other ${ms}`)?.id ?? 0, ms);
+      waiting.set(world.store.accounts.byName(`other ${ms}`)?.id ?? 0, ms);
     }
     for (const since of waiting.values()) assert.ok(since > 4000, "it waits still");
     assert.ok(Math.max(...delays) < 1000, `delays: ${delays} ms`);
@@ -240,7 +240,7 @@ test("a try is cut off for a waiting first try, not before half a second, and ha
   world.operator.atomically(() => {
     for (let i = 0; i < maxTriesUnderWay; i++) world.due(`slow ${i}`, receiver.url());
   });
-  const state = (tries: number) => world.store.events().filter((event) => event.tries === tries);
+  const state = (tries: number) => world.store.events.list().filter((event) => event.tries === tries);
   const delivering = [world.deliver(now)];
   world.due("a", receiver.url());
   delivering.push(world.deliver(later(minTryMs - 1)));
@@ -281,7 +281,7 @@ test("tries have 15 seconds; those given up at the end are nowhere recorded", {
   await until("the post", () => receiver.held.length === 1);
   assert.ok(timers.mock.calls.some(({ arguments: [, ms] }) => ms === 15_000));
   world.webhooks.stop();
-  const write = t.mock.method(world.store, "updateDelivery");
+  const write = t.mock.method(world.store.events, "updateDelivery");
   await delivering;
   assert.deepEqual([world.delivery(id), write.mock.callCount()], [before, 0]);
   await until("the connection to be closed", () => receiver.held[0].destroyed);

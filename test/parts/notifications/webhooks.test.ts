@@ -20,7 +20,7 @@ test("a post is signed by Standard Webhooks, and what a customer's library verif
   assert.equal(headers["webhook-id"], id);
   assert.equal(headers["webhook-timestamp"], String(Math.floor(now.getTime() / 1000)));
   assert.deepEqual(new Webhook(secret).verify(body, JSON.parse(JSON.stringify(headers))), JSON.parse(body));
-  assert.equal(body, world.store.event(id)?.payload);
+  assert.equal(body, world.store.events.byId(id)?.payload);
   await world.deliver(later(1e9));
   assert.equal(receiver.posts.length, 1, "what was delivered isn't posted again");
 });
@@ -28,12 +28,12 @@ test("a post is signed by Standard Webhooks, and what a customer's library verif
 test("after a rotation of the secret a post has both signatures, until the overlap ends", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const old = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
-  const account = world.store.account("acme") ?? assert.fail();
+  const account = world.store.accounts.byName("acme") ?? assert.fail();
   const until = later(3_600_000).getTime();
-  world.store.updateAccount({ ...account, webhook_old_secret: old, webhook_old_secret_until: until });
+  world.store.accounts.update({ ...account, webhook_old_secret: old, webhook_old_secret_until: until });
   const post = async (at: Date) => {
-    const [delivery] = world.store.deliveries(id);
-    world.store.updateDelivery({ ...delivery, state: "pending", next_try_at: now.getTime() });
+    const [delivery] = world.store.events.deliveries(id);
+    world.store.events.updateDelivery({ ...delivery, state: "pending", next_try_at: now.getTime() });
     await world.deliver(at);
     return receiver.posts.at(-1) ?? assert.fail();
   };
@@ -54,12 +54,12 @@ test("after a rotation of the secret a post has both signatures, until the overl
 
 test("410 ends an overlap of secrets as well", async (t) => {
   const { world } = await dueEvent(t, 410);
-  const account = world.store.account("acme") ?? assert.fail();
+  const account = world.store.accounts.byName("acme") ?? assert.fail();
   const webhook_old_secret_until = later(3_600_000).getTime();
-  world.store.updateAccount({ ...account, webhook_old_secret: secret, webhook_old_secret_until });
+  world.store.accounts.update({ ...account, webhook_old_secret: secret, webhook_old_secret_until });
   await world.deliver(now);
   const { webhook_old_secret, webhook_old_secret_until: until } =
-    world.store.account("acme") ?? assert.fail();
+    world.store.accounts.byName("acme") ?? assert.fail();
   assert.deepEqual([webhook_old_secret, until], [null, null]);
 });
 
@@ -93,7 +93,7 @@ test("ten tries over about three days, with growing pauses and one id; then it h
 function dueTogether(world: World, webhook: string): void {
   const { id: account } = world.account(10, webhook);
   for (const [i, threshold] of [100, 90, 80].entries())
-    world.store.createEvent(
+    world.store.events.create(
       {
         ...{ id: `evt_${i}`, account, month: "2027-01", threshold, quota: 10 },
         ...{ payload: JSON.stringify({ threshold }), created_at: now.getTime() },
@@ -109,7 +109,7 @@ test("events that fall due together are delivered and listed in the order of the
   for (let i = 0; i < 3; i++) await world.deliver(now);
   assert.deepEqual(thresholdsOf(receiver), [80, 90, 100]);
   assert.deepEqual(
-    world.store.events().map(({ threshold }) => threshold),
+    world.store.events.list().map(({ threshold }) => threshold),
     [80, 90, 100],
   );
 });
@@ -123,7 +123,7 @@ test("an event isn't tried while an earlier one waits for its next try, by resta
   world.restart();
   await world.deliver(later(9999));
   assert.deepEqual(
-    world.store.events().map(({ threshold, state, tries }) => [threshold, state, tries]),
+    world.store.events.list().map(({ threshold, state, tries }) => [threshold, state, tries]),
     [
       [80, "pending", 1],
       [90, "pending", 0],
@@ -138,7 +138,7 @@ test("an event that has failed for good keeps the next one waiting no longer", a
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   receiver.answer = 500;
-  const [first] = world.store.events();
+  const [first] = world.store.events.list();
   for (let at: number | null = now.getTime(); at !== null; at = world.delivery(first.id).next)
     await world.deliver(new Date(at));
   assert.deepEqual(thresholdsOf(receiver), Array(maxTries).fill(80));
@@ -151,10 +151,10 @@ test("an event that is to be retried takes its place in the order again", async 
   const [world, receiver] = [new World(t), await Receiver.open()];
   dueTogether(world, receiver.url());
   await world.deliver(now);
-  const [{ id }] = world.store.events();
-  const [delivery] = world.store.deliveries(id);
+  const [{ id }] = world.store.events.list();
+  const [delivery] = world.store.events.deliveries(id);
   const again = { ...delivery, state: "pending", tries: 0, next_try_at: later(1000).getTime() } as const;
-  world.operator.updateDelivery(again);
+  world.operator.events.updateDelivery(again);
   for (let i = 0; i < 3; i++) await world.deliver(later(1000));
   assert.deepEqual(thresholdsOf(receiver), [80, 80, 90, 100]);
 });
@@ -174,7 +174,7 @@ test("an event that was made by a clock behind isn't sent beside another of its 
   const [world, receiver] = [new World(t), await Receiver.open()];
   const { id: account } = world.account(10, receiver.url());
   const enter = (id: string, month: string, created_at: number) =>
-    world.store.createEvent({ id, account, month, threshold: 80, quota: 10, payload: "{}", created_at }, [
+    world.store.events.create({ id, account, month, threshold: 80, quota: 10, payload: "{}", created_at }, [
       "webhook",
     ]);
   enter("evt_1", "2027-02", now.getTime());
@@ -194,13 +194,13 @@ test("an account that is deleted while its event is posted holds up no other's",
   world.due("gone", receiver.url());
   const delivering = world.deliver(now);
   await until("the post", () => receiver.held.length === 1);
-  world.operator.deleteAccount(world.operator.account("gone")?.id ?? assert.fail());
+  world.operator.accounts.delete(world.operator.accounts.byName("gone")?.id ?? assert.fail());
   receiver.held[0].end();
   await delivering;
   receiver.answer = 200;
   const [id] = world.due("other", receiver.url());
   await world.deliver(later(1000));
-  assert.deepEqual([world.delivery(id).state, world.store.events().length], ["delivered", 1]);
+  assert.deepEqual([world.delivery(id).state, world.store.events.list().length], ["delivered", 1]);
 });
 
 test("an event isn't sent while a try of an earlier one is under way", async (t) => {
@@ -217,7 +217,7 @@ test("an event isn't sent while a try of an earlier one is under way", async (t)
     delivering.push(world.deliver(now));
   }
   await Promise.all(delivering);
-  assert.ok(world.store.events().every(({ state }) => state === "delivered"));
+  assert.ok(world.store.events.list().every(({ state }) => state === "delivered"));
 });
 
 for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) => [ms, -ms]))
@@ -281,7 +281,7 @@ for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
     const age = world.webhooks.oldestPendingAge(later(5000));
     assert.equal(age > 0, expected === "pending");
     assert.equal(receiver.posts.map(({ path }) => path).join(), "/hook");
-    const { webhook, webhook_secret } = world.store.account("acme") ?? assert.fail();
+    const { webhook, webhook_secret } = world.store.accounts.byName("acme") ?? assert.fail();
     assert.deepEqual([webhook, webhook_secret], answer === 410 ? [null, null] : [receiver.url(), secret]);
   });
 }
@@ -291,11 +291,11 @@ test("410 removes the address that said so, and not one that was set meanwhile",
   receiver.answer = undefined;
   const delivering = world.deliver(now);
   await until("the post", () => receiver.held.length === 1);
-  const account = world.store.account("acme") ?? assert.fail();
-  world.store.updateAccount({ ...account, webhook: "https://example.com/new" });
+  const account = world.store.accounts.byName("acme") ?? assert.fail();
+  world.store.accounts.update({ ...account, webhook: "https://example.com/new" });
   receiver.held[0].writeHead(410).end();
   await delivering;
-  assert.equal(world.store.account("acme")?.webhook, "https://example.com/new");
+  assert.equal(world.store.accounts.byName("acme")?.webhook, "https://example.com/new");
 });
 
 test("after 410 an account's next events are recorded without a delivery", async (t) => {
@@ -307,8 +307,8 @@ test("after 410 an account's next events are recorded without a delivery", async
   world.accounts.refresh();
   assert.deepEqual(world.use(1), [90]);
   assert.equal(
-    world.store
-      .events()
+    world.store.events
+      .list()
       .map(({ state }) => state)
       .join(),
     "failed,none",
@@ -317,7 +317,7 @@ test("after 410 an account's next events are recorded without a delivery", async
 
 test("a delivery whose outcome can't be written isn't posted again, and written as soon as it can be", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
-  const write = t.mock.method(world.store, "updateDelivery", () => {
+  const write = t.mock.method(world.store.events, "updateDelivery", () => {
     throw new Error("disk I/O error");
   });
   await world.deliver(now);
@@ -334,7 +334,7 @@ test("what another server delivered meanwhile stays delivered, whatever comes of
     receiver.answer = undefined;
     const delivering = world.deliver(now);
     await until("the post", () => receiver.held.length === 1);
-    const [before] = world.operator.deliveries(id);
+    const [before] = world.operator.events.deliveries(id);
     const delivered = {
       ...before,
       state: "delivered",
@@ -342,10 +342,10 @@ test("what another server delivered meanwhile stays delivered, whatever comes of
       next_try_at: null,
       last_answer: "204",
     } as const;
-    world.operator.updateDelivery(delivered);
+    world.operator.events.updateDelivery(delivered);
     receiver.held[0].writeHead(answer).end();
     await delivering;
-    assert.deepEqual(world.store.deliveries(id), [delivered], String(answer));
+    assert.deepEqual(world.store.events.deliveries(id), [delivered], String(answer));
     await world.deliver(later(1e9));
     assert.equal(receiver.posts.length, 1, "and isn't posted again");
   }
@@ -356,12 +356,12 @@ test("an event that another server gave up meanwhile isn't pending again by this
   receiver.answer = undefined;
   const delivering = world.deliver(now);
   await until("the post", () => receiver.held.length === 1);
-  const [before] = world.operator.deliveries(id);
+  const [before] = world.operator.events.deliveries(id);
   const failed = { ...before, state: "failed", tries: maxTries, next_try_at: null } as const;
-  world.operator.updateDelivery(failed);
+  world.operator.events.updateDelivery(failed);
   receiver.held[0].writeHead(500).end();
   await delivering;
-  assert.deepEqual(world.store.deliveries(id), [failed]);
+  assert.deepEqual(world.store.events.deliveries(id), [failed]);
 });
 
 test("what this server has delivered is delivered, also where another one failed meanwhile", async (t) => {
@@ -369,8 +369,8 @@ test("what this server has delivered is delivered, also where another one failed
   receiver.answer = undefined;
   const delivering = world.deliver(now);
   await until("the post", () => receiver.held.length === 1);
-  const [before] = world.operator.deliveries(id);
-  world.operator.updateDelivery({ ...before, tries: 1, last_answer: "500" });
+  const [before] = world.operator.events.deliveries(id);
+  world.operator.events.updateDelivery({ ...before, tries: 1, last_answer: "500" });
   receiver.held[0].writeHead(200).end();
   await delivering;
   assert.deepEqual(world.delivery(id), { state: "delivered", tries: 1, answer: "200", next: null });
@@ -378,7 +378,7 @@ test("what this server has delivered is delivered, also where another one failed
 
 test("a try that couldn't read the database is made again", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
-  const read = t.mock.method(world.store, "accountOf", () => {
+  const read = t.mock.method(world.store.accounts, "byId", () => {
     throw new Error("disk I/O error");
   });
   await world.deliver(now).catch(() => {});

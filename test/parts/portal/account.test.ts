@@ -40,12 +40,12 @@ test("an account shows what it is, without its secret", async (t) => {
   const webhook = "https://example.com/hook";
   await done("/portal/account/webhook", { url: webhook });
   assert.deepEqual(await done("/portal/account", {}), { ...account, webhook, webhook_secret_set: true });
-  assert.ok(portal.store.account(name)?.webhook_secret);
+  assert.ok(portal.store.accounts.byName(name)?.webhook_secret);
 });
 
 test("the e-mail address for warnings is changed and removed", async (t) => {
   const { portal, key, name, done } = await signedUp(t);
-  const email = () => portal.store.account(name)?.email;
+  const email = () => portal.store.accounts.byName(name)?.email;
   assert.deepEqual(await done("/portal/account/email", { email: "bob@example.org" }), {
     email: "bob@example.org",
   });
@@ -67,7 +67,7 @@ test("a webhook's secret is shown once, and another address gets another", async
     const { webhook, secret } = await done("/portal/account/webhook", { url });
     assert.equal(webhook, url);
     assert.match(String(secret), /^whsec_[0-9A-Za-z+/]{32}$/);
-    assert.equal(portal.store.account(name)?.webhook_secret, secret);
+    assert.equal(portal.store.accounts.byName(name)?.webhook_secret, secret);
     secrets.push(secret);
   }
   assert.notEqual(secrets[0], secrets[1]);
@@ -85,7 +85,7 @@ test("a webhook's secret is shown once, and another address gets another", async
     assert.deepEqual([reply.status, param, message.split(", expected ")[1]], [400, "url", expected]);
   }
   assert.deepEqual(await done("/portal/account/webhook", { url: null }), { webhook: null });
-  assert.equal(portal.store.account(name)?.webhook_secret, null);
+  assert.equal(portal.store.accounts.byName(name)?.webhook_secret, null);
 });
 
 test("keys are listed, made, rotated and revoked, and what is said holds at once", async (t) => {
@@ -98,7 +98,7 @@ test("keys are listed, made, rotated and revoked, and what is said holds at once
   assert.deepEqual([rotated.id, rotated.expires], [3, expires]);
   assert.deepEqual([portal.isTaken(String(made.key)), portal.isTaken(String(rotated.key))], [false, true]);
   const { keys } = await done("/portal/keys", {});
-  const listed = portal.store.keysOfAccount(1).map((one) => ({
+  const listed = portal.store.keys.ofAccount(1).map((one) => ({
     id: one.id,
     last4: one.last4,
     state: one.id === 2 ? "revoked" : "active",
@@ -121,11 +121,11 @@ test("a suspended or deleted account's key is answered as an unknown one", async
   const { portal, key } = await signedUp(t);
   const reply = async (used = key) => JSON.stringify(await portal.ask("/portal/account", {}, { key: used }));
   const unknown = await reply(generateKey());
-  portal.store.suspendAccount(1, 1);
+  portal.store.accounts.suspend(1, 1);
   assert.equal(await reply(), unknown);
-  portal.store.suspendAccount(1, null);
+  portal.store.accounts.suspend(1, null);
   assert.notEqual(await reply(), unknown);
-  portal.store.deleteAccount(1);
+  portal.store.accounts.delete(1);
   assert.equal(await reply(), unknown);
 });
 
@@ -134,7 +134,7 @@ test("a key is rotated once, while it is active, and the old one works for the o
   const rotated = await done("/portal/keys/rotate", { id: 1, overlap_hours: 24 });
   assert.ok(portal.isTaken(key));
   const { id, expires } = Object(rotated.old);
-  assert.deepEqual([id, portal.store.key(1)?.expires_at], [1, Date.parse(expires)]);
+  assert.deepEqual([id, portal.store.keys.byId(1)?.expires_at], [1, Date.parse(expires)]);
   const again = await portal.ask("/portal/keys/rotate", { id: 1, overlap_hours: 1 }, { key });
   assert.deepEqual(
     [again.status, errorOf(again).message],
@@ -146,7 +146,7 @@ test("a key is rotated once, while it is active, and the old one works for the o
   await done("/portal/keys/revoke", { id: idOf(rotated) });
   const revoked = await portal.ask("/portal/keys/rotate", { id: 2, overlap_hours: 1 }, { key });
   assert.equal(errorOf(revoked).message, "key 2: found revoked, expected an active one");
-  assert.equal(portal.store.keysOfAccount(1).length, 2);
+  assert.equal(portal.store.keys.ofAccount(1).length, 2);
 });
 
 for (const [path, body, param] of [
@@ -198,12 +198,12 @@ test("only a key that works does anything, a failure costs no write, and the por
     webhook: null,
     webhook_secret: null,
   } as const;
-  const { id } = portal.store.createAccount(own, now);
+  const { id } = portal.store.accounts.create(own, now);
   const [portals, expired, revoked] = [generateKey(), generateKey(), generateKey()];
-  portal.store.createKey(id, hashKey(portals), portals.slice(-4), null, now);
-  const free = portal.store.createAccount({ ...own, name: "a" }, now);
-  portal.store.createKey(free.id, hashKey(expired), "0000", now.getTime(), now);
-  portal.store.revokeKey(portal.store.createKey(free.id, hashKey(revoked), "0000", null, now), now);
+  portal.store.keys.create(id, hashKey(portals), portals.slice(-4), null, now);
+  const free = portal.store.accounts.create({ ...own, name: "a" }, now);
+  portal.store.keys.create(free.id, hashKey(expired), "0000", now.getTime(), now);
+  portal.store.keys.revoke(portal.store.keys.create(free.id, hashKey(revoked), "0000", null, now), now);
   const before = portal.written();
   for (const [path, body] of actions) {
     for (const key of [expired, revoked, generateKey(), "x", ""]) {
@@ -285,7 +285,7 @@ test("while the state is lost or can't be written nothing is changed, and what i
   });
   const full = await portal.ask("/portal/keys/create", {}, { key });
   assert.deepEqual([full.status, errorOf(full).message], [503, "the change can't be stored now; try again"]);
-  t.mock.method(portal.store, "keyOf", () => {
+  t.mock.method(portal.store.keys, "byHash", () => {
     throw new TypeError("secret detail");
   });
   const { mock } = t.mock.method(silent, "error");

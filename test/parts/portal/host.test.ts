@@ -30,7 +30,7 @@ function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.
     async takeOver() {},
     now: () => later(at),
   });
-  const states = () => store.keys().map((key) => keyState(key, later(at)));
+  const states = () => store.keys.list().map((key) => keyState(key, later(at)));
   return { host, hours, states, store };
 }
 
@@ -41,7 +41,7 @@ test("the pages' key is replaced once a day, its predecessor works for 2 hours m
   await host.begin("https://prices.example.com");
   hours(23.9);
   assert.equal(await host.renewKey(), false);
-  const { plan, burst, quota } = store.account("explore") ?? assert.fail();
+  const { plan, burst, quota } = store.accounts.byName("explore") ?? assert.fail();
   assert.deepEqual([plan, burst, quota], ["portal", 10 * plans.free.burst, 10 * plans.free.quota]);
   hours(24);
   assert.equal(await host.renewKey(), true);
@@ -72,14 +72,14 @@ test("the pages' key is replaced when the clock was set back, and its successor 
 
 test("an account of the pages that an operator has deleted isn't made again", async (t) => {
   const store = Store.open(temporaryFolder());
-  const { id } = store.createAccount(
+  const { id } = store.accounts.create(
     { name: "explore", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
     later(0),
   );
   const { host, hours } = hostOf(t, 0, false, store);
   await host.begin("https://prices.example.com");
-  store.deleteAccount(id);
+  store.accounts.delete(id);
   hours(24);
   await assert.rejects(host.renewKey(), /^DataError: PORTAL_ACCOUNT: found explore, which isn't there/);
-  assert.equal(store.account("explore"), undefined);
+  assert.equal(store.accounts.byName("explore"), undefined);
 });

@@ -136,7 +136,7 @@ test("the page's key is an ordinary one of the account, and ends by itself", asy
   const usage = JSON.parse(String((await ask("GET /api/v1/usage", headers)).body));
   assert.equal(usage.account, "visitors");
   const store = Store.open(stateDir);
-  const stored = store.keys().filter(({ name, last4 }) => name === "visitors" && key.endsWith(last4));
+  const stored = store.keys.list().filter(({ name, last4 }) => name === "visitors" && key.endsWith(last4));
   store.close();
   assert.equal(stored.length, 1);
   assert.ok((stored[0].expires_at ?? Number.POSITIVE_INFINITY) - stored[0].created_at < 27 * 3_600_000);
@@ -227,7 +227,7 @@ test("a server that stops ends its pages' key, and no other", async () => {
     const started = await startServer({ stateDir, env });
     assert.equal(await started.stop(), 0);
     const store = Store.open(stateDir);
-    const keys = store.keys().filter(({ name }) => name === "visitors");
+    const keys = store.keys.list().filter(({ name }) => name === "visitors");
     store.close();
     assert.deepEqual(
       keys.filter(({ revoked_at }) => revoked_at === null).map(({ last4 }) => last4),

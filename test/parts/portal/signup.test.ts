@@ -24,7 +24,7 @@ test("whoever signs up gets an account of plan free and a key that works at once
   assert.match(account, /^Ann-Smith-[a-z2-7]{6}$/);
   assert.deepEqual(rest, { plan: "free", keyId: 1 });
   assert.ok(portal.isTaken(key));
-  const { plan, burst, quota, email, webhook } = portal.store.account(account) ?? assert.fail();
+  const { plan, burst, quota, email, webhook } = portal.store.accounts.byName(account) ?? assert.fail();
   assert.deepEqual([plan, burst, quota, email, webhook], ["free", 10, 10_000, "ann@example.com", null]);
 });
 
@@ -59,13 +59,13 @@ test("as many as like have one name", async (t) => {
 
 test("a name that is taken is drawn again, a few times at most, and what then fails writes nothing", async (t) => {
   const portal = new Portal(t);
-  const other = portal.store.createAccount(
+  const other = portal.store.accounts.create(
     { name: "x", plan: "free", ...plans.free, webhook: null, webhook_secret: null },
     now,
   );
   let drawn = 0;
   const taken = (upTo: number) =>
-    t.mock.method(portal.store, "account", () => (++drawn <= upTo ? other : undefined));
+    t.mock.method(portal.store.accounts, "byName", () => (++drawn <= upTo ? other : undefined));
   taken(4);
   await portal.signUp("ann@example.com");
   drawn = 0;
@@ -296,7 +296,10 @@ test("the counts of a day survive a restart, go with the day, and leave no addre
   const day = 86_400_000;
   assert.deepEqual(await refused(again, later(day - 1)), tooMany);
   assert.equal(await refused(again, later(day)), undefined);
-  assert.equal(again.store.signupsSince(new Date(0), { mailbox: "", address: "192.0.2.1" }).address, 5);
+  assert.equal(
+    again.store.signups.countsSince(new Date(0), { mailbox: "", address: "192.0.2.1" }).address,
+    5,
+  );
 });
 
 /** A portal that mails links, and the server that takes them. */
@@ -327,7 +330,7 @@ test("with SIGNUP=email a link is mailed first, which makes the account once", a
   assert.match(String(made.account), /^Ann-script-[a-z2-7]{6}$/);
   assert.deepEqual([made.plan, made.keyId], ["free", 1]);
   assert.ok(again.isTaken(String(made.key)));
-  assert.equal(again.store.account(String(made.account))?.email, "ann@example.com");
+  assert.equal(again.store.accounts.byName(String(made.account))?.email, "ann@example.com");
   const second = await again.ask("/portal/signup/confirm", { token });
   assert.deepEqual([second.status, errorOf(second).param], [400, "token"]);
   assert.equal(again.accountNames().length, 1);

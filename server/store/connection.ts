@@ -1,0 +1,52 @@
+import type Database from "better-sqlite3";
+
+/** Runs SQL on the state database. */
+
+/** The open database, with each statement prepared once. */
+export class Connection {
+  readonly database: Database.Database;
+  readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
+  /** Writes to accounts, keys and events by this connection. */
+  ownChanges = 0;
+
+  constructor(database: Database.Database) {
+    this.database = database;
+  }
+
+  all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  /** The first row, or undefined. */
+  first<Row>(sql: string, ...values: unknown[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined;
+  }
+
+  /** The only row of a query that always has one. */
+  one<Row>(sql: string, ...values: unknown[]): Row {
+    return this.all<Row>(sql, ...values)[0];
+  }
+
+  run(sql: string, ...values: unknown[]): Database.RunResult {
+    return this.#prepare(sql).run(...values);
+  }
+
+  /** Writes to accounts, keys or events. */
+  change(sql: string, ...values: unknown[]): Database.RunResult {
+    this.ownChanges++;
+    return this.run(sql, ...values);
+  }
+
+  /** Runs several reads and writes as one transaction. */
+  atomically<Result>(work: () => Result): Result {
+    return this.database.transaction(work).immediate();
+  }
+
+  #prepare(sql: string): Database.Statement<unknown[], unknown> {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.database.prepare<unknown[], unknown>(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}

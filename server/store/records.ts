@@ -1,0 +1,78 @@
+import { type Account, accountColumns } from "./accounts.ts";
+import type { Connection } from "./connection.ts";
+import type { Directory } from "./directory.ts";
+import type { Delivery, StoredEvent, StoredEvents } from "./events.ts";
+import type { StoredKey } from "./keys.ts";
+import type { StoredUsage } from "./usage.ts";
+
+/** Whole accounts, as they are exported and imported. */
+
+/** An account with everything that belongs to it. */
+export interface AccountRecord extends Account {
+  created_at: number;
+  /** With hashes in hexadecimal digits. */
+  keys: (Omit<StoredKey, "account" | "hash"> & { hash: string })[];
+  usage: { month: string; used: number }[];
+  days: { day: string; used: number }[];
+  events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
+  /** Of the signups that made it. */
+  mailboxes: { mailbox: string; created_at: number }[];
+}
+
+/** Reads and writes whole accounts. */
+export class AccountRecords {
+  readonly #db: Connection;
+  readonly #directory: Directory;
+  readonly #events: StoredEvents;
+  readonly #usage: StoredUsage;
+
+  constructor(db: Connection, directory: Directory, events: StoredEvents, usage: StoredUsage) {
+    this.#db = db;
+    this.#directory = directory;
+    this.#events = events;
+    this.#usage = usage;
+  }
+
+  /** An account with everything that belongs to it; it has to exist. */
+  read(account: number): AccountRecord {
+    const { changed: _, ...row } = this.#db.all<Omit<AccountRecord, "keys"> & { changed: number }>(
+      `SELECT ${accountColumns}, created_at FROM accounts WHERE id = ?`,
+      account,
+    )[0];
+    const keys = `SELECT id, lower(hex(hash)) AS hash, last4, label, created_at, expires_at, revoked_at, replaced_by FROM keys
+      WHERE account = ? ORDER BY id`;
+    const events = `SELECT id, month, threshold, quota, payload, created_at FROM events
+      WHERE account = ? ORDER BY created_at, threshold`;
+    return {
+      ...row,
+      keys: this.#db.all(keys, account),
+      usage: this.#db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month", account),
+      days: this.#db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account),
+      events: this.#db.all<StoredEvent>(events, account).map((event) => ({
+        ...event,
+        deliveries: this.#events.deliveries(event.id).map(({ id: _, ...delivery }) => delivery),
+      })),
+      mailboxes: this.#db.all(
+        "SELECT mailbox, created_at FROM signups WHERE account = ? ORDER BY id",
+        account,
+      ),
+    };
+  }
+
+  /** Enters an account with everything that belongs to it, under its ids. */
+  enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
+    this.#db.ownChanges++;
+    this.#directory.write("accounts", { ...account });
+    // Newest first, because an older one may refer to the one that replaced it.
+    for (const key of keys.toReversed())
+      this.#directory.write("keys", { ...key, account: account.id, hash: Buffer.from(key.hash, "hex") });
+    for (const { month, used } of usage) this.#usage.save(month, [[account.id, used]]);
+    for (const { day, used } of days) this.#usage.saveDay(day, [[account.id, used]]);
+    for (const { deliveries, ...event } of events) {
+      this.#events.create({ ...event, account: account.id }, []);
+      for (const delivery of deliveries) this.#events.updateDelivery({ ...delivery, id: event.id });
+    }
+    const sql = "INSERT INTO signups (created_at, mailbox, account) VALUES (?, ?, ?)";
+    for (const { mailbox, created_at } of mailboxes) this.#db.run(sql, created_at, mailbox, account.id);
+  }
+}

@@ -1,0 +1,78 @@
+import { isThere } from "./accounts.ts";
+import type { Connection } from "./connection.ts";
+
+/** The tables of requests counted, by month and by day. */
+
+/** Days kept per account: as many as two months have. */
+export const maxDays = 62;
+
+/** Requests of an account in a month, `YYYY-MM`. */
+export interface Used {
+  account: number;
+  month: string;
+  used: number;
+}
+
+/** Reads and writes counts of requests. */
+export class StoredUsage {
+  readonly #db: Connection;
+
+  constructor(db: Connection) {
+    this.#db = db;
+  }
+
+  /** Requests counted per account in a month, `YYYY-MM`. */
+  ofMonth(month: string): Map<number, number> {
+    const sql = "SELECT account, used FROM usage WHERE month = ?";
+    const rows = this.#db.all<{ account: number; used: number }>(sql, month);
+    return new Map(rows.map(({ account, used }) => [account, used]));
+  }
+
+  /** Requests counted for one account in a month, `YYYY-MM`. */
+  of(account: number, month: string): number {
+    const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
+    return this.#db.all<{ used: number }>(sql, account, month)[0]?.used ?? 0;
+  }
+
+  /** Writes absolute counts, so that writing them twice does no harm. */
+  save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
+    const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere}
+      ON CONFLICT DO UPDATE SET used = excluded.used`;
+    for (const [account, count] of used) this.#db.run(sql, account, month, count, account);
+  }
+
+  /** The count of each account at the end of the days of a month, `YYYY-MM`; days without requests are left out. */
+  daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
+    const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
+    const rows = this.#db.all<{ account: number; day: string; used: number }>(sql, month, month);
+    const ends = new Map<number, [day: number, used: number][]>();
+    for (const { account, day, used } of rows) {
+      const known = ends.get(account) ?? [];
+      known.push([Number(day.slice(8)), used]);
+      ends.set(account, known);
+    }
+    return ends;
+  }
+
+  /**
+   * Writes the counts of a month up to a day, `YYYY-MM-DD`. An account keeps its last `maxDays`: those of this month,
+   * and of the month before, to which a clock may be set back. Days are dropped by their number, not by their age, so
+   * that a clock which is far ahead for a moment deletes none of this month.
+   */
+  saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
+    for (const [account, count] of used) {
+      const known = this.#db.run(
+        "UPDATE days SET used = ? WHERE account = ? AND day = ?",
+        count,
+        account,
+        day,
+      );
+      if (known.changes > 0) continue;
+      const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${isThere}`;
+      this.#db.run(insert, account, day, count, account);
+      const sql = `DELETE FROM days WHERE account = ? AND day <=
+        (SELECT day FROM days WHERE account = ? ORDER BY day DESC LIMIT 1 OFFSET ?)`;
+      this.#db.run(sql, account, account, maxDays);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { Connection } from "./connection.ts";
+
+/** The table of all data versions that were ever served. */
+
+interface StoredVersion {
+  version: string;
+  sha256: string;
+  content_sha256: string;
+  first_served: number;
+  /** Null while it is served. */
+  retired: number | null;
+}
+
+/** Reads and writes data versions. */
+export class StoredVersions {
+  readonly #db: Connection;
+
+  constructor(db: Connection) {
+    this.#db = db;
+  }
+
+  /** The content of a version number; undefined when it was never served. */
+  byName(version: string): StoredVersion | undefined {
+    return this.#db.all<StoredVersion>("SELECT * FROM versions WHERE version = ?", version)[0];
+  }
+
+  /** Records that a version is served. A known number keeps its content. */
+  serve(version: string, sha256: string, contentSha256: string, now: Date): void {
+    // A restart writes nothing for versions that were served before.
+    if (this.byName(version)?.retired === null) return;
+    const sql = `INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)
+      ON CONFLICT (version) DO UPDATE SET retired = NULL`;
+    this.#db.run(sql, version, sha256, contentSha256, now.getTime());
+  }
+
+  /** Versions that were served when the table was last written. */
+  served(): string[] {
+    const rows = this.#db.all<StoredVersion>("SELECT * FROM versions WHERE retired IS NULL");
+    return rows.map(({ version }) => version);
+  }
+
+  retire(version: string, now: Date): void {
+    this.#db.run("UPDATE versions SET retired = ? WHERE version = ?", now.getTime(), version);
+  }
+}
