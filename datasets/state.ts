@@ -3,16 +3,16 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { DataError, systemCode } from "../engine/query.ts";
 
-/** The state of a server as other processes find it: whether a server runs on it, and whether its database is the one there. */
+/** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
-/** The database in a state folder. */
+/** The path of the database in a state folder. */
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
 const besideDatabase = ["-wal", "-shm"];
-/** Which database the server has open that holds the lock, for commands. */
+/** The path of the file in which a server tells commands which database it has open. */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 
-/** Whether a server has a state folder; one that is just starting counts. */
+/** Whether a server runs on a state folder, or is just starting. */
 export function isServed(folder: string): boolean {
   const file = lockFile(folder);
   if (!existsSync(file)) return false;
@@ -28,56 +28,56 @@ export function isServed(folder: string): boolean {
   }
 }
 
-/** What tells a file from another one, or a link, that is put in its place; undefined where there is none. */
+/** Identifies a file, so that another one in its place is noticed; undefined where there is none. */
 export function identityOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }
 
-/** What changes whenever a file is written to; undefined where there is none. Reading the file would drop SQLite's locks on it. */
+/** Changes whenever a file is written to; undefined where there is none. Opening the file to read it would drop SQLite's locks. */
 export function writtenOf(file: string): string | undefined {
   const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
 }
 
-/** Whether transactions lie beside the database that it may not have yet. */
+/** Whether there is a write-ahead log with content. */
 export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** The database and what SQLite has beside it. */
+/** The paths of the database and of SQLite's files beside it. */
 export function filesOf(folder: string): string[] {
   const file = databaseFile(folder);
   return [file, ...besideDatabase.map((end) => file + end)];
 }
 
-/** How a backup is restored; a log that was left beside it would be replayed onto it. */
+/** How to restore a backup: SQLite would replay a log that was left beside it. */
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
-/** What `server.database` says once what the server had open isn't whole any more. */
+/** The content of `server.database` once the database was overwritten. */
 export const overwritten = "overwritten\n";
 
 /**
- * What it says before: an identity a line, empty where there is no such file. While the database is lost another line
- * says when it was written to: a file system gives the identity of one that is gone to the next.
+ * The content before that: one identity a line, empty where there is no such file. A further line for a lost database
+ * has its time and size, because file systems give the identity of a deleted file to a new one.
  */
 export function linesOf(identities: Iterable<string | undefined>): string {
   return Array.from(identities, (identity) => `${identity ?? ""}\n`).join("");
 }
 
 /**
- * Keeps a command from a database that isn't the one of the running server, which would never hear of what it writes,
- * and from one that was overwritten.
+ * Refuses a database for a command if the running server has another one open, because the server would never see what
+ * the command writes, or if it was overwritten.
  *
  * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
 export function checkServed(folder: string): void {
-  // In this order: what a server left that was killed says nothing of the next one.
+  // In this order: what a killed server left says nothing of the next one.
   const hasServer = isServed(folder);
   const served = checkWhole(folder);
   if (!hasServer) checkLog(folder, served);
-  // A server that is just starting says nothing yet.
+  // A server that is just starting hasn't written the file yet.
   if (!hasServer || served === undefined || served.startsWith(linesOf(filesOf(folder).map(identityOf))))
     return;
   const found = identityOf(databaseFile(folder));
@@ -91,10 +91,10 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Keeps the log of a database that was lost from the one in its place, because SQLite would replay it, and an empty
- * state from the place of one that was lost.
+ * Refuses a database beside the log of another one, because SQLite would replay that log, and refuses to make an empty
+ * state in the place of a lost one.
  *
- * @param served what the last server had open, and left
+ * @param served what the last server wrote about its files
  */
 export function checkLog(folder: string, served: string | undefined): void {
   if (served === undefined) return;
@@ -103,7 +103,7 @@ export function checkLog(folder: string, served: string | undefined): void {
   const found = identityOf(file);
   if ((found ?? "") === database && (written === "" || written === writtenOf(file))) return;
   const isLogged = hasLog(folder) && identityOf(`${file}-wal`) === log;
-  // A new one would know nothing of the keys that clients have, nor of the numbers that versions were served under.
+  // A new state would have none of the clients' keys, and would give out version numbers again.
   if (found === undefined && !isLogged)
     throw new DataError(
       `state database ${file}`,
@@ -111,7 +111,7 @@ export function checkLog(folder: string, served: string | undefined): void {
       `that one: put it back, or a backup; to begin a new state, delete ${servedFile(folder)}`,
     );
   if (!isLogged) {
-    // That log is gone, and the next one may get its identity.
+    // The old log is gone, and the next one may get its identity.
     rmSync(servedFile(folder), { force: true });
     return;
   }
@@ -123,9 +123,9 @@ export function checkLog(folder: string, served: string | undefined): void {
 }
 
 /**
- * Nobody goes on with what is left of an overwritten database: it may look sound, and what its log has isn't its own.
+ * Refuses an overwritten database, even one that looks sound: its log belongs to another one.
  *
- * @returns what `server.database` says
+ * @returns the content of `server.database`
  */
 export function checkWhole(folder: string): string | undefined {
   const served = readServed(folder);
@@ -137,7 +137,7 @@ export function checkWhole(folder: string): string | undefined {
   );
 }
 
-/** Undefined where no server says. */
+/** The content of `server.database`; undefined where there is none. */
 function readServed(folder: string): string | undefined {
   try {
     return readFileSync(servedFile(folder), "utf8");

@@ -5,8 +5,8 @@ import { DataError } from "../../engine/query.ts";
 import { checkServed, databaseFile } from "../state.ts";
 
 /**
- * The registry of data versions that were ever served. It lies in the state database of the server, so that a number
- * never comes to mean other content, and the commands that give out numbers read it.
+ * The registry of all data versions that were ever served. It is part of the server's state, so that a number never
+ * names other content. Commands that give out numbers read it.
  */
 export const versionsTable = `
   CREATE TABLE versions (
@@ -26,11 +26,11 @@ export interface KnownVersion {
 const maxWaitMs = 5000;
 
 /**
- * The versions in the registry of a state folder. The database stays as it is; like any reader of one with a
- * write-ahead log, this may leave SQLite's two files beside it, which the next server takes over.
+ * Reads the registry of a state folder. The database isn't changed, but SQLite may leave its -wal and -shm files beside
+ * it.
  *
  * @returns undefined where there is no state yet
- * @throws DataError when the database can't be read, is damaged, another program's, or not the one that a running server has
+ * @throws DataError when the database can't be read, is damaged or foreign, or isn't that of the running server
  */
 export function knownVersions(stateDir: string): KnownVersion[] | undefined {
   const file = databaseFile(stateDir);
@@ -64,7 +64,7 @@ export function knownVersions(stateDir: string): KnownVersion[] | undefined {
   }
 }
 
-/** The versions that the server with this environment has served, and where there is no registry, a line that says so. */
+/** The versions that the server with this environment has served, and a notice where there is no registry. */
 export function registryOf(environment: NodeJS.ProcessEnv): {
   known: readonly KnownVersion[];
   notice: string | undefined;

@@ -7,12 +7,12 @@ import { generateKey, hashKey } from "./keys.ts";
 import { maxNameLength } from "./names.ts";
 import { webhookFault } from "./webhook-url.ts";
 
-/** Changes of keys and accounts, by rules that are the same for operators and customers. */
+/** Changes keys and accounts, by the same rules for operators and customers. */
 
-/** In characters. */
+/** Maximum length of a label, in characters. */
 const maxLabelLength = 64;
 const expectedLabel = `1 to ${maxLabelLength} printable ASCII characters, none at the ends a space`;
-/** What a key's owner calls it. */
+/** Validates a key's label. */
 export const keyLabel = v.pipe(
   v.string(expectedLabel),
   v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedLabel),
@@ -26,7 +26,7 @@ export const accountName = v.pipe(
   v.maxLength(maxNameLength, expectedName),
 );
 
-/** For how long what is replaced may go on beside what replaces it. */
+/** Hours for which a replaced key or secret stays valid. */
 export const maxOverlapHours = 8760;
 const hourMs = 3_600_000;
 
@@ -35,13 +35,13 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
   return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
-/** @throws DataError when a time is over */
+/** @throws DataError when the time is in the past */
 export function checkToCome(what: string, at: number, now: Date): void {
   if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time to come");
 }
 
 export interface NewKey {
-  /** Stored nowhere: it can be shown this once. */
+  /** The key itself. It is stored nowhere, so it is shown only now. */
   key: string;
   id: number;
   expires: number | null;
@@ -59,11 +59,11 @@ export function makeKey(
 }
 
 /**
- * Makes a new key for the account of an old one, with its expiry and label; the old one ends after the overlap, if it doesn't
- * before.
+ * Makes a new key with the account, expiry and label of an old one. The old key expires after the overlap, or at its
+ * own expiry if that is earlier.
  *
  * @returns the new key, and when the old one ends
- * @throws DataError when the old one isn't active, or was rotated before
+ * @throws DataError when the old key isn't active, or was rotated before
  */
 export function rotateKey(
   store: Store,
@@ -73,7 +73,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // Its expiry isn't its own any more.
+  // The old key's expiry was set by its rotation.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,
@@ -89,11 +89,11 @@ export function rotateKey(
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };
 }
 
-/** What a webhook's posts are signed with, by the Standard Webhooks specification. */
+/** Makes a secret that signs a webhook's posts (Standard Webhooks specification). */
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
-/** What such a secret looks like. */
+/** The form of a webhook's secret. */
 export const webhookSecretForm = /^whsec_[0-9A-Za-z+/]{32}$/;
 
 type Webhook = Pick<
@@ -102,10 +102,10 @@ type Webhook = Pick<
 >;
 
 /**
- * An account's webhook when its address is set; null is none. Another address gets a new secret.
+ * The webhook of an account after its address is set; null removes it. Another address gets a new secret.
  *
- * @param what what the address is called
- * @throws DataError when nothing may be posted there
+ * @param what the name of the address in errors
+ * @throws DataError when posts may not go to the address
  */
 export function webhookAt(
   url: string | null,

@@ -1,13 +1,13 @@
 import { maxAccounts } from "./limits.ts";
 
-/** Requests by UTC day of one month, by account slot, in shared memory, for answers that show them. */
+/** Counts of requests by UTC day, per account slot, in shared memory. */
 
 /**
- * A slot has 32 words: the month, and for each of its days what the account had used of the month at the end of that
- * day; 0 where nothing was saved then. What isn't a sum can't add up to more or less than the month's count.
+ * A slot has 32 words: the month, and the month's count at the end of each of its days (0 where nothing was saved).
+ * Because these aren't counts of single days, their differences always add up to the month's count.
  */
 const slotWords = 32;
-/** In place of the month while a slot is given to another. */
+/** Marks a slot whose month is being changed. */
 const noMonth = 0;
 
 export class UsageDays {
@@ -19,7 +19,7 @@ export class UsageDays {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Gives a slot to a month, with what is known of its days. */
+  /** Assigns a slot to a month, with the known counts of its days. */
   enter(slot: number, month: number, ends: readonly (readonly [day: number, used: number])[]): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);
@@ -28,15 +28,15 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** Says what an account had used of its slot's month at the end of a day, from 1. */
+  /** Sets the month's count at the end of a day, from 1. */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
   /**
-   * Requests of each day of a month up to one of them: what isn't said to be of an earlier day is of that one.
+   * The requests of each day of a month up to a given day. Requests not known to be of an earlier day are of that day.
    *
-   * @param used in the month: what the days add up to
+   * @param used the month's count, to which the days add up
    */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
@@ -45,7 +45,7 @@ export class UsageDays {
     return Array.from({ length: today }, (_, i) => {
       const said = isKnown ? Atomics.load(this.#words, base + 1 + i) : 0;
       const start = end;
-      // A clock that was set back, or a request that was given back, must not make a day's count negative.
+      // A day's count isn't negative when the clock was set back or a request was given back.
       end = i + 1 === today ? used : Math.min(used, Math.max(start, said));
       return end - start;
     });

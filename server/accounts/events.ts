@@ -1,14 +1,14 @@
 import { maxAccounts } from "./limits.ts";
 
-/** Quota events of one month, by account slot, in shared memory, for answers that show them. */
+/** The quota events of a month, per account slot, in shared memory. */
 
-/** Events that an account's slot holds: the newest ones of the month. A month has three of each quota that is set in it. */
+/** Maximum number of events in a slot; the newest stay. A month has three for each quota that was set in it. */
 export const maxEvents = 15;
-/** A slot has 64-bit words: the month, and an event each; 0 where there is none. */
+/** A slot has 64-bit words: the month, and one word per event; 0 is none. */
 const slotWords = 1 + maxEvents;
-/** In place of the month while a slot is given to another. */
+/** Marks a slot whose month is being changed. */
 const noMonth = 0n;
-/** An event is its time in Unix milliseconds, times this, and its threshold in percent: one word, never half written. */
+/** An event is one word, so that it is never half written: its Unix milliseconds times this, plus its threshold. */
 const timeUnit = 128n;
 
 export interface UsageEvent {
@@ -25,7 +25,7 @@ export class UsageEvents {
     this.#words = new BigInt64Array(buffer);
   }
 
-  /** Gives a slot to a month, without events. */
+  /** Assigns a slot to a month, without events. */
   enter(slot: number, month: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);
@@ -33,7 +33,7 @@ export class UsageEvents {
     Atomics.store(this.#words, base, BigInt(month));
   }
 
-  /** Adds an event of the slot's month in place of the oldest one, unless the slot has it or has newer ones alone. */
+  /** Adds an event to a slot, in place of the oldest one. Does nothing if the slot has it, or has only newer ones. */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);
     let oldest = slot * slotWords + 1;
@@ -44,7 +44,7 @@ export class UsageEvents {
     if (word > this.#words[oldest]) Atomics.store(this.#words, oldest, word);
   }
 
-  /** A slot's events of a month, by their time and then their threshold. */
+  /** A slot's events of a month, by time and threshold. */
   of(slot: number, month: number): UsageEvent[] {
     const base = slot * slotWords;
     const isOfMonth = () => Atomics.load(this.#words, base) === BigInt(month);

@@ -11,34 +11,34 @@ import type { StoredKey } from "../store/store.ts";
 export const maxKeys = 500_000;
 const capacity = 2 ** 20;
 /**
- * An entry has eight 32-bit words: state and day of the last use (16 bits each), account slot, expiry in Unix
- * milliseconds (a double; infinity for none), and half of the SHA-256.
+ * An entry has eight 32-bit words: state and day of last use (16 bits each), account slot, expiry in Unix milliseconds
+ * (a double; infinity for none), and half of the key's SHA-256.
  */
 const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
-/** Those of a deleted account are revoked. */
+/** Keys of a deleted account have the state of revoked ones. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
-/** Behind the entries come the keys' ids, as 64-bit floats. */
+/** The entries are followed by the keys' ids, as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
-/** Last comes a byte for each group of so many entries: whether one of them was used on another day than before. */
+/** The ids are followed by one byte per group of entries: whether one of them was used on a new day. */
 const groupEntries = 1024;
-/** In the year 2149; a later day is noted as this one. */
+/** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
 const maxDay = 2 ** 16 - 1;
 
-/** How the keys of an account slot stand as a whole. */
+/** The state of all keys of an account slot. */
 export type SlotState = "active" | "suspended" | "deleted";
 
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
-  /** State and day. */
+  /** State and day of each entry. */
   readonly #halves: Uint16Array;
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
-  /** The keys' ids, in the order of the entries. */
+  /** The keys' ids, by entry. */
   readonly #ids: Float64Array;
-  /** Of the writer alone: the day of each entry that was told last. */
+  /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
   #toldDays: Uint16Array | undefined;
   #count = 0;
 
@@ -51,12 +51,12 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
-  /** Entries that are taken; those of deleted keys are, too. Known in the writer's thread only. */
+  /** The number of entries in use, those of deleted keys included. Known in the writing thread only. */
   get count(): number {
     return this.#count;
   }
 
-  /** Adds a stored key or brings its entry up to date. One thread only. */
+  /** Adds a stored key or updates its entry. Called by one thread only. */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
     slot: number,
@@ -70,14 +70,14 @@ export class KeyTable {
     }
     this.#ids[at / entryWords] = key.id;
     this.#words[at + slotWord] = slot;
-    // One store of 64 bits, which no reader sees in parts: it is aligned.
+    // An aligned store of 64 bits, which readers see whole or not at all.
     this.#expiries[(at + expiryWord) / 2] = key.expires_at ?? Number.POSITIVE_INFINITY;
     const usable = isSuspended ? suspended : active;
-    // Last: a reader that sees the state sees the rest.
+    // Stored last: a reader that sees the state sees the rest.
     Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 
-  /** Has all keys of some slots stand as their accounts do, in one pass over the table. One thread only. */
+  /** Suspends or resumes all keys of some slots, in one pass over the table. Called by one thread only. */
   setSlots(states: ReadonlyMap<number, SlotState>): void {
     if (states.size === 0) return;
     for (let at = 0; at < capacity * entryWords; at += entryWords) {
@@ -90,13 +90,13 @@ export class KeyTable {
     }
   }
 
-  /** The entry of a key, whether it is usable or not; −1 where there is none. */
+  /** The entry of a key, whatever its state; −1 where there is none. */
   find(hash: Buffer): number {
     const at = this.#locate(hash);
     return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
   }
 
-  /** The account slot of an entry, which is noted as used; −1 when the key is revoked, suspended or expired. */
+  /** The account slot of an entry, which is marked as used; −1 when the key is revoked, suspended or expired. */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
     if (this.#expiries[(entry + expiryWord) / 2] <= nowMs) return -1;
@@ -107,11 +107,11 @@ export class KeyTable {
 
   #noteDay(entry: number, day: number): void {
     Atomics.store(this.#halves, 2 * entry + 1, day);
-    // After the day: `sweepDays` takes the mark back before it reads the days.
+    // Set after the day, because `sweepDays` clears the mark before it reads the days.
     Atomics.store(this.#groups, Math.floor(entry / entryWords / groupEntries), 1);
   }
 
-  /** Tells of the keys that were used on another day than when they were told of last. The writer's thread only. */
+  /** Reports the keys that were used on another day than at the last call. Called by the writing thread only. */
   sweepDays(tell: (key: number, day: number) => void): void {
     this.#toldDays ??= new Uint16Array(capacity);
     const toldDays = this.#toldDays;
@@ -126,12 +126,12 @@ export class KeyTable {
     }
   }
 
-  /** The account slot and the id of an entry's key, also when the key is revoked or expired. */
+  /** The account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
     return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
   }
 
-  /** Where a hash is, or the free place where it would be. */
+  /** The place of a hash in the table, or the free place for it. */
   #locate(hash: Buffer): number {
     const words = this.#words;
     const first = hash.readInt32LE(0);

@@ -1,4 +1,4 @@
-/** Admits requests by their accounts' ceilings, and counts them. */
+/** Admits requests within their accounts' ceilings, and counts them. */
 
 /*
  * Ceilings and counts by account slot, in shared memory, changed with Atomics by all serving threads. An account
@@ -8,45 +8,45 @@ const slotWords = 16;
 const quotaWord = 0;
 /** Requests per second. */
 const burstWord = 1;
-/** When the bucket is full again, on a clock that runs `burst` ticks per millisecond, modulo 2^32. */
+/** The time at which the bucket is full, on a clock of `burst` ticks per millisecond, modulo 2^32. */
 const fullAtWord = 2;
-/** The second in which the bucket was last used: tells a recent `fullAt` from one that wrapped around. */
+/** The second in which the bucket was last used. It tells a recent `fullAt` from one that has wrapped around. */
 const usedAtWord = 3;
-/** Requests refused for a month's bound. */
+/** Requests refused because of `admitUpTo`. */
 const refusedWord = 4;
-/** Whether something was counted since the last sweep, and whether that is urgent. */
+/** Whether requests were counted since the last sweep, and whether the sweep is urgent. */
 const markWord = 5;
 const [counted, urgent] = [1, 2];
-/** Two counters, for an even and an odd month. */
+/** The counters of an even and of an odd month. */
 const monthWords = 6;
 const counterWords = 5;
-/** Of a counter: its month comes first. */
+/** Words of a counter, which begins with its month. */
 const usedWord = 1;
-/** As many requests are admitted. */
+/** The number of requests that this server may admit. */
 const boundWord = 2;
-/** Whether it is the quota that the bound is for, and not the burst. */
+/** Whether that bound stems from the quota (else from the burst). */
 const isForQuotaWord = 3;
-/** The quota less what other servers have used of it, as far as is known. */
+/** The quota minus the known counts of other servers. */
 const leftWord = 4;
 
 export const maxAccounts = 1_000_000;
-/** Before the slots there is a byte for so many of them: whether one of these is marked. */
+/** One byte before the slots stands for this many slots: whether one of them is marked. */
 const groupSlots = 16;
 const groupBytes = Math.ceil(maxAccounts / groupSlots / 64) * 64;
 const longIdleSeconds = 10;
 
-/** In place of a counter's month while it is given from one month to another. */
+/** Marks a counter whose month is being changed. */
 const noMonth = 0;
 
-/** A request takes this many ticks, a full bucket holds `burst` requests: one second. */
+/** Ticks per request. A full bucket holds `burst` requests, one second's worth. */
 const ticksPerRequest = 1000;
 
-/** What `admit` returns in place of the requests left. */
+/** Results of `admit` for refused requests, below any number of requests left. */
 export const burstExceeded = -1;
 export const quotaExceeded = -2;
-/** What was used in the month isn't known here: see `Limits.enter`. */
+/** The month has no counter here; see `Limits.enter`. */
 export const monthUnknown = -3;
-/** The quota isn't used up as far as is known, but what is left of it isn't this server's to give. */
+/** The quota isn't known to be used up, but other servers hold the rest of it. */
 export const leaseExceeded = -4;
 
 export class Limits {
@@ -55,7 +55,10 @@ export class Limits {
   readonly #groups: Buffer;
   readonly #isShared: boolean;
 
-  /** @param isShared whether other servers admit requests of the same accounts: then `admitUpTo` says how many this one may */
+  /**
+   * @param isShared whether other servers admit requests of the same accounts; `admitUpTo` then sets this server's
+   *   bound
+   */
   constructor(buffer = new SharedArrayBuffer(groupBytes + maxAccounts * slotWords * 4), isShared = false) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, groupBytes);
@@ -63,41 +66,40 @@ export class Limits {
     this.#isShared = isShared;
   }
 
-  /** Sets an account's ceilings, from the next request on. */
+  /** Sets an account's ceilings for the next request on. */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
     Atomics.store(this.#words, base + quotaWord, quota);
     if (!this.#isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
-    // Other ticks: what is in the bucket means nothing any more. As if long ago, it is full.
+    // The ticks have changed, so the old time means nothing. A time long ago means a full bucket.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
   }
 
   /**
-   * Gives one of an account's two counters to a month, with what was used in that month before; the other counter
-   * stays as it is. The control thread alone does this, because it knows what was saved, and serving threads admit
-   * requests of the two months that are there and of no others. So a clock may jump as it likes: a month's count goes
-   * on where it ended, whenever the month comes back, and a counter never goes above the quota.
+   * Assigns one of an account's two counters to a month, with the requests counted before; the other counter stays.
+   * Only the control thread does so, because it knows what was saved. Serving threads admit requests of these two
+   * months only. So a month's count continues whenever a clock returns to the month, and never exceeds the quota.
    *
-   * @returns the month that had the counter, and what was used in it up to its end here
+   * @returns the month that had the counter, and its final count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
     const at = this.#counterOf(slot, month);
     const before = Atomics.exchange(this.#words, at, noMonth);
-    // Until it is said how many may be.
+    // Nothing is admitted until `admitUpTo` is called.
     if (this.#isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
-    // In one step, so that no request is lost: one whose thread has found the counter just before counts here or there.
+    // One atomic step, so that no request is lost: a concurrent one counts in the old month or in the new one.
     const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
     return { month: before, used: usedBefore };
   }
 
   /**
-   * Says how many requests of a month may be counted here, where several servers share the ceilings.
+   * Sets how many requests of a month may be counted here, where several servers share the ceilings.
    *
    * @param reason why more are refused
-   * @param left the quota less what others have used of it
+   * @param left the quota minus the counts of other servers
    */
   admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
     const at = this.#counterOf(slot, month);
@@ -110,19 +112,19 @@ export class Limits {
     Atomics.store(this.#words, at + leftWord, left);
   }
 
-  /** Counts requests of a month that were admitted before. */
+  /** Adds requests of a month that were admitted before. */
   raise(slot: number, month: number, by: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) === month) Atomics.add(this.#words, at + usedWord, by);
   }
 
   /**
-   * Takes one request from the account's bucket and from its month. The bucket holds one second's worth and fills
-   * steadily; a refused request takes nothing.
+   * Takes one request from the account's bucket and its month. The bucket holds one second's worth and fills steadily.
+   * A refused request takes nothing.
    *
    * @param month from `monthOf` the wall clock
-   * @param steadyMs milliseconds of a clock that never steps, the same in all threads
-   * @returns requests left in the month, or why it is refused
+   * @param steadyMs milliseconds of a monotonic clock that all threads share
+   * @returns the requests left in the month, or why the request is refused
    */
   admit(slot: number, month: number, steadyMs: number): number {
     const words = this.#words;
@@ -150,7 +152,7 @@ export class Limits {
     return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
   }
 
-  /** Leaves word for `sweep`, after counting; only who shares ceilings sweeps. */
+  /** Marks the account for `sweep`, after counting. Only servers that share ceilings sweep. */
   #mark(slot: number, mark: number): void {
     if (!this.#isShared) return;
     const at = slot * slotWords + markWord;
@@ -159,10 +161,10 @@ export class Limits {
     Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
   }
 
-  /** Tells of the accounts that requests were counted of since the last sweep, and whether one may not be admitted. */
+  /** Reports the accounts whose requests were counted or refused since the last sweep. */
   sweep(tell: (slot: number, isUrgent: boolean) => void): void {
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
-      // First the marks are taken back and then the counts are read: what is counted meanwhile is marked anew.
+      // Marks are cleared before the counts are read, so that a later request sets them again.
       Atomics.store(this.#groups, group, 0);
       for (let slot = group * groupSlots; slot < (group + 1) * groupSlots; slot++) {
         if (Atomics.load(this.#words, slot * slotWords + markWord) === 0) continue;
@@ -171,7 +173,7 @@ export class Limits {
     }
   }
 
-  /** Gives back a request that failed by our fault. */
+  /** Uncounts a request that failed by our fault. */
   giveBack(slot: number, month: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return;
@@ -185,20 +187,20 @@ export class Limits {
     }
   }
 
-  /** Requests counted here in a month; undefined when the account has no counter for it. */
+  /** The requests counted here in a month; undefined when the account has no counter for it. */
   used(slot: number, month: number): number | undefined {
     const at = this.#counterOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
   }
 
-  /** Requests of a month that other servers have counted, as far as is known. */
+  /** The known count of other servers in a month. */
   usedByOthers(slot: number, month: number): number {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return 0;
     return this.ceilings(slot).quota - Atomics.load(this.#words, at + leftWord);
   }
 
-  /** Requests refused for want of what this server may admit, since the start, modulo 2^32. */
+  /** Requests refused because of `admitUpTo` since the start, modulo 2^32. */
   refused(slot: number): number {
     return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }
@@ -212,13 +214,13 @@ export class Limits {
     };
   }
 
-  /** Whole requests left in a month. */
+  /** The requests left in a month. */
   remaining(slot: number, month: number): number {
     const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
     return Math.max(0, this.ceilings(slot).quota - used);
   }
 
-  /** Milliseconds until a request that is refused for the burst now would be admitted. */
+  /** Milliseconds until the bucket has room for a request. */
   burstWaitMs(slot: number, steadyMs: number): number {
     const words = this.#words;
     const base = slot * slotWords;
@@ -228,21 +230,21 @@ export class Limits {
   }
 
   /**
-   * The generic cell rate algorithm: the bucket is the time at which it would be full again. All in whole ticks, so
-   * no rate is rounded. A clock that steps back admits nothing that it wouldn't have admitted before.
+   * The generic cell rate algorithm: the bucket is represented by the time at which it would be full. Whole ticks keep
+   * rates exact. A clock that steps back admits nothing more.
    */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
     const burst = Atomics.load(words, base + burstWord);
     const second = Math.floor(steadyMs / 1000) | 0;
     for (;;) {
-      // `fullAt` before `usedAt`: whoever sees what another thread took sees that it was used just now, too.
+      // `fullAt` is read before `usedAt`, so that a reader of another thread's `fullAt` sees its `usedAt` as well.
       const fullAt = Atomics.load(words, base + fullAtWord);
       const usedAt = Atomics.load(words, base + usedAtWord);
       const idle = (second - usedAt) | 0;
       const now = Math.imul(idle < 0 ? usedAt * 1000 : steadyMs | 0, burst);
       if (idle > 1) {
-        // Full again, and perhaps wrapped around since: it starts anew, and only then counts as used.
+        // The bucket is full, and `fullAt` may have wrapped around: it starts anew.
         if (Atomics.compareExchange(words, base + fullAtWord, fullAt, now) === fullAt)
           Atomics.compareExchange(words, base + usedAtWord, usedAt, second);
         continue;
@@ -255,7 +257,7 @@ export class Limits {
     }
   }
 
-  /** Where the counter for a month is. */
+  /** The position of a month's counter. */
   #counterOf(slot: number, month: number): number {
     return slot * slotWords + monthWords + (month & 1) * counterWords;
   }

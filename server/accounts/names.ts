@@ -1,13 +1,13 @@
 import { type Plan, planNames } from "../shared/plans.ts";
 import { maxAccounts } from "./limits.ts";
 
-/** Names and plans by account slot, in shared memory, for answers that show them. */
+/** Names and plans of accounts, per account slot, in shared memory. */
 
 /** Printable ASCII, so that a name has as many bytes as characters. */
 export const maxNameLength = 64;
 const cellBytes = 2 + maxNameLength;
 
-/** A cell is plan, length, name. */
+/** A cell holds plan, length and name. */
 export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;

@@ -4,9 +4,9 @@ import * as v from "valibot";
 import { isoTime } from "../shared/time.ts";
 import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
 
-/** Warnings that an account's quota comes to its end. */
+/** Records events when a count reaches 80, 90 and 100 % of the quota. */
 
-/** Percents of the quota. */
+/** In percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
 
 /** The highest threshold that a count has reached; 0 for none. */
@@ -14,17 +14,16 @@ export function reached(used: number, quota: number): number {
   return thresholds.findLast((threshold) => used * 100 >= quota * threshold) ?? 0;
 }
 
-/** What an event of a threshold is called. */
+/** The type of a threshold's event. */
 export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhausted" {
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
 /**
- * Records the events of the thresholds up to the one reached, each once per account, month and
- * quota whoever asks how often.
+ * Records the events of all thresholds up to the one reached, once per account, month and quota.
  *
  * @param month `YYYY-MM`
- * @returns those that are new
+ * @returns the new events
  */
 export function recordEvents(
   store: Store,
@@ -39,7 +38,7 @@ export function recordEvents(
     .flatMap((threshold) => recordEvent(store, account, month, threshold, used, now) ?? []);
 }
 
-/** Records the event of one threshold. @returns it, if it is new */
+/** Records the event of one threshold. @returns the event if it is new */
 export function recordEvent(
   store: Store,
   account: Account,
@@ -48,7 +47,7 @@ export function recordEvent(
   used: number,
   now: Date,
 ): StoredEvent | undefined {
-  // A clock that is set back, or that of another server, doesn't change the order.
+  // Times of an account's events ascend, even after a clock is set back or on another server's clock.
   const createdMs = Math.max(now.getTime(), store.events.lastAt(account.id, month));
   const event = eventOf(account, month, threshold, used, createdMs);
   return store.events.create(event, channelsOf(account)) ? event : undefined;

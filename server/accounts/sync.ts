@@ -7,51 +7,51 @@ import type { Limits } from "./limits.ts";
 import type { AccountNames } from "./names.ts";
 import { reached, recordEvents } from "./quota-events.ts";
 
-/** Keeps the shared tables of keys, limits and names in step with the database, and saves the counts. */
+/** Keeps the tables in shared memory in step with the database, and saves the counts. */
 
-/** Requests of an account in a month. */
+/** The counts of an account in a month. */
 interface Count {
   month: number;
-  /** What was seen last; where serving threads count, there may be more by now. */
+  /** The last count that was read. Serving threads may have counted more. */
   used: number;
-  /** What the database holds. */
+  /** The count in the database. */
   saved: number;
-  /** The most that all servers had counted, as far as it was saved. */
+  /** The highest saved count of all servers together. */
   inAll: number;
-  /** The account's quota then; of a month that is over, another says nothing any more. */
+  /** The quota for which events are recorded. It no longer changes once the month is over. */
   quota: number;
-  /** The threshold that this quota's events are recorded up to. */
+  /** The threshold up to which this quota's events are recorded. */
   recorded: number;
 }
 
 interface AccountEntry {
   account: Account;
   slot: number;
-  /** Of the even and the odd month that its counters have. */
+  /** For the even and the odd month of the account's counters. */
   counts: Count[];
-  /** Of those that had them before. */
+  /** For the months that had the counters before. */
   countsBefore: Count[];
 }
 
-/** What is saved together with the counts. */
+/** Further data that is saved in the transaction of the counts. */
 export interface SavedBeside {
   /** Whether there is something to save. */
   isDue(): boolean;
-  /** Within the transaction. */
+  /** Writes it, within the transaction. */
   write(): void;
-  /** When it is on the disk. */
+  /** Called when the transaction is on the disk. */
   written(): void;
 }
 
 /**
- * Serving threads hold the counts of two months, that of so long ago and the one after: the month around its start,
- * and before its end the next one. So a clock that jumps by less finds its month at hand.
+ * Serving threads hold the counts of two months: the month of this long ago, and the one after it. A clock that jumps
+ * by less finds its month in memory.
  */
 const lookBackMs = 14 * 86_400_000;
-/** Counts that can't be saved wait for a disk or a database that fails; for so many months beside those that are served. */
+/** Months of counts that wait for a disk or database that fails, beside those in memory. */
 const maxUnsavedMonths = 24;
 
-/** What the control thread knows of all accounts. */
+/** The accounts, as the control thread knows them. */
 export class Accounts {
   readonly #store: Store;
   readonly #keys: KeyTable;
@@ -62,21 +62,21 @@ export class Accounts {
   readonly #entries = new Map<number, AccountEntry>();
   /** By slot. */
   readonly #bySlot: AccountEntry[] = [];
-  /** The earlier one of the two months that are served. */
+  /** The first of the two months in memory. */
   #month: number;
-  /** The month whose days and events are served. */
+  /** The month whose days and events are in memory. */
   #monthOfDays = 0;
-  /** Counts of months that aren't served any more, and not saved yet. */
+  /** Unsaved counts of months that are no longer in memory. */
   readonly #unsaved = new Map<number, Map<AccountEntry, Count>>();
-  /** Days on which keys were last used that aren't saved yet, by the keys' ids. */
+  /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
-  /** The row of the last event that was read. */
+  /** The row number of the last event that was read. */
   #eventRow = 0;
   #changes = "";
   #taken: Changes = { accounts: 0, keys: 0 };
-  /** Whether the database has this server's word on what it has taken over. */
+  /** Whether the database says how far this server has applied changes. */
   #gaveWord = false;
-  /** Told of an account that is new or was changed, by its number. */
+  /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
 
   constructor(
@@ -100,7 +100,7 @@ export class Accounts {
     this.#enterDays(monthOf(nowMs));
   }
 
-  /** The earlier one of the two months that are served. */
+  /** The first of the two months in memory. */
   get firstMonth(): number {
     return this.#month;
   }
@@ -119,7 +119,7 @@ export class Accounts {
     return this.#bySlot[slot].account.id;
   }
 
-  /** What is counted here of a month that is served, or was before these. */
+  /** The count here of a month that is in memory, or was. */
   used(id: number, month: number): number {
     const entry = this.#entries.get(id);
     if (entry === undefined) return 0;
@@ -127,20 +127,20 @@ export class Accounts {
     return this.#limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
-  /** Places in the table of keys that are taken. */
+  /** The number of entries in use in the table of keys. */
   get keyCount(): number {
     return this.#keys.count;
   }
 
-  /** Takes over what other processes have written since the last call. */
+  /** Applies what other processes have written since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
   /**
-   * Gives the commands that wait for it the word that what they have written is taken over.
+   * Tells waiting commands that their changes are applied.
    *
-   * @param makeLasting makes what was taken over outlive the write-ahead log; false when it can't, and no word is given
+   * @param makeLasting moves the changes out of the write-ahead log; false when it can't, and nothing is told
    */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
@@ -171,7 +171,7 @@ export class Accounts {
     this.#readEvents();
   }
 
-  /** Takes over the events that are new, of the month that is served. */
+  /** Reads the new events of the current month. */
   #readEvents(): void {
     const { events, last } = this.#store.events.since(this.#eventRow, monthName(this.#monthOfDays));
     for (const { account, ...event } of events) {
@@ -181,7 +181,7 @@ export class Accounts {
     this.#eventRow = last;
   }
 
-  /** @param changedSlots gets those whose keys begin or cease to work */
+  /** @param changedSlots receives the slots whose keys begin or cease to work */
   #readAccounts(
     savedUse: (account: number, month: number) => number,
     changedSlots: Map<number, SlotState>,
@@ -189,9 +189,9 @@ export class Accounts {
     for (const { id, account, changed } of this.#store.accounts.since(this.#taken.accounts)) {
       const known = this.#entries.get(id);
       if (account === undefined) {
-        // It keeps its slot; what is counted there is saved nowhere any more.
+        // The slot stays, but its counts are no longer saved.
         if (known !== undefined) changedSlots.set(known.slot, "deleted");
-        // SQLite may give the rows of its events to others.
+        // SQLite may reuse the row numbers of its events.
         this.#eventRow = 0;
         this.#taken.accounts = changed;
         continue;
@@ -217,10 +217,10 @@ export class Accounts {
   }
 
   /**
-   * Follows the clock: serves the counts of the months around it, whichever way it went. A month that comes back goes
-   * on with what was used in it.
+   * Loads the counts of the months around the current time, whichever way the clock went. A month that comes back
+   * continues with its count.
    *
-   * @throws Error when what was saved can't be read; the months that were served are served on then
+   * @throws Error when the database can't be read; the old months then stay
    */
   enterMonths(nowMs: number): void {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
@@ -277,10 +277,10 @@ export class Accounts {
   }
 
   /**
-   * Writes the counts that changed since the last call, of whatever month, and the events they bring. When it fails,
-   * nothing is taken for written, and the next call does it all.
+   * Saves the counts that changed since the last call, of all months, and the events that they cause. After a failure
+   * the next call saves everything again.
    *
-   * @param beside what is to be on the disk as soon as they are
+   * @param beside data that is saved in the same transaction
    * @returns the new events
    */
   save(nowMs: number, beside?: SavedBeside): StoredEvent[] {
@@ -290,9 +290,9 @@ export class Accounts {
       const quota = count.month < thisMonth ? count.quota : entry.account.quota;
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
-      // Of shared ceilings the script in Redis sees it: here a part is counted.
+      // The Redis script does so for shared ceilings, because this server counts only a part.
       const isReached = beside === undefined && highest > recorded;
-      // What others have counted isn't known yet after a start.
+      // After a start the other servers' counts aren't known yet.
       const inAll = Math.max(count.inAll, used + others);
       const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
       if (used !== count.saved || inAll !== count.inAll || isReached)
@@ -344,7 +344,7 @@ export class Accounts {
   }
 }
 
-/** The day to which a month's count belongs that is saved now: its last one, if it is over. */
+/** The day for which a month's count is saved now: today, or the month's last day if it is over. */
 function dayWithin(month: number, nowMs: number): string {
   return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
 }

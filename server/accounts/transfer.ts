@@ -10,20 +10,20 @@ import { maxAccounts } from "./limits.ts";
 import { maxAnswerCharacters, maxTries, payloadOf, thresholds } from "./quota-events.ts";
 import { webhookFault } from "./webhook-url.ts";
 
-/** Accounts with all that is theirs as lines of JSON: from one state to another, ids included. */
+/** Exports and imports accounts as lines of JSON, with everything that belongs to them, ids included. */
 
 const format = "healthcare-charge-query-service accounts";
 const version = 1;
 
 const unknownField = "a field that isn't known";
-/** An object with these fields and no others. */
+/** An object that has exactly these fields. */
 const fields = <Entries extends v.ObjectEntries>(entries: Entries) =>
   v.strictObject(entries, ({ expected, input }) => {
     if (expected === "never") return unknownField;
     return input === undefined ? "a value" : "an object";
   });
 const list = <Item extends v.GenericSchema>(item: Item) => v.array(item, "a list");
-/** A list in which no two items have the same of what names them; the database would keep one of them. */
+/** A list without duplicates by some fields, of which the database would keep only one. */
 const distinct = <Item extends v.GenericSchema>(
   item: Item,
   what: string,
@@ -49,15 +49,15 @@ const whole = (min: number, max: number) => {
 const head = fields({
   format: v.literal(format, format),
   version: v.number("a number"),
-  /** How many lines follow: a file that was cut off isn't taken for a smaller one. */
+  /** The number of lines that follow, so that a truncated file is noticed. */
   accounts: whole(0, maxAccounts),
 });
 
-/** Ids go on from the largest, and have to stay whole numbers that JavaScript can tell apart. */
+/** Later ids continue from the largest, and have to stay safe integers. */
 const maxId = 2 ** 40;
 const id = whole(1, maxId);
 const used = whole(0, maxQuota);
-/** People read the file: it has ISO times, which are milliseconds everywhere else. */
+/** The file has ISO times for its readers; elsewhere they are milliseconds. */
 const instant = time();
 
 const key = fields({
@@ -131,7 +131,7 @@ const account = v.pipe(
     webhook: v.nullable(
       v.pipe(
         v.string("a URL"),
-        // Where it may lead is looked at with every delivery: this server may let them go to loopback, or not.
+        // Each delivery checks where the address leads, because that depends on this server's settings.
         v.rawCheck(({ dataset, addIssue }) => {
           const fault = dataset.typed ? webhookFault(dataset.value, true) : undefined;
           if (fault !== undefined) addIssue({ message: fault });
@@ -155,7 +155,7 @@ const account = v.pipe(
       "month, threshold and quota",
       ({ month, threshold, quota }) => `${month} ${threshold} ${quota}`,
     ),
-    /** Of people who made the account themselves, in the one form that all spellings of an address have. */
+    /** The normalised e-mail addresses that signed up for the account. */
     mailboxes: distinct(
       fields({ mailbox: text("a mailbox", /^[!-?A-~]{0,64}@[!-?A-~]{1,252}$/), created_at: instant }),
       "mailbox",
@@ -174,7 +174,7 @@ const account = v.pipe(
   ),
 );
 
-/** All accounts, in the order of their ids, behind a line that says how many there are. */
+/** All accounts by id, after a first line with their number. */
 export function exportAccounts(store: Store): string {
   const ids = store.accounts.ids();
   const lines = ids.map((account) => JSON.stringify(store.records.read(account), withIsoTimes));
@@ -188,12 +188,12 @@ function withIsoTimes(name: string, value: unknown): unknown {
 }
 
 /**
- * Enters what was exported, under the same ids. What is there already stays, if it is the same.
+ * Imports what was exported, under the same ids. Accounts that are there already stay if they are the same.
  *
- * @param subject what the messages are about
- * @returns the accounts that are new, how many were there, why others are refused, a line each (they aren't as they
- *   have to be, or contradict what is there), and, where the first line names another number of accounts, words on that
- * @throws DataError when the first line isn't one that export has written
+ * @param subject the subject of messages
+ * @returns the new accounts, the number of those that were there, one line for each that is refused, and a line when
+ *   the file has another number of accounts than its first line says
+ * @throws DataError when the first line isn't that of an export
  */
 export function importAccounts(
   store: Store,
@@ -201,7 +201,7 @@ export function importAccounts(
   subject: string,
 ): { entered: AccountRecord[]; known: number; refused: string[]; miscount: string | undefined } {
   const [first, ...rest] = lines.split("\n");
-  // Blank lines at the end are none.
+  // Blank lines at the end don't count.
   while (rest.at(-1)?.trim() === "") rest.pop();
   const { version: found, accounts } = parsed(head, first, `${subject}, line 1`);
   if (found !== version) throw new DataError(`${subject}, line 1: version`, `${found}`, `${version}`);
@@ -227,7 +227,10 @@ export function importAccounts(
   return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
-/** @returns whether the account is new. @throws DataError when it contradicts what is there; then nothing of it is entered */
+/**
+ * @returns whether the account is new
+ * @throws DataError when it contradicts one that is there; nothing of it is imported then
+ */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {
@@ -250,11 +253,11 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
   return false;
 }
 
-/** A record may contradict itself, too. */
+/** Also finds contradictions within a record. */
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** @throws DataError when a part of a new account is another one's already */
+/** @throws DataError when a part of a new account belongs to another one */
 function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord, about: string): void {
   if (store.accounts.wasDeleted(id))
     throw new DataError(about, `the id ${id} of an account that was deleted`, "one that no account had");
@@ -271,7 +274,7 @@ function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord,
     throw new DataError(about, `${taken.what}, which another account has`, "what no other has");
 }
 
-/** The first part in which two differ. */
+/** The first part in which two records differ. */
 function differenceOf(before: AccountRecord, after: AccountRecord): string | undefined {
   return Object.entries(after).find(
     ([name, value]) => !isDeepStrictEqual(value, before[name as keyof AccountRecord]),
@@ -294,7 +297,7 @@ function parsed<Schema extends v.GenericSchema>(
   throw new DataError(subject, foundIn(issue.input, path), issue.message);
 }
 
-/** Where a line has a fault, in words: its account and key or event, as far as they can be told, and the field. */
+/** Describes the place of a fault in a line: the account, key or event, as far as known, and the field. */
 function placeOf(value: unknown, path: readonly unknown[]): string[] {
   const name = fieldOf(value, "name");
   const account = typeof name === "string" ? [`account ${v.is(accountName, name) ? name : shown(name)}`] : [];
@@ -313,7 +316,7 @@ function fieldOf(value: unknown, name: unknown): unknown {
   return Object.entries(value).find(([key]) => key === String(name))?.[1];
 }
 
-/** A value as a message shows it: no secret. */
+/** A value as messages show it, without secrets. */
 function foundIn(value: unknown, path: readonly unknown[]): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";

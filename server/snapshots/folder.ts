@@ -9,7 +9,7 @@ import {
 } from "../../engine/load.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 
-/** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */
+/** Reads the snapshots' folder. Only regular files are opened, because opening a FIFO would block for ever. */
 
 function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
@@ -29,29 +29,29 @@ export function listSnapshots(folder: string): string[] {
   }
 }
 
-/** Changes whenever a regular file does: whatever is put into a folder changes its times. */
+/** A text that changes whenever a regular file does, because a new file has new times. */
 function signatureOf({ ino, size, mtimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs}`;
 }
 
 export interface FileState {
-  /** Changes whenever the file does. */
+  /** A text that changes whenever the file does. */
   signature: string;
   changedMs: number;
-  /** When it came into the folder, or was touched there last, however old its content says it is. */
+  /** When the file came into the folder or was last touched there, whatever its modification time says. */
   arrivedMs: number;
-  /** What it is, in words; undefined for a regular file. */
+  /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
 }
 
-/** One that can't be looked up at all, such as a name that isn't UTF-8, goes each time. */
+/** Maximum number of looks. A name that isn't UTF-8 can never be looked up. */
 const maxLooks = 3;
 
 /**
- * Each snapshot file of a folder with its state, or the error that the system gave for it alone. When one goes meanwhile,
- * all are looked at anew: others may have gone since they were, or the folder itself, which is no word on its files.
+ * The state of each snapshot file of a folder, or the system's error for it. If a file vanishes during the scan, the
+ * scan is repeated, because others or the whole folder may be vanishing too.
  *
- * @throws Error of the system, when the folder can't be listed
+ * @throws Error of the system when the folder can't be listed
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
   for (let look = 1; ; look++) {
@@ -69,9 +69,9 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
 }
 
 /**
- * The state of a file, or of what a link leads to; undefined when it is gone.
+ * The state of a file, or of a link's target; undefined when the file is gone.
  *
- * @throws Error of the system, when it lets nobody look; a link that leads nowhere is one of those
+ * @throws Error of the system when it can't be read; also for a link to nowhere
  */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {
@@ -103,7 +103,7 @@ function describeOther(stats: Stats): string | undefined {
   return "a device";
 }
 
-/** A file that is open, and its size in bytes. */
+/** An open file and its size in bytes. */
 export interface OpenFile {
   handle: FileHandle;
   size: number;
@@ -112,10 +112,10 @@ export interface OpenFile {
 /**
  * Opens a regular file.
  *
- * @returns undefined when it isn't what it was any more
+ * @returns undefined when the file has changed
  */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
-  // Should it have become something else by now, opening it doesn't wait either.
+  // Doesn't block if it has become a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
@@ -131,9 +131,9 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
 }
 
 /**
- * Reads what a file says of itself: a few bytes at both ends and its footer, whatever its size.
+ * Reads a file's metadata: a few bytes at both ends, and its footer.
  *
- * @throws DataError when it can't be a snapshot
+ * @throws DataError when the file can't be a snapshot
  * @throws Error of the system
  */
 export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {

@@ -5,7 +5,7 @@ import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 
-/** A loader thread: reads a snapshot file, verifies it, builds its image; perhaps another one, and ends. */
+/** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
 
 /** Reads a whole file, which the control thread has opened, into memory that serving threads share. */
 function readFile({ name, fd, size }: LoadData): Uint8Array {
@@ -27,7 +27,7 @@ function load(data: LoadData): LoadedSnapshot {
   return { image, file: { bytes, sha256: hash("sha256", bytes) } };
 }
 
-/** Asks the image one price query, as a client would get it, before any client can. */
+/** Runs one price query on the image before it is served. */
 function checkQuery(name: string, buffer: SharedArrayBuffer): void {
   const image = attachImage(buffer);
   const group = image.groupStart.findIndex((start, i) => i > 0 && start > image.groupStart[i - 1]) - 1;
@@ -45,7 +45,7 @@ function failed(name: string, error: unknown): FromLoad {
     return { type: "failed", cause, words: [subject, found, expected] };
   }
   const reason = reasonOf(error);
-  // Of the system are what its calls return, and memory that it doesn't give.
+  // Failed system calls and failed allocations aren't the file's fault.
   if ((error instanceof Error && "syscall" in error) || /allocation failed/.test(reason))
     return { type: "failed", cause: "system", words: [name, reason] };
   return { type: "failed", cause: "content", words: [name, reason, "a snapshot that can be loaded"] };

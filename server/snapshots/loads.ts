@@ -6,68 +6,68 @@ import type { FromLoad, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile } from "./folder.ts";
 
-/** The loads of snapshot files: in threads that end afterwards, all within a share of the memory. */
+/** Schedules the loads of snapshot files, in threads that end afterwards, within a share of the memory. */
 
 const megabyte = 2 ** 20;
-/** Of the machine's memory, or the container's: what all loads may take together. The rest is for what is served. */
+/** Share of the machine's or container's memory for all loads together. The rest is for the served snapshots. */
 const memoryShare = 0.5;
-/** Of that, what is kept for small snapshots, so that they needn't wait for large ones. */
+/** Share of that memory for small snapshots, so that they don't wait for large ones. */
 const smallShare = 0.25;
-/** A snapshot of so many rows is small: loading it takes about a second. */
+/** Rows of a small snapshot. Loading it takes about a second. */
 const maxSmallRows = 250_000;
-/** After so long a load is given up. The largest snapshot takes less than two minutes on one core. */
+/** Time after which a load is given up. The largest snapshot takes less than two minutes on one core. */
 const maxLoadMs = 600_000;
-/** A load keeps two cores busy for its first second: its own thread, and V8's that compile what it does. */
+/** Cores per small load: its first second keeps two busy, one of them with V8's compiler. */
 const coresPerSmallLoad = 2;
-/** A loader's heap before it reads anything. */
+/** Heap of a loader that has read nothing. */
 const minHeapBytes = 40 * megabyte;
-/** What building usually takes beside what `loadNeed` says, with hardly a row and for each one. */
+/** Memory that building usually takes beyond `loadNeed`: at least, and per row. */
 const minBuildBytes = 16 * megabyte;
 const buildBytesPerRow = 384;
-/** A load takes no less. */
+/** The least memory of a load. */
 const leastShare = minHeapBytes + minBuildBytes + megabyte;
-/** Of that, what texts on the heap may take; the rest is for the image. */
+/** Share of the free memory for strings on the heap; the rest is for the image. */
 const heapShare = 0.25;
-/** How far V8's limit is beyond what a load's own limits allow: reaching it may end the process. */
+/** V8's heap limit as a multiple of a load's own limit, because reaching V8's may end the process. */
 const heapReserve = 2;
-/** Of a thread's first load: as much may a further one take. */
+/** How much memory a thread's next load may take, as a multiple of its first load's. */
 const furtherShare = 1.25;
 const maxYoungGenerationSizeMb = 8;
 
-/** A load that is wanted. */
+/** A request for a load. */
 export interface Wanted {
-  /** What to call it in errors. */
+  /** The file's name in errors. */
   name: string;
   path: string;
-  /** Of the file whose head this is. */
+  /** Of the file when its head was read. */
   signature: string;
   arrivedMs: number;
   head: SnapshotHead;
-  /** Told now and then how many rows are read. */
+  /** Called now and then with the number of rows read. */
   onRows: (rows: number) => void;
 }
 
 interface Waiting {
   wanted: Wanted;
   isSmall: boolean;
-  /** Memory that the load may take, in bytes. */
+  /** Memory for the load, in bytes. */
   share: number;
   resolve: (loaded: LoadedSnapshot | undefined) => void;
   reject: (error: unknown) => void;
 }
 
-/** Without what building takes. */
+/** The memory that a load needs before building. */
 function leastBytes(head: SnapshotHead): number {
   const { buffers, heap } = loadNeed(head);
   return buffers + heap + minHeapBytes;
 }
 
-/** Memory of this machine, or of the container where that has less. */
+/** The memory of the machine, or of the container if that is less. */
 function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** Runs loads, small snapshots and new files first, as far as cores and memory go. */
+/** Runs loads as far as cores and memory allow, small snapshots and new files first. */
 export class Loads {
   readonly #maxLarge = availableParallelism();
   readonly #maxSmall = Math.ceil(availableParallelism() / coresPerSmallLoad);
@@ -90,9 +90,9 @@ export class Loads {
   /**
    * Loads a file when its turn comes.
    *
-   * @returns its image and its bytes; undefined when the file isn't what it was any more
-   * @throws DataError when the file is refused for what it holds
-   * @throws Error of the system, when it may do better next time
+   * @returns its image and its bytes; undefined when the file has changed
+   * @throws DataError when the file's content is refused
+   * @throws Error of the system, after which another try may succeed
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
@@ -109,7 +109,7 @@ export class Loads {
       return await this.#enqueue(wanted, Math.min(usual, this.#maxLargeBytes));
     } catch (error) {
       if (!(error instanceof SizeError) || usual >= this.#maxLargeBytes) throw error;
-      // Unusually long names: once more with all that there is.
+      // The names are unusually long, so all memory is allowed once.
       return this.#enqueue(wanted, this.#maxLargeBytes);
     }
   }
@@ -132,7 +132,7 @@ export class Loads {
     for (let next = this.#next(); next !== undefined; next = this.#next()) void this.#run(next);
   }
 
-  /** Takes the first load that fits, if it is one that is asked for. */
+  /** Takes the first load that fits, if it meets the condition. */
   #next(isAsked = (_: Waiting) => true): Waiting | undefined {
     const place = this.#waiting.findIndex((waiting) => this.#fits(waiting));
     return place >= 0 && isAsked(this.#waiting[place]) ? this.#waiting.splice(place, 1)[0] : undefined;
@@ -145,8 +145,8 @@ export class Loads {
   }
 
   /**
-   * Runs a load, and in the same thread those behind it that are alike: a thread that has its code compiled takes half
-   * the time. Long ones gain nothing by that, and their memory is given back sooner.
+   * Runs a load, and in the same thread similar ones that wait: compiled code halves their time. Long loads gain
+   * nothing by that, so their thread ends and frees its memory.
    */
   async #run(first: Waiting): Promise<void> {
     const { isSmall, share } = first;
@@ -170,7 +170,7 @@ export class Loads {
       this.#take(isSmall, -share);
       next = isShort(first) && loader?.isIdle === true ? this.#next(isAlike) : undefined;
     }
-    // A thread that was given up may keep its memory for longer than its place.
+    // The memory stays reserved until the thread has ended.
     this.#take(isSmall, share);
     this.#startNext();
     await loader?.end();
@@ -188,7 +188,7 @@ function isShort({ wanted }: Waiting): boolean {
   return wanted.head.metadata.rows <= maxSmallRows;
 }
 
-/** What a load may take beside what it takes at least. */
+/** How much more memory than the least a load may take. */
 function limitsOf(head: SnapshotHead, share: number): BuildLimits {
   const free = share - leastBytes(head);
   return {
@@ -197,7 +197,7 @@ function limitsOf(head: SnapshotHead, share: number): BuildLimits {
   };
 }
 
-/** Starts a thread; where that fails, the file that it is for is closed. */
+/** Starts a thread. If that fails, closes the file. */
 async function startLoader(head: SnapshotHead, share: number, { handle }: OpenFile): Promise<Loader> {
   try {
     return new Loader(limitsOf(head, share).heap);
@@ -211,7 +211,7 @@ async function startLoader(head: SnapshotHead, share: number, { handle }: OpenFi
 class Loader {
   readonly #thread: Worker;
   readonly #ended: Promise<unknown>;
-  /** Whether it has done what it was asked for, and may be asked for more. */
+  /** Whether it has finished its load and can take another one. */
   isIdle = true;
 
   constructor(heap: number) {
@@ -220,7 +220,7 @@ class Loader {
       maxYoungGenerationSizeMb,
     };
     this.#thread = new Worker(new URL("./load-thread.ts", import.meta.url), { resourceLimits });
-    // Each load has listeners of its own; what nobody listens to would end the process.
+    // Each load has its own listeners. Without this one, an error between loads would end the process.
     this.#thread.on("error", () => {});
     this.#ended = new Promise((resolve) => this.#thread.once("exit", resolve));
     this.#thread.once("exit", () => {
@@ -228,14 +228,14 @@ class Loader {
     });
   }
 
-  /** @returns the image and the file's bytes, when they are there; the file is closed when the thread doesn't read it any more */
+  /** Loads a file, and closes it when the thread no longer reads it. @returns the image and the file's bytes */
   load({ name, head, onRows }: Wanted, { handle, size }: OpenFile, share: number, maxMs: number) {
     const thread = this.#thread;
     this.isIdle = false;
     return new Promise<LoadedSnapshot>((resolve, reject) => {
       const giveUp = () => {
         reject(new DataError(name, `no end of its load within ${maxMs} ms`, "a snapshot that can be loaded"));
-        // Not waited for: it may never come to an end.
+        // Not awaited, because it may never end.
         void thread.terminate();
       };
       const timer = setTimeout(safely(giveUp, reject), maxMs);
@@ -268,7 +268,7 @@ class Loader {
     });
   }
 
-  /** Waits until the thread is gone, which gives its memory back. */
+  /** Waits until the thread has ended and its memory is free. */
   async end(): Promise<void> {
     if (this.isIdle) this.#thread.postMessage(null);
     await this.#ended;
@@ -283,7 +283,7 @@ function tooLarge(name: string): SizeError {
   return new SizeError(`${name}: memory to load it`, "no end", "a heap of the usual size");
 }
 
-/** The error that a loader has reported. */
+/** The error that a loader reported. */
 function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Error {
   if (cause === "system") return new Error(words.join(": "));
   const [subject, found, expected] = words;

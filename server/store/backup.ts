@@ -5,12 +5,12 @@ import { DataError, fileReasonOf } from "../../engine/query.ts";
 import { makePrivateFile } from "./state-files.ts";
 import { Store } from "./store.ts";
 
-/** Copies the state database while a server runs on it, or while none does. */
+/** Makes backups of the state database, also while a server runs. */
 
 /**
- * Copies the database of a folder to a new file with mode 0600, as it is at one moment.
+ * Copies the database of a folder, as of one moment, to a new file with mode 0600.
  *
- * @throws DataError when there is no sound state, or the file is there or can't be made; then nothing is left
+ * @throws DataError when the state isn't sound, or the file exists or can't be made; nothing is left then
  */
 export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
@@ -20,7 +20,7 @@ export function backUp(folder: string, file: string): void {
     makePrivateFile(draft);
     store.copyTo(draft);
     flush(draft);
-    // Unlike a rename, it never takes the place of another file.
+    // Unlike a rename, a link never replaces another file.
     linkSync(draft, file);
     rmSync(draft);
     flush(dirname(file));
@@ -36,7 +36,7 @@ export function backUp(folder: string, file: string): void {
   }
 }
 
-/** Has a file or folder on the disk. */
+/** Writes a file or folder to the disk. */
 function flush(path: string): void {
   const descriptor = openSync(path, "r");
   try {

@@ -7,19 +7,19 @@ import { schema, schemaVersion } from "./schema.ts";
 import { makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 
-/** Opens the state database: makes a missing one whole, and refuses a damaged one and one of another form. */
+/** Opens the state database: creates a missing one, and refuses a damaged or foreign one. */
 
 export interface OpenOptions {
-  /** Whether the folder and the database are made where they are missing, for their owner only. */
+  /** Whether to create a missing folder and database. */
   mayCreate?: boolean;
-  /** How long a call may wait for another process that writes; a server must not stand still for long. */
+  /** How long a call may wait for another process that writes. A server must not wait for long. */
   maxWaitMs?: number;
 }
 
 /**
  * Opens the database in a folder.
  *
- * @throws DataError when the folder or the database can't be used; nothing of it is changed then
+ * @throws DataError when the folder or the database can't be used; nothing is changed then
  */
 export function openDatabase(
   folder: string,
@@ -31,7 +31,7 @@ export function openDatabase(
     if (mayCreate) makeStateFolder(folder);
     else if (!existsSync(file))
       throw new DataError(`STATE_DIR ${folder}`, "no state.sqlite", "a folder with the state of a server");
-    // In this order: a log with frames that is seen had its database beside it then.
+    // In this order, because a log that is seen had its database beside it at that time.
     const isLogged = hasLog(folder);
     if (!existsSync(file)) {
       if (isLogged) throw damaged(file, "none beside a write-ahead log");
@@ -55,7 +55,7 @@ export function openDatabase(
   }
 }
 
-/** A new one, which leaves nothing. */
+/** Makes an empty database in memory. */
 export function databaseInMemory(): Database.Database {
   const database = new Database(":memory:");
   begin(database);
@@ -63,18 +63,18 @@ export function databaseInMemory(): Database.Database {
   return database;
 }
 
-/** Has each transaction on the disk when it ends. */
+/** Makes each transaction durable when it ends. */
 function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");
   database.pragma("foreign_keys = ON");
-  // While a server runs, it alone writes to the database itself, so that it knows when somebody else did.
+  // While a server runs, it alone writes to the database file, so that it notices when somebody else did.
   database.pragma("wal_autocheckpoint = 0");
-  // A database that wasn't in WAL mode, such as a backup, gets its log and index with the first read after the change.
+  // A database that wasn't in WAL mode, such as a backup, gets its -wal and -shm files with the first read.
   database.pragma("schema_version");
 }
 
-/** Gives an empty database its form. */
+/** Creates the tables in an empty database. */
 function begin(database: Database.Database): void {
   database.transaction(() => {
     database.exec(schema);
@@ -82,7 +82,7 @@ function begin(database: Database.Database): void {
   })();
 }
 
-/** Puts a new database in its place whole: one that is empty, or has no tables, has lost them. */
+/** Creates a database beside its place, and links it there when it is complete. */
 function create(file: string): void {
   const draft = `${file}.${randomUUID()}`;
   try {
@@ -103,7 +103,9 @@ function create(file: string): void {
   }
 }
 
-/** Looks at a database read only: opened for writing, SQLite would already mend or drop what it finds. */
+/**
+ * Checks a database that is opened read-only, because SQLite would repair or drop things when it opens it for writing.
+ */
 function checkSound(file: string): void {
   const stat = lstatSync(file);
   if (!stat.isFile())
@@ -134,13 +136,13 @@ function checkSound(file: string): void {
     database.close();
   } catch (error) {
     database.close();
-    // What looking has left. Where the database is sound they stay: another process may use them by now.
+    // Removes the files that the check has made. Those of a sound database stay, because another process may use them.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
   }
 }
 
-/** What a database lacks that its version says it has. */
+/** Names a table or columns that the schema has and a database lacks. */
 function lackOf(database: Database.Database): string | undefined {
   const fresh = new Database(":memory:");
   try {
@@ -158,7 +160,7 @@ function lackOf(database: Database.Database): string | undefined {
   }
 }
 
-/** By table. */
+/** The columns of each table. */
 function columnsOf(database: Database.Database): Map<string, string[]> {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   const columns = database.prepare("SELECT name FROM pragma_table_info(?)").pluck();

@@ -2,18 +2,18 @@ import Database from "better-sqlite3";
 import { lockFile } from "../../datasets/state.ts";
 import { DataError } from "../../engine/query.ts";
 
-/** Lets one server at a time have a state folder. */
+/** Locks a state folder, so that two servers don't use it at once. */
 
-/** A server that starts waits so long for commands that are looking at its lock, each of which takes microseconds. */
-const maxLookersMs = 1000;
+/** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
+const maxReadersMs = 1000;
 
 /**
- * Keeps a second server off a state folder. The operating system drops the lock with the process, however it ends.
+ * Takes the lock of a state folder. The operating system releases it with the process, however that ends.
  *
- * @returns what gives the folder free
+ * @returns what releases the lock
  * @throws DataError when another server has it
  */
-export function lockFolder(folder: string, maxWaitMs = maxLookersMs): () => void {
+export function lockFolder(folder: string, maxWaitMs = maxReadersMs): () => void {
   const database = new Database(lockFile(folder), { timeout: maxWaitMs });
   try {
     database.exec("BEGIN EXCLUSIVE");

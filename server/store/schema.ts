@@ -1,15 +1,16 @@
 import { versionsTable } from "../../datasets/publish/registry.ts";
 
-/** The state database's form, as SQL. */
+/** The schema of the state database. */
 
-/** A database of another version is refused. A release that changes the schema counts this up and brings older ones to it. */
+/**
+ * Databases of another version are refused. A release that changes the schema increments this and migrates older ones.
+ */
 export const schemaVersion = 1;
 
 /**
  * Instants are Unix milliseconds (INTEGER); days (YYYY-MM-DD) and months (YYYY-MM) are calendar dates in UTC. `changed`
- * counts changes of accounts and keys up: what is new since the last look is found without reading the rest. The row of
- * an account that was deleted stays, with its id alone, so that no other account ever gets the id and `changed` never
- * goes back.
+ * numbers the changes of accounts and keys, so that new ones are found without reading the rest. The row of a deleted
+ * account stays with its id alone, so that no account gets that id again and `changed` never decreases.
  */
 export const schema = `
   CREATE TABLE accounts (
@@ -132,6 +133,6 @@ ${versionsTable}
   END;
 `;
 
-/** The next count of `changed`, of both tables: the rows of accounts stay, so that it never goes back. */
+/** The next number of `changed`, over both tables. It never decreases, because the rows of deleted accounts stay. */
 export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FROM accounts),
   (SELECT coalesce(max(changed), 0) FROM keys)))`;

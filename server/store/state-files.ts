@@ -27,15 +27,14 @@ import {
 } from "../../datasets/state.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import { lockFolder } from "./lock.ts";
-import { lastingWalFault } from "./wal.ts";
 
-/** The files of the state: webhooks' secrets are in them, and SQLite goes on with one that was deleted, replaced or overwritten. */
+/** Keeps the state's files private, and notices when they are deleted, replaced or overwritten under a running server. */
 
 const folderMode = 0o700;
 const fileMode = 0o600;
 const stickyBit = 0o1000;
 
-/** Makes a state folder where it is missing, for its owner only, whatever the umask. */
+/** Makes the state folder if it is missing, readable by its owner only, whatever the umask. */
 export function makeStateFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
@@ -48,7 +47,7 @@ export function makeStateFolder(folder: string): void {
   }
 }
 
-/** Makes an empty file where it is missing, for its owner only. SQLite gives a database's mode to the files beside it. */
+/** Makes an empty file if it is missing, readable by its owner only. SQLite gives its -wal and -shm files the same mode. */
 export function makePrivateFile(file: string): void {
   if (existsSync(file)) return;
   const descriptor = openSync(file, "a", fileMode);
@@ -57,9 +56,9 @@ export function makePrivateFile(file: string): void {
 }
 
 /**
- * Takes the state from everybody but its owner.
+ * Removes other users' access to the state.
  *
- * @returns what others could read or write, and what of that can't be taken from them
+ * @returns the files that were changed, and those that can't be
  */
 export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
   const files = [...filesOf(folder), lockFile(folder), servedFile(folder)];
@@ -68,7 +67,7 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
     const mode = statSync(path, { throwIfNoEntry: false })?.mode;
     if (mode === undefined || (mode & 0o077) === 0) continue;
     try {
-      // A folder such as /tmp is everybody's.
+      // A shared folder such as /tmp keeps its mode.
       if ((mode & stickyBit) !== 0) throw new Error("a folder for all");
       chmodSync(path, path === folder ? folderMode : fileMode);
       narrowed.push(path);
@@ -79,22 +78,22 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
   return { narrowed, open };
 }
 
-/** A server's hold on its state folder: the lock, and an eye on the files of the database that it has open. */
+/** A server's lock on its state folder, and its watch over the database files that it has open. */
 export class StateGuard {
   readonly #folder: string;
   #unlock: () => void;
   #lock: string | undefined;
   #hasMadeFolder = false;
-  /** What each file was when the database was opened, by path. */
+  /** The identity of each file when the database was opened, by path. */
   #files = new Map<string, string | undefined>();
-  /** What the database itself was when this process wrote to it last; commands write to its log only. */
+  /** The database's time and size after this process's last checkpoint. Commands write to the log only. */
   #written: string | undefined;
-  /** Whether another file, or none, is in the place of the database. */
+  /** Whether the database was deleted or replaced. */
   #isLost = false;
-  /** Which file somebody else has written to. There is no way back while SQLite has it open. */
-  #overwritten: string | undefined;
+  /** Whether the database was overwritten. Final, because SQLite may have read from it. */
+  #isOverwritten = false;
 
-  /** @throws DataError when another server has the folder, it can't be used, its database was overwritten, or its log is another's */
+  /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
   constructor(folder: string) {
     this.#folder = folder;
     let unlock: (() => void) | undefined;
@@ -116,45 +115,39 @@ export class StateGuard {
     this.#unlock = unlock;
   }
 
-  /** Watches the database, which has been opened and read, and tells commands which one it is. */
+  /** Begins to watch the database, which has to be open, and tells commands which files belong to it. */
   watch(): void {
     this.#look();
     this.#publish();
   }
 
-  /** Whether the database is lost, and nothing may be written to what is left of it. */
+  /** Whether the database was overwritten, so that nothing may be written to it. */
   get isOverwritten(): boolean {
-    return this.#overwritten !== undefined;
+    return this.#isOverwritten;
   }
 
   /**
-   * Empties the write-ahead log into the database, while all files are as they were left. What was written before is
-   * then lost with no log; done once a second, a lost one takes no more counts with it than a crash may.
+   * Moves the write-ahead log into the database, if all files are as they were left. Once a second, so that the loss of
+   * a log costs no more counts than a crash.
    *
-   * @returns what has happened to the files, as `fault` says
+   * @returns the same as `fault`
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
     const before = this.fault();
     if (before !== undefined || store.loggedFrames() === 0) return before;
     const file = databaseFile(this.#folder);
-    // SQLite copies pages without looking at their checksums.
-    const fault = lastingWalFault(`${file}-wal`, () => store.loggedFrames());
-    if (fault !== undefined) {
-      this.#lose(`${file}-wal was overwritten: ${fault}`);
-      return this.#overwritten;
-    }
     try {
       store.checkpoint();
     } finally {
-      // It may have been deleted meanwhile: then what it was before tells it from what is put in its place.
+      // If it was deleted meanwhile, its last time tells it from a file that gets its identity.
       this.#written = writtenOf(file) ?? this.#written;
     }
     return this.fault();
   }
 
   /**
-   * What has happened to the files since; undefined when all are in their places and whole. Where the lock is gone, it
-   * is taken anew, in a folder made anew if need be, so that commands still see that a server runs.
+   * Says what has happened to the files; undefined when nothing has. If the lock file is gone, a new one is made, in a
+   * new folder if necessary, so that commands still see that a server runs.
    */
   fault(): string | undefined {
     try {
@@ -165,18 +158,21 @@ export class StateGuard {
         if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
       }
       const file = databaseFile(this.#folder);
-      if (!this.isOverwritten && writtenOf(file) !== this.#written) this.#lose(`${file} was overwritten`);
-      return this.#overwritten;
+      if (!this.#isOverwritten && writtenOf(file) !== this.#written) {
+        this.#isOverwritten = true;
+        this.#publish();
+      }
+      return this.#isOverwritten ? `${file} was overwritten` : undefined;
     } catch (error) {
       return reasonOf(error);
     }
   }
 
-  /** Gives the folder free. That the database was overwritten, or which one a log belongs to that is left, stays to be read. */
+  /** Releases the folder. If the database is lost or overwritten, `server.database` stays for the next start to read. */
   close(): void {
     if (this.#files.size > 0) this.#lookForDatabase();
     else if (hasLog(this.#folder)) {
-      // A database that can't be opened is going to be replaced.
+      // The database couldn't be opened, and will be replaced: its log must not be replayed onto the next one.
       this.#look();
       this.#isLost = true;
       this.#publish();
@@ -218,25 +214,20 @@ export class StateGuard {
     this.#publish();
   }
 
-  #lose(reason: string): void {
-    this.#overwritten = reason;
-    this.#publish();
-  }
-
   #publish(): void {
     makePrivateFile(servedFile(this.#folder));
     const lines = linesOf(this.#files.values()) + (this.#isLost ? `${this.#written ?? ""}\n` : "");
-    // On the disk: after a power loss an older one would speak of other files.
+    // Flushed, because after a power loss an older version would name other files.
     writeFileSync(servedFile(this.#folder), this.isOverwritten ? overwritten : lines, { flush: true });
   }
 
-  /** What was made only for commands to see would be in the way of a folder that is put back. */
+  /** Removes the folder that was made for commands to see, so that the deleted one can be put back. */
   #removeFolder(): void {
     rmSync(lockFile(this.#folder), { force: true });
     try {
       rmdirSync(this.#folder);
     } catch {
-      // Something else is in it by now.
+      // It has other files by now.
     }
   }
 }

@@ -1,19 +1,19 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { systemCode } from "../../engine/query.ts";
 
 /*
- * Looks for damage in SQLite's write-ahead log, by https://www.sqlite.org/fileformat2.html#the_write_ahead_log: a
- * header, and frames of one page each, whose checksums continue one another. What follows the first frame that doesn't
- * fit SQLite drops without a word, because a process that was killed leaves a last transaction half written. So it
- * drops all when the first frame is damaged, and starts with what the database was long ago.
+ * Finds damage in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#the_write_ahead_log): a header, and
+ * frames of one page each, whose checksums continue one another. SQLite silently drops everything after the first bad
+ * frame, because a killed process leaves its last transaction half written. If an earlier frame is damaged, committed
+ * transactions are lost that way.
  */
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
-/** The last bit says which byte order the checksums are of: little-endian without it. */
+/** In a log with little-endian checksums; one more in a log with big-endian ones. */
 const magic = 0x377f0682;
 
-/** The checksum over more bytes, of whole pairs of words, after one over those before. */
+/** Continues a checksum over more bytes, which have to be whole pairs of 32-bit words. */
 function checksum(
   [a, b]: readonly [number, number],
   bytes: DataView,
@@ -27,6 +27,7 @@ function checksum(
   return [x, y];
 }
 
+/** How often a log that seems damaged is read, and the wait before the next time. */
 const looks = 5;
 const lookMs = 20;
 
@@ -34,16 +35,12 @@ const isChecksum = ([a, b]: readonly [number, number], bytes: DataView, at: numb
   bytes.getInt32(at) === a && bytes.getInt32(at + 4) === b;
 
 /**
- * Looks at a write-ahead log for damage that makes SQLite forget transactions which were on the disk. What a process or
- * a machine leaves that ends at any moment is none: a log that is empty, was begun anew over older frames, or breaks off
- * in its last transaction. Each frame is read once; only reads.
+ * Finds damage in a write-ahead log that would make SQLite drop committed transactions. What any crash may leave is sound:
+ * a log that is empty, was restarted over older frames, or ends within its last transaction. Each frame is read once.
  *
- * @param known how many frames a connection that has the log open counts in it
- * @returns what is wrong; undefined when nothing is, or there is no log
+ * @returns what is damaged; undefined when nothing is, or there is no log
  */
-export function walFault(file: string, known = 0): string | undefined {
-  // A FIFO would keep whoever opens it.
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) return "no regular file";
+export function walFault(file: string): string | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(file, "r");
@@ -52,7 +49,7 @@ export function walFault(file: string, known = 0): string | undefined {
     throw error;
   }
   try {
-    return faultOf(descriptor, known);
+    return faultOf(descriptor);
   } finally {
     closeSync(descriptor);
   }
@@ -60,10 +57,10 @@ export function walFault(file: string, known = 0): string | undefined {
 
 const frameName = (i: number, count: number) => `frame ${i + 1} of ${count} of the write-ahead log`;
 
-function faultOf(descriptor: number, known: number): string | undefined {
+function faultOf(descriptor: number): string | undefined {
   const { size } = fstatSync(descriptor);
   // The header is on the disk before the first frame is written.
-  if (size <= headerBytes) return known > 0 ? frameName(0, known) : undefined;
+  if (size <= headerBytes) return undefined;
   const read = (at: number, length: number) => {
     const bytes = new DataView(new ArrayBuffer(length));
     readSync(descriptor, bytes, 0, length, at);
@@ -77,13 +74,13 @@ function faultOf(descriptor: number, known: number): string | undefined {
   if (!isKnown || !isChecksum(sum, header, 24) || pageBytes < 512) return "the header of the write-ahead log";
 
   const frames = Math.floor((size - headerBytes) / (frameHeaderBytes + pageBytes));
-  /** Frames that SQLite will read. */
+  /** The number of frames that SQLite will read. */
   let whole = 0;
-  /** Whether a transaction ends after these, or none is before it. */
+  /** Whether a transaction ends after those frames, or there are none. */
   let isNext = false;
   for (let i = 0; i < frames; i++) {
     const frame = read(headerBytes + i * (frameHeaderBytes + pageBytes), frameHeaderBytes + pageBytes);
-    // Frames of another generation lie where the log hasn't been written over yet.
+    // Frames of an earlier generation remain where the log hasn't been overwritten yet.
     const isCurrent =
       frame.getUint32(8) === header.getUint32(16) && frame.getUint32(12) === header.getUint32(20);
     if (whole === i && isCurrent) {
@@ -100,17 +97,17 @@ function faultOf(descriptor: number, known: number): string | undefined {
       const isGenerationBefore = frame.getUint32(8) === (header.getUint32(16) - 1) >>> 0;
       if (!isCurrent && !isGenerationBefore) return "the first frame of the write-ahead log";
     } else if (isCurrent && isNext) {
-      // The next transaction is written when the one before is on the disk: that one must have been whole.
+      // A transaction is written only when the one before it is on the disk, so that one was complete.
       return frameName(whole, frames);
     } else if (isCurrent && frame.getUint32(4) > 0) isNext = true;
   }
-  return whole < known ? frameName(whole, known) : undefined;
+  return undefined;
 }
 
-/** A log that another process writes just now may look damaged, or not be what a connection knew, but not for long. */
-export function lastingWalFault(file: string, known = () => 0): string | undefined {
+/** Looks again after a short wait, because a log that another process is writing to may look damaged. */
+export function lastingWalFault(file: string): string | undefined {
   for (let look = 1; ; look++) {
-    const fault = walFault(file, known());
+    const fault = walFault(file);
     if (fault === undefined || look === looks) return fault;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookMs);
   }

@@ -36,8 +36,6 @@ const equivalent: Readonly<Record<string, string>> = {
     "a chance to be cut off, nearly the same",
   'server/shared/settings.ts: name: v.getDotPath(issue)⟦ ?? "" → ⟧,': "null is no setting's name either",
   "server/serving/thread.ts: quiet = busy ? ⟦0 → 1⟧ : quiet + drainStepMs;": "a millisecond of some hundred",
-  "server/store/wal.ts: export function lastingWalFault(file: string, known = () => ⟦0 → (-1)⟧): string | undefined {":
-    "no log has fewer frames than none",
   "server/serving/reply.ts: ⟦this.#byDigits[digits] = head; → ;⟧": "slower, and the same bytes",
   "server/serving/listener.ts: let socket: uws.us_listen_socket | false = ⟦false → true⟧;":
     "the call that listens says in any case whether it does",

@@ -15,6 +15,7 @@ const paths = [
   "server/README.md",
   "server/api/README.md",
   "server/parts/replicas/README.md",
+  "server/store/README.md",
 ];
 
 /** The documents' texts by their paths from the root. */

@@ -302,9 +302,9 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   // What each server has counted for itself.
   for (const { store } of [a, b]) {
     store.usage.save("2027-01", [[2, 5]]);
-    store.saveDay("2027-01-31", [[2, 5]]);
-    store.saveLease("2027-01", 2, 9);
-    store.saveKeyDay(2, "2027-01-31");
+    store.usage.saveDay("2027-01-31", [[2, 5]]);
+    store.replica.saveLease("2027-01", 2, 9);
+    store.keys.saveDay(2, "2027-01-31");
   }
   await a.directory.change(() => {
     a.store.accounts.suspend(1, null);
@@ -315,13 +315,13 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   await command.directory.read();
   for (const { store } of [a, b, command]) {
     assert.equal(store.accounts.byId(1)?.suspended_at, null);
-    assert.deepEqual([store.accounts.ids(), store.wasDeleted(2), store.keys.byId(2)], [[1], true, undefined]);
+    assert.deepEqual([store.accounts.ids(), store.accounts.wasDeleted(2), store.keys.byId(2)], [[1], true, undefined]);
     assert.deepEqual(
       [
-        store.used(2, "2027-01"),
-        store.daysOf("2027-01").size,
-        store.leases("2027-01").size,
-        store.lastUsed(2),
+        store.usage.of(2, "2027-01"),
+        store.usage.daysOfMonth("2027-01").size,
+        store.replica.leases("2027-01").size,
+        store.keys.lastUsed(2),
       ],
       [0, 0, 0, null],
     );
