@@ -10,7 +10,6 @@ import {
   maxCount,
   maxSnapshotRows,
   measureFields,
-  newestSchema,
   type Procedures,
   type Provenance,
   procedureCodePattern,
@@ -201,7 +200,6 @@ export class CmsTable {
       ...byField(addressColumns, (column) => this.#addresses[column].commonest(rowsOf)),
     };
     const { content, order } = arrange({
-      schema: newestSchema,
       provenance,
       facilities,
       procedures: this.#procedures,

@@ -7,7 +7,6 @@ import {
   maxCents,
   maxSnapshotRows,
   measureFields,
-  newestSchema,
   type Procedures,
   type Rows,
   type SnapshotContent,
@@ -69,7 +68,6 @@ export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptio
   const lasting = randomSource(seed, 0);
   const hospitals = hospitalsFor(rows, lasting, randomSource(seed, addressStream));
   return {
-    schema: newestSchema,
     provenance: {
       dataYear,
       revision,

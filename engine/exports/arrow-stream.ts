@@ -38,7 +38,7 @@ const readerOf =
   };
 
 function columnsOf(image: Image): Column[] {
-  const { schema, provenance } = image.description;
+  const { provenance } = image.description;
   const { facility, charge, allowed } = image;
   const readFacility = readerOf(facility);
   const readProcedure = readerOf(image.procedure);
@@ -73,7 +73,7 @@ function columnsOf(image: Image): Column[] {
     read: readerOf(numbers),
   });
   const dollars = (name: string, read: Reader): Column => ({ name, isFloat: true, mayBeAbsent: true, read });
-  const further = [
+  const further: Column[] = [
     perhaps("street", image.street),
     perhaps("zip", image.zip),
     perhaps("rural_urban_code", image.ruralUrbanCode),
@@ -97,7 +97,7 @@ function columnsOf(image: Image): Column[] {
     dollars("submitted_charge", readPriced(charge)),
     dollars("medicare_allowed", readPriced(allowed)),
     { name: "status", dictionary: encodeText([...rowStatuses]), read: readStatus },
-    ...(schema > 1 ? further : []),
+    ...further,
   ];
 }
 

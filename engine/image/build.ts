@@ -60,7 +60,7 @@ const bytesPerDistinctWord = 640;
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
   const wordsOf = wordsByText();
   if (limits !== undefined) checkTexts(snapshot, limits.heap, wordsOf);
-  const { schema, provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
+  const { provenance, counts, sha256, contentSha256, facilities, procedures, rows } = snapshot;
   const source = {
     data_year: provenance.dataYear,
     data_version: versionName(provenance),
@@ -72,9 +72,7 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
   const heads = encodeText(encodeHeads(snapshot, summaries, groups.groupStart));
   const { answerBytes, ...extents } = measureAnswers(snapshot, groups, heads, prefixes);
   const contents: Contents = {
-    description: utf8(
-      JSON.stringify({ schema, provenance, counts, sha256, contentSha256 } satisfies Description),
-    ),
+    description: utf8(JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description)),
     tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ccn: encodeText(facilities.ccn),
     facilityName: encodeText(facilities.name),

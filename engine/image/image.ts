@@ -1,6 +1,6 @@
 import type { TextColumn } from "../encode.ts";
 import { DataError, SizeError } from "../errors.ts";
-import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "../snapshot/schema.ts";
+import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts";
 
 /*
  * The image is what a data version is at run time: one buffer that any thread attaches to by reference. It holds
@@ -140,7 +140,6 @@ export const summaryFields = [
 
 /** What an image says of its snapshot. */
 export interface Description {
-  schema: SchemaVersion;
   provenance: Provenance;
   counts: Counts;
   /** Of the snapshot's content and provenance, and of its rows alone. */

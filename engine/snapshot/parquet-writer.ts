@@ -1,16 +1,16 @@
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import type * as v from "valibot";
-import { blank, columnsOfSchema, type metadataSchema, type SnapshotColumn } from "./schema.ts";
+import { blank, type metadataSchema, type SnapshotColumn, schemaVersion, snapshotColumns } from "./schema.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** A snapshot as a Parquet file: zstd, dictionary-coded texts, `null` for what is absent, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
-  const { schema, provenance, counts } = snapshot;
-  const vectors = columnsOfSchema(schema).map((column) => [column.name, vectorOf(snapshot, column)]);
+  const { provenance, counts } = snapshot;
+  const vectors = snapshotColumns.map((column) => [column.name, vectorOf(snapshot, column)]);
   const table = new arrow.Table(Object.fromEntries(vectors));
   const metadata: Record<string, string> = {
-    schema_version: String(schema),
+    schema_version: String(schemaVersion),
     data_year: String(provenance.dataYear),
     revision: String(provenance.revision),
     title: provenance.title,

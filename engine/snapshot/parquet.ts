@@ -7,14 +7,12 @@ import {
   byField,
   type Counts,
   ccnPattern,
-  columnsOfSchema,
   type FacilityField,
   facilityFields,
   maxNameCharacters,
   measureFields,
   procedureCodePattern,
   ruralUrbanCodePattern,
-  type SchemaVersion,
   snapshotColumns,
   stateNames,
   zipPattern,
@@ -43,9 +41,7 @@ import {
  */
 export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows: number) => void): Snapshot {
   const { footer, metadata } = headOf(file, subject);
-  const schema = metadata.schema_version;
   const content: SnapshotContent = {
-    schema,
     provenance: {
       dataYear: metadata.data_year,
       revision: metadata.revision,
@@ -56,7 +52,7 @@ export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows
       caveat: metadata.caveat,
       sourceSha256: metadata.source_sha256 ?? null,
     },
-    ...readColumns(file, footer, schema, metadata.rows, subject, onRows),
+    ...readColumns(file, footer, metadata.rows, subject, onRows),
   };
   checkKeys(content, subject);
   const counts = countRows(content);
@@ -97,7 +93,6 @@ function headOf(file: Uint8Array, subject: string): SnapshotHead {
 function readColumns(
   file: Uint8Array,
   footer: ParquetFooter,
-  schema: SchemaVersion,
   length: number,
   subject: string,
   onRows?: (rows: number) => void,
@@ -112,16 +107,18 @@ function readColumns(
   const procedureIndex = new Map<string, number>();
   let filled = 0;
   for (const group of footer.groups) {
-    const columns = columnsOfSchema(schema);
-    const described = columns.flatMap((column) => {
+    const described = snapshotColumns.flatMap((column) => {
       if (column.part !== "facilities") return [];
       return [
-        { field: column.field, ...readTexts(file, footer, group, column.name, column.since > 1, subject) },
+        {
+          field: column.field,
+          ...readTexts(file, footer, group, column.name, !isRequired(column.field), subject),
+        },
       ];
     });
     const code = readTexts(file, footer, group, "procedure_code", false, subject);
     const label = readTexts(file, footer, group, "procedure_name", false, subject);
-    for (const column of columns)
+    for (const column of snapshotColumns)
       if (column.part === "rows")
         readNumbers(file, footer, group, column.name, rows[column.field].subarray(filled), subject);
 
@@ -165,6 +162,9 @@ function readColumns(
     rows: { ...rows, procedure: ranked(rows.procedure, order) },
   };
 }
+
+/** Whether every facility has to have a text: its address alone may be absent. */
+const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
 /** Whether a row has another value than the one before in any of the columns. */
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {

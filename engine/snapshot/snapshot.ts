@@ -3,7 +3,6 @@ import {
   blank,
   byField,
   type Counts,
-  columnsOfSchema,
   type FacilityField,
   facilityFields,
   type MeasureField,
@@ -11,7 +10,8 @@ import {
   type ProcedureField,
   type Provenance,
   procedureFields,
-  type SchemaVersion,
+  schemaVersion,
+  snapshotColumns,
 } from "./schema.ts";
 import { identityOrder, stableOrder } from "./sort.ts";
 
@@ -28,8 +28,6 @@ export type Procedures = Record<ProcedureField, string[]>;
 export type Rows = Record<"facility" | "procedure" | MeasureField, Int32Array>;
 
 export interface SnapshotContent {
-  /** What it has no column for is absent in every row. */
-  schema: SchemaVersion;
   provenance: Provenance;
   facilities: Facilities;
   procedures: Procedures;
@@ -56,7 +54,7 @@ export function versionName(provenance: Provenance): string {
  * @returns the content and, for each row in its new place, its position in the content given
  */
 export function arrange(content: SnapshotContent): { content: SnapshotContent; order: Uint32Array } {
-  const { schema, provenance, facilities, procedures, rows } = content;
+  const { provenance, facilities, procedures, rows } = content;
   const facilityOrder = ascending(facilities.ccn);
   const procedureOrder = ascending(procedures.code);
   const facility = ranked(rows.facility, facilityOrder);
@@ -65,7 +63,6 @@ export function arrange(content: SnapshotContent): { content: SnapshotContent; o
   const order = stableOrder(facility, byProcedure);
   return {
     content: {
-      schema,
       provenance,
       facilities: byField(facilityFields, (field) => facilityOrder.map((i) => facilities[field][i])),
       procedures: byField(procedureFields, (field) => procedureOrder.map((i) => procedures[field][i])),
@@ -122,7 +119,7 @@ export function countRows({ facilities, procedures, rows }: SnapshotContent): Co
 /**
  * SHA-256 over the canonical content, whatever the Parquet encoding: one line of JSON for schema and counts, one for the
  * provenance, one each for every facility and procedure, then the rows' columns as little-endian 32-bit integers, first
- * the positions of facilities and procedures. It covers what the schema has columns for, in their order.
+ * the positions of facilities and procedures.
  */
 export function checksum(content: SnapshotContent, counts: Counts): string {
   const p = content.provenance;
@@ -139,17 +136,18 @@ export function contentChecksum(content: SnapshotContent, counts: Counts): strin
 
 function sumUp(
   what: string,
-  { schema, facilities, procedures, rows }: SnapshotContent,
+  { facilities, procedures, rows }: SnapshotContent,
   counts: Counts,
   provenance: unknown[],
 ): string {
   const hash = createHash("sha256");
   const line = (value: unknown) => hash.update(`${JSON.stringify(value)}\n`);
-  line([what, schema, counts.rows, counts.facilities, counts.procedures]);
+  line([what, schemaVersion, counts.rows, counts.facilities, counts.procedures]);
   if (provenance.length > 0) line(provenance);
-  const columns = columnsOfSchema(schema);
-  const texts = columns.flatMap((column) => (column.part === "facilities" ? [facilities[column.field]] : []));
-  const measures = columns.flatMap((column) => (column.part === "rows" ? [rows[column.field]] : []));
+  const texts = snapshotColumns.flatMap((column) =>
+    column.part === "facilities" ? [facilities[column.field]] : [],
+  );
+  const measures = snapshotColumns.flatMap((column) => (column.part === "rows" ? [rows[column.field]] : []));
   for (let i = 0; i < counts.facilities; i++) line(texts.map((values) => values[i]));
   for (let i = 0; i < counts.procedures; i++) line([procedures.code[i], procedures.name[i]]);
   for (const column of [rows.facility, rows.procedure, ...measures]) hash.update(column);

@@ -5,14 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { parseCents } from "../../datasets/cms/cms.ts";
 import { importFile } from "../../datasets/cms/import.ts";
-import {
-  blank,
-  decodeSnapshot,
-  encodeSnapshot,
-  maxCents,
-  type Snapshot,
-  sealSnapshot,
-} from "../../engine/index.ts";
+import { blank, decodeSnapshot, maxCents, type Snapshot } from "../../engine/index.ts";
 import { csv, fullCsv, header, more, moreHeader, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -232,21 +225,6 @@ test("of several addresses of a facility the commonest is taken, and a blank one
   assert.deepEqual(facilities.zip, ["36302", "36303"]);
   assert.deepEqual(facilities.ruralUrbanCode, ["1", ""]);
   assert.equal(severalNames, 1, "a blank is no other address");
-});
-
-test("rows that a snapshot of schema 1 has already are written with what is new in them, and then no more", async () => {
-  const options = optionsFor(fullCsv(`${row},${more}`));
-  const { path: first } = await importFile(options, []);
-  const old = decodeSnapshot(readFileSync(first), first);
-  writeFileSync(first, encodeSnapshot(sealSnapshot({ ...old, schema: 1 })));
-  const again = [await importFile(options, []), await importFile(options, [])];
-  assert.deepEqual(
-    again.map(({ isNew, path: written }) => [isNew, path.basename(written)]),
-    [
-      [true, "2023.2.parquet"],
-      [false, "2023.2.parquet"],
-    ],
-  );
 });
 
 test("dollars are rounded to cents once, half up, on their decimal digits", () => {

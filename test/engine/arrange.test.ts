@@ -9,10 +9,9 @@ test("content in any order is arranged into the same snapshot", () => {
     const snapshot = randomSnapshot(seed);
     const random = seededRandom(seed);
     const positions = (values: ArrayLike<unknown>) => random.shuffled(Array.from(values, (_, i) => i));
-    const { schema, facilities, procedures, rows } = snapshot;
+    const { facilities, procedures, rows } = snapshot;
     const [f, p, r] = [positions(facilities.ccn), positions(procedures.code), positions(rows.charge)];
     const { content, order } = arrange({
-      schema,
       provenance: snapshot.provenance,
       facilities: byField(facilityFields, (field) => f.map((i) => facilities[field][i])),
       procedures: { code: p.map((i) => procedures.code[i]), name: p.map((i) => procedures.name[i]) },

@@ -29,11 +29,11 @@ import {
 } from "../support/compared-prices.ts";
 import {
   oddTexts,
-  ofSchema1,
   randomSnapshot,
   type ShortRow,
   sharedData,
   snapshotOf,
+  withoutDetails,
 } from "../support/fixtures.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import type { PricesBody } from "../support/prices-schema.ts";
@@ -198,10 +198,10 @@ test("a row without services takes no part in what is weighted", () => {
   assert.deepEqual(weightedOf([10, blank], [20, blank]), [null, null, null]);
 });
 
-test("a list without the columns that came with schema 2 is the same but for what is weighted", () => {
+test("a list of rows without services is the same but for what is weighted", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const snapshot = randomSnapshot(seed);
-    const [full, plain] = [snapshot, ofSchema1(snapshot)].map(imageOf);
+    const [full, plain] = [snapshot, withoutDetails(snapshot)].map(imageOf);
     const unknown = { services: null, weighted_median_charge: null, weighted_mean_charge: null };
     for (const code of snapshot.procedures.code) {
       const list = answer(full, code, null);

@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
-import * as v from "valibot";
 import {
-  blank,
   columnBytesAllowance,
-  columnsOfSchema,
   DataError,
   decodeSnapshot,
   encodeSnapshot,
@@ -16,14 +11,12 @@ import {
   maxImageRows,
   maxSnapshotFileBytes,
   maxSnapshotRows,
-  newestSchema,
   type Snapshot,
   sealSnapshot,
   versionName,
 } from "../../engine/index.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { loadNeed, readSnapshotHead, snapshotFooterRange } from "../../engine/snapshot/head.ts";
-import { ask, facilityBody, imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import {
   type Column,
   columnsOf,
@@ -32,7 +25,6 @@ import {
   footerStart,
   metadataOf,
   randomSnapshot,
-  type ShortRow,
   snapshotOf,
   testProvenance,
 } from "../support/fixtures.ts";
@@ -113,113 +105,9 @@ test("absent provenance reads back as absent", () => {
   assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject).provenance, provenance);
 });
 
-/** Written when there was no other schema. */
-const ofSchema1 = readFileSync(path.join(import.meta.dirname, "../support/schema-1.parquet"));
-const rowsOfSchema1: ShortRow[] = [
-  ["010001", "AL", "5071", 100, 50, 'Hôpital "One"'],
-  ["010001", "AL", "5072", 200.5, 60.25],
-  ["010002", "AL", "5072", 200.5, 70],
-  ["050002", "CA", "5071", null, null],
-  ["050002", "CA", "5072", 0, 7],
-  ["050003", "CA", "5072", 999.99, 1.01],
-  ["3A0003", "NY", "5071", 300, null],
-];
-
-test("a file of schema 1 reads as ever, has the checksums that it had, and nothing in the columns since", () => {
-  const snapshot = decodeSnapshot(ofSchema1, subject);
-  assert.deepEqual(snapshot, sealSnapshot({ ...snapshotOf(rowsOfSchema1), schema: 1 }));
-  assert.equal(snapshot.sha256, "862294c97b051ee874bf55c1beb1998c7d0b8aa52e7345f4fcfd2186b7c6e846");
-  assert.equal(snapshot.contentSha256, "e51fdc7580e8e31079687d23b96787b5c83b5a918e31a30861736141ad6238de");
-  const { facilities, rows } = snapshot;
-  for (const { part, field, since } of columnsOfSchema(newestSchema)) {
-    if (since === 1) continue;
-    if (part === "facilities")
-      assert.ok(
-        facilities[field].every((text) => text === ""),
-        field,
-      );
-    if (part === "rows")
-      assert.ok(
-        rows[field].every((value) => value === blank),
-        field,
-      );
-  }
-  assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject), snapshot, "written again");
-});
-
-test("a file of schema 1 answers the same numbers, and null for what it doesn't know", () => {
-  const versions = versionsOf(imageOf(decodeSnapshot(ofSchema1, subject)));
-  const prices = ask(versions, "/healthcare/prices?procedure=5072&limit=1");
-  const { caveat } = testProvenance;
-  assert.deepEqual(prices, {
-    procedure: { code: "5072", name: "Level 2 Procedures" },
-    scope: { state: "national" },
-    summary: {
-      facilities: 3,
-      median_charge: 200.5,
-      min_charge: 200.5,
-      max_charge: 999.99,
-      spread: 4.99,
-      p10_charge: 200.5,
-      p25_charge: 200.5,
-      p75_charge: 600.25,
-      p90_charge: 840.09,
-      median_allowed: 60.25,
-      services: null,
-      weighted_median_charge: null,
-      weighted_mean_charge: null,
-    },
-    data: [
-      {
-        facility: 'Hôpital "One"',
-        city: "City in AL",
-        state: "AL",
-        ccn: "010001",
-        submitted_charge: 200.5,
-        medicare_allowed: 60.25,
-      },
-    ],
-    source: { data_year: 2024, data_version: "2024.3", caveat },
-    next: v.parse(v.object({ next: v.string() }), prices).next,
-  });
-  const { facility, data } = v.parse(facilityBody, ask(versions, "/healthcare/facilities/050003"));
-  assert.deepEqual(facility, {
-    ccn: "050003",
-    facility: "Hospital 050003",
-    city: "City in CA",
-    state: "CA",
-    street: null,
-    zip: null,
-    rural_urban: null,
-  });
-  const { services, beneficiaries, medicare_payment, outlier_services, outlier_amount } = data[0];
-  assert.deepEqual(
-    [services, beneficiaries, medicare_payment, outlier_services, outlier_amount],
-    [null, null, null, null, null],
-  );
-});
-
-test("the checksums of schema 1 don't cover what it has no column for, and aren't those of schema 2", () => {
-  const old = sealSnapshot({ ...small, schema: 1 });
-  assert.notEqual(old.sha256, small.sha256);
-  assert.notEqual(old.contentSha256, small.contentSha256);
-  for (const change of later) {
-    const changed = structuredClone(old);
-    change(changed);
-    const { sha256, contentSha256 } = sealSnapshot(changed);
-    assert.deepEqual([sha256, contentSha256], [old.sha256, old.contentSha256]);
-  }
-});
-
-test("the columns are those of the schema that the file names", () => {
+test("a file with other columns is refused", () => {
   const metadata = metadataOf(encodeSnapshot(small));
   const columns = columnsOf(small);
-  metadata.set("schema_version", "1");
-  assert.match(
-    refusal(fileOf(columns, metadata)),
-    /^columns: found .*outlier_amount_cents: INT32, expected /,
-  );
-  metadata.set("schema_version", "2");
   assert.match(refusal(fileOf(columns.slice(0, 8), metadata)), /^columns: found ccn: /);
 });
 
@@ -283,7 +171,7 @@ test("compression and encodings that snapshots aren't written with are refused",
   for (const [configure, expected] of cases) assert.equal(refusal(reencoded(configure)), expected);
 });
 
-/** Changes to what schema 1 has no column for. */
+/** Changes to what may be absent. */
 const later: ((snapshot: Snapshot) => void)[] = [
   ({ facilities }) => (facilities.street[1] = "1 Main St"),
   ({ facilities }) => (facilities.zip[1] = "36301"),
@@ -360,8 +248,8 @@ test("a truncated file is refused, wherever it ends", () => {
 
 test("metadata that is missing or malformed is refused by its key", () => {
   const cases: [string, string | undefined, RegExp][] = [
-    ["schema_version", "3", /^metadata schema_version: found "3", expected \(1 \| 2\)$/],
-    ["schema_version", "0", /^metadata schema_version: found "0", expected \(1 \| 2\)$/],
+    ["schema_version", "3", /^metadata schema_version: found "3", expected 2$/],
+    ["schema_version", "1", /^metadata schema_version: found "1", expected 2$/],
     ["schema_version", "01", /^metadata schema_version: found "01", expected /],
     ["data_year", "2015", /^metadata data_year: found "2015", expected >=2016$/],
     ["data_year", "2100", /^metadata data_year: found "2100", expected <=2099$/],

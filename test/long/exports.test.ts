@@ -13,7 +13,7 @@ import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { exportedRow, readers, sourceRows } from "../support/export-readers.ts";
 import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.ts";
-import { ofSchema1, randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
+import { randomSnapshot, rowsOf, testProvenance } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
 import {
   type Answer,
@@ -42,9 +42,6 @@ const tables = [
     const snapshot = randomSnapshot(i + 1);
     return sealSnapshot({ ...snapshot, provenance: { ...testProvenance, dataYear: 2020 + i, revision: 1 } });
   }),
-  ofSchema1(
-    sealSnapshot({ ...randomSnapshot(5), provenance: { ...testProvenance, dataYear: 2019, revision: 1 } }),
-  ),
 ];
 const [largest] = tables;
 

@@ -6,18 +6,17 @@ import {
   arrange,
   blank,
   byField,
-  columnsOfSchema,
   facilityFields,
   type MeasureField,
   maxCents,
   maxCount,
-  newestSchema,
   type Provenance,
   procedureFields,
   type Snapshot,
   type SnapshotColumn,
   type SnapshotContent,
   sealSnapshot,
+  snapshotColumns,
   stateCodes,
 } from "../../engine/index.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
@@ -63,13 +62,13 @@ interface RandomOptions {
   density?: number;
 }
 
-/** What came with schema 2: of facilities, and of rows. */
+/** Columns of facilities and of rows whose values may all be absent. */
 const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
  * A small snapshot with what queries find hard: ties, groups of one row, suppressed groups, incomplete rows,
- * odd texts, amounts from one cent up to the largest, services from none to the most. A few are of schema 1.
+ * odd texts, amounts from one cent up to the largest, services from none to the most.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -115,14 +114,11 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
   // From a source of their own, so that the numbers of a seed stay the same.
   const more = seededRandom(seed + 2 ** 31);
-  const schema = more.int(6) === 0 ? 1 : newestSchema;
   return sealed({
-    schema,
     provenance: testProvenance,
     facilities: {
       ...named,
-      ...byField(addresses, () => ccns.map(() => "")),
-      ...(schema > 1 && randomAddresses(more, ccns)),
+      ...randomAddresses(more, ccns),
     },
     procedures,
     rows: {
@@ -130,7 +126,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
       procedure: Int32Array.from(procedure),
       charge: Int32Array.from(charge),
       allowed: Int32Array.from(allowed),
-      ...byField(measures, () => (schema > 1 ? randomMeasure(more, procedure) : absent(procedure))),
+      ...byField(measures, () => randomMeasure(more, procedure)),
     },
   });
 }
@@ -229,7 +225,6 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   const firstOf = new Map(rows.toReversed().map((row) => [row[0], row]));
   const first = ccns.map((ccn) => firstOf.get(ccn) ?? rows[0]);
   return sealed({
-    schema: newestSchema,
     provenance,
     facilities: {
       ...byField(addresses, () => ccns.map(() => "")),
@@ -275,12 +270,11 @@ export function yearsOf({ facilities, procedures, rows }: Snapshot, seed: number
   });
 }
 
-/** The same without what schema 1 has no column for. */
-export function ofSchema1(snapshot: Snapshot): Snapshot {
+/** A snapshot without addresses, and without numbers beside charge and allowed amount. */
+export function withoutDetails(snapshot: Snapshot): Snapshot {
   const { facilities, rows } = snapshot;
   return sealSnapshot({
     ...snapshot,
-    schema: 1,
     facilities: { ...facilities, ...byField(addresses, () => facilities.ccn.map(() => "")) },
     rows: { ...rows, ...byField(measures, () => absent(rows.facility)) },
   });
@@ -300,7 +294,7 @@ export interface Column {
 }
 
 export function columnsOf(snapshot: Snapshot): Column[] {
-  return columnsOfSchema(snapshot.schema).map((column) => ({
+  return snapshotColumns.map((column) => ({
     name: column.name,
     type:
       column.part === "rows" ? new arrow.Int32() : new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),

@@ -10,7 +10,6 @@ import {
   type DocumentKind,
   type Image,
   measureFields,
-  newestSchema,
   type Snapshot,
   sealSnapshot,
   search,
@@ -56,7 +55,6 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
   const amounts = (cents: number) => new Int32Array(hospitals.length).fill(cents);
   const nothing = hospitals.map(() => "");
   const { content } = arrange({
-    schema: newestSchema,
     provenance: testProvenance,
     facilities: {
       ccn: hospitals.map(({ ccn }) => ccn),
