@@ -9,6 +9,7 @@ import {
   isSourceUrl,
   maxDataYear,
   minDataYear,
+  partsOf,
   releasedPattern,
   type Snapshot,
   sealSnapshot,
@@ -76,20 +77,20 @@ export async function importFile(
   onProgress?: Progress,
 ): Promise<Imported> {
   const { file, year, out } = options;
-  const { content, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
-  const sealed = sealSnapshot(content);
+  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
+  const sealed = sealSnapshot(table, { ...provenance, revision: 1 });
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
   const written =
     there?.path ??
     publishSnapshot(out, year, known, (revision) =>
-      loadable(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }), file),
+      loadable(sealSnapshot(table, { ...provenance, revision }), file),
     );
   return {
     path: written,
     isNew: there === undefined,
     unwritten: there === undefined ? [] : unwritten(options, there.provenance),
     counts: sealed.counts,
-    states: new Set(content.facilities.state).size,
+    states: new Set(partsOf(table).facilities.state).size,
     stray,
     severalNames,
     absentColumns,

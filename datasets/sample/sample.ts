@@ -4,7 +4,6 @@ import {
   maxDataYear,
   maxSnapshotRows,
   minDataYear,
-  sealSnapshot,
   shown,
   versionName,
 } from "../../engine/index.ts";
@@ -12,7 +11,7 @@ import { calledAs, parsedArguments } from "../arguments.ts";
 import { runCommand, say } from "../command.ts";
 import { publishSnapshot } from "../publish/publish.ts";
 import { registryOf } from "../publish/registry.ts";
-import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticContent } from "./synthetic.ts";
+import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticSnapshot } from "./synthetic.ts";
 
 const usage = `${calledAs("sample")} --out DIR --year YYYY [--rows N] [--seed N]`;
 const help = `usage: ${usage}
@@ -59,7 +58,7 @@ function run(args: string[]): void {
   const { known, notice } = registryOf(process.env);
   let summary = "";
   const path = publishSnapshot(out, dataYear, known, (revision) => {
-    const snapshot = sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }));
+    const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
     const { counts } = snapshot;
     summary =
       `synthetic sample ${versionName(snapshot.provenance)}: ${counts.rows} rows: ${counts.pricedRows} priced, ` +

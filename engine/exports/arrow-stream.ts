@@ -1,7 +1,6 @@
 import { encodeText, type TextColumn } from "../encode.ts";
 import type { Image } from "../image/image.ts";
-import { blank } from "../snapshot/schema.ts";
-import { versionName } from "../snapshot/snapshot.ts";
+import { blank, versionName } from "../snapshot/schema.ts";
 import { encodeFlatbuffer, type Node, pairs, scalar, table, text, vector } from "./flatbuffer.ts";
 import { type ExportScope, rowStatuses, rowsInScope, ScopeRows, statusOfRow } from "./scope.ts";
 

@@ -1,7 +1,6 @@
 import { hundredthsLength, type TextColumn, utf8, writeHundredths } from "../encode.ts";
 import { type Image, textAt } from "../image/image.ts";
-import { blank, snapshotColumns } from "../snapshot/schema.ts";
-import { versionName } from "../snapshot/snapshot.ts";
+import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
 /**

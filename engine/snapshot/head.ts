@@ -12,8 +12,8 @@ import {
   snapshotColumns,
 } from "./schema.ts";
 
-/** Of a row beside the heap: its nine columns, and what sorting and encoding them takes. */
-const bytesPerRow = 96;
+/** Bytes of a row outside of the heap: its columns in the table, and what sorting and encoding them takes. */
+const bytesPerRow = 108;
 /** Of a row in the row group that is being read: the codes of the columns with texts and of one more, and levels. */
 const bytesPerGroupRow = 64;
 /** Of a procedure: its summaries over the nation and every state, and where its groups lie. */

@@ -164,6 +164,11 @@ export interface Provenance {
   caveat: string;
 }
 
+/** `<data_year>.<revision>`, e.g. `2024.2`. */
+export function versionName({ dataYear, revision }: Provenance): string {
+  return `${dataYear}.${revision}`;
+}
+
 /** Counts over a snapshot's rows; `rows` is the sum of the three kinds. */
 export interface Counts {
   rows: number;

@@ -6,7 +6,7 @@ import {
   type SnapshotHead,
   snapshotFooterRange,
   tailBytes,
-} from "../../engine/load.ts";
+} from "../../engine/head.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 
 /** The files of the snapshots' folder. A file that isn't regular is never opened: reading a FIFO would block for ever. */

@@ -6,8 +6,8 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import { parseOptions } from "../../datasets/cms/import.ts";
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
-import { syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { decodeSnapshot, encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
 import { type Finished, keepingStripped, Running, temporaryFolder } from "../support/server.ts";
@@ -104,7 +104,7 @@ test("a first import begins with what was read, and nothing that it says looks l
 test("the command says why real data beside a sample isn't the first revision", async () => {
   const { file, out } = optionsFor(csv(row));
   const sample = (revision: number) =>
-    encodeSnapshot(sealSnapshot(syntheticContent({ dataYear: 2023, revision, rows: 300, seed: 1 })));
+    encodeSnapshot(syntheticSnapshot({ dataYear: 2023, revision, rows: 300, seed: 1 }));
   publishSnapshot(out, 2023, [], sample);
   const run = (...more: string[]) =>
     command([file, "--year", "2023", "--out", out, ...more], { STATE_DIR: emptyState() });

@@ -1,11 +1,12 @@
-import { blank, type Snapshot } from "../../engine/index.ts";
+import { blank, partsOf, type Snapshot } from "../../engine/index.ts";
 
 /** What exports have to hold, computed from a snapshot. */
 
 export type ExportedRow = Record<string, string | number | null>;
 
 /** The rows that an export has to have, by the definitions alone. */
-export function expectedRows({ provenance, facilities, procedures, rows }: Snapshot): ExportedRow[] {
+export function expectedRows({ provenance, table }: Snapshot): ExportedRow[] {
+  const { facilities, procedures, rows } = partsOf(table);
   const dollars = (cents: number) => (cents === blank ? null : cents / 100);
   const count = (value: number) => (value === blank ? null : value);
   return Array.from(rows.facility, (f, i): ExportedRow => {
