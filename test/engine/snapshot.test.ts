@@ -26,6 +26,7 @@ import {
   footerStart,
   metadataOf,
   randomSnapshot,
+  rowsOf,
   snapshotOf,
   testProvenance,
 } from "../support/fixtures.ts";
