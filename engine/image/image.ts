@@ -16,7 +16,7 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 10;
+export const imageFormatVersion = 11;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
