@@ -1,4 +1,3 @@
-import { calledAs } from "../../datasets/arguments.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { UsageDays } from "../accounts/days.ts";
 import { UsageEvents } from "../accounts/events.ts";
@@ -13,6 +12,7 @@ import { type Change, deliverEvents, logEvents, openOutboxes } from "../parts/no
 import { checkPortalAccount, openPortal, renewKeyOf } from "../parts/portal/control.ts";
 import { startDirectory, startSharing } from "../parts/replicas/control.ts";
 import type { Sharing } from "../parts/replicas/sharing.ts";
+import { calledAs } from "../shared/arguments.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Published } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";

@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { calledAs } from "../../datasets/arguments.ts";
 import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
 import { type RedisAddress, redisAddress } from "../parts/replicas/redis-url.ts";
+import { calledAs } from "./arguments.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Reads the settings from the environment. */

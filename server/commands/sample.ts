@@ -1,3 +1,11 @@
+import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { registryOf } from "../../datasets/publish/registry.ts";
+import {
+  defaultSampleRows,
+  defaultSampleSeed,
+  maxSampleSeed,
+  syntheticSnapshot,
+} from "../../datasets/sample/synthetic.ts";
 import {
   DataError,
   encodeSnapshot,
@@ -7,11 +15,10 @@ import {
   shown,
   versionName,
 } from "../../engine/index.ts";
-import { calledAs, parsedArguments } from "../arguments.ts";
-import { runCommand, say } from "../command.ts";
-import { publishSnapshot } from "../publish/publish.ts";
-import { registryOf } from "../publish/registry.ts";
-import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticSnapshot } from "./synthetic.ts";
+import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { runDataCommand, say } from "./data-command.ts";
+
+/** The `sample` command: writes a synthetic snapshot. */
 
 const usage = `${calledAs("sample")} --out DIR --year YYYY [--rows N] [--seed N]`;
 const help = `usage: ${usage}
@@ -71,4 +78,4 @@ function run(args: string[]): void {
   if (notice !== undefined) say(notice);
 }
 
-if (import.meta.main) await runCommand(help, run);
+if (import.meta.main) await runDataCommand(help, run);
