@@ -2,8 +2,8 @@ import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { sum } from "d3";
 import { Bench, type BenchOptions } from "tinybench";
-import { defaultSampleSeed as seed, syntheticContent } from "../datasets/sample/synthetic.ts";
-import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, sealSnapshot } from "../engine/index.ts";
+import { defaultSampleSeed as seed, syntheticSnapshot } from "../datasets/sample/synthetic.ts";
+import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, partsOf } from "../engine/index.ts";
 import { arrowPieces, csvPieces, encodePrices, findGroup, search, textOf } from "../engine/query.ts";
 import { maxKeys } from "../server/accounts/key-table.ts";
 import { hashKey } from "../server/accounts/keys.ts";
@@ -31,7 +31,7 @@ const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations:
 /** What is measured, by name. A case returns some figure of what it made. */
 type Cases = Record<string, () => number>;
 
-const snapshot = sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows, seed }));
+const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });
 const file = encodeSnapshot(snapshot);
 const image = attachImage(buildImage(snapshot));
 const versions = { images: [image], byName: new Map(), loadedAt: new Map(), files: new Map(), hidden: [] };
@@ -70,7 +70,7 @@ assert.equal(expected.procedure.code, hotQuery.procedure);
 assert.equal(expected.data.length, hotQuery.limit);
 assert.equal(decodeSnapshot(file, "benchmark").sha256, snapshot.sha256);
 
-assert.equal(search(image, "facility", snapshot.facilities.ccn[0], 0, 1).documents[0], 0);
+assert.equal(search(image, "facility", partsOf(snapshot.table).facilities.ccn[0], 0, 1).documents[0], 0);
 assert.equal(groupOfKey(readPriceKey(image, hotText)), hotGroup);
 assert.equal(checkParameters(pricesEndpoint.parameters, parseQuery(hotText)).procedure, hotQuery.procedure);
 const page = () => pathOfPage(image, "prices", 25, next(texts));

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bisect, cumsum } from "d3";
 import { defaultSampleSeed } from "../datasets/sample/synthetic.ts";
-import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
+import { encodePrices, findGroup, type Image, partsOf, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { basePath } from "../server/api/endpoint.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
@@ -88,7 +88,7 @@ function drawZipf(targets: readonly string[], count: number, random: Random): st
 
 /** Different searches that each find something: words of a facility's name and place, some cut short or mistyped. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
-  const { facilities } = snapshot;
+  const { facilities } = partsOf(snapshot.table);
   const texts = new Set<string>();
   for (let draws = 0; texts.size < count && draws < 100 * count; draws++) {
     const facility = random.int(facilities.name.length);

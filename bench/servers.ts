@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { publishSnapshot } from "../datasets/publish/publish.ts";
-import { defaultSampleSeed, syntheticContent } from "../datasets/sample/synthetic.ts";
-import { encodeSnapshot, sealSnapshot } from "../engine/index.ts";
+import { defaultSampleSeed, syntheticSnapshot } from "../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { createKey, freePort, until } from "../test/support/server.ts";
 import { pinned } from "./options.ts";
@@ -49,7 +49,7 @@ interface Ground {
 export async function prepareGround(folder: string, rows: number, years = [2023, 2024]): Promise<Ground> {
   const files = years.map((dataYear) =>
     publishSnapshot(join(folder, "snapshots"), dataYear, [], (revision) =>
-      encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows, seed: defaultSampleSeed }))),
+      encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows, seed: defaultSampleSeed })),
     ),
   );
   const stateDir = join(folder, "state");

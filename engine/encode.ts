@@ -40,11 +40,24 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
+/** The JSON of an object up to the value of one more field. */
+export function jsonUpTo(field: string, object: Record<string, string>): string {
+  return `${JSON.stringify(object).slice(0, -1)},"${field}":`;
+}
+
 /** Strings end to end with the offset of each, as Arrow lays out a Utf8 column. */
 export interface TextColumn {
   /** Length is one past the number of strings. */
   offsets: Int32Array;
   bytes: Uint8Array;
+}
+
+/** The strings of a text column. */
+export function decodeTexts({ offsets, bytes }: TextColumn): string[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: offsets.length - 1 }, (_, i) =>
+    buffer.toString("utf8", offsets[i], offsets[i + 1]),
+  );
 }
 
 export function encodeText(values: string[]): TextColumn {

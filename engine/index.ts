@@ -1,15 +1,15 @@
 /** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
+export * from "./head.ts";
 export * from "./load.ts";
 export * from "./query.ts";
 export { encodeSnapshot } from "./snapshot/parquet-writer.ts";
+export { type Snapshot, sealSnapshot } from "./snapshot/snapshot.ts";
 export {
-  arrange,
-  countRows,
-  type Facilities,
-  type Procedures,
-  type Rows,
-  type Snapshot,
-  type SnapshotContent,
-  sealSnapshot,
-} from "./snapshot/snapshot.ts";
-export { identityOrder, stableOrder } from "./snapshot/sort.ts";
+  arrangeTable,
+  columnsOf,
+  makeTable,
+  partsOf,
+  type SnapshotTable,
+  type TableColumns,
+  type TableParts,
+} from "./snapshot/table.ts";

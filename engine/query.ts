@@ -29,4 +29,3 @@ export { encodeMatches } from "./search/encode.ts";
 export { absentProcedure, explainNoMatch } from "./search/no-match.ts";
 export { search, unpricedMatches } from "./search/search.ts";
 export * from "./snapshot/schema.ts";
-export { versionName } from "./snapshot/snapshot.ts";

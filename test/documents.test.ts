@@ -98,13 +98,8 @@ function usageOf(by: string, name: string, word: string | undefined): string | u
     return by === "npm" && script !== undefined ? "" : undefined;
   }
   if (name === "start") return "";
-  const places = [
-    `server/commands/${name}.ts`,
-    `datasets/cms/${name}.ts`,
-    `datasets/sample/${name}.ts`,
-    `datasets/publish/${name}-folder.ts`,
-  ];
-  const source = read(places.find((path) => tracked.includes(path)) ?? assert.fail(name));
+  const path = `server/commands/${name}.ts`;
+  const source = read(tracked.includes(path) ? path : assert.fail(name));
   if (!source.includes('await runCommand("')) return /\busage\b.*?\n`/s.exec(source)?.[0];
   if (word === undefined) return "";
   const usage = new RegExp(`^  "?${word}"?: \\{\\s+usage: (.*?),(?: about|$)`, "m").exec(source)?.[1];

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import type { Snapshot } from "../../engine/index.ts";
+import { partsOf } from "../../engine/index.ts";
 import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
@@ -12,14 +12,15 @@ db.exec(`CREATE TABLE rows (
   code TEXT, name TEXT, state TEXT, ccn TEXT, facility TEXT, city TEXT, charge INTEGER, allowed INTEGER,
   services INTEGER)`);
 const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-db.transaction(({ facilities, procedures, rows }: Snapshot) => {
+db.transaction(() => {
+  const { facilities, procedures, rows } = partsOf(snapshot.table);
   for (const [row, at] of rows.facility.entries()) {
     const procedure = [procedures.code, procedures.name].map((column) => column[rows.procedure[row]]);
     const { state, ccn, name, city } = facilities;
     const facility = [state, ccn, name, city].map((column) => column[at]);
     insert.run(...procedure, ...facility, rows.charge[row], rows.allowed[row], rows.services[row]);
   }
-})(snapshot);
+})();
 db.exec(`
   CREATE TABLE prices AS SELECT * FROM rows WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn;
   DROP TABLE rows;

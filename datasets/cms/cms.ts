@@ -1,23 +1,21 @@
 import {
-  arrange,
+  arrangeTable,
   blank,
   byField,
   ccnPattern,
-  countRows,
+  columnsOf,
   DataError,
-  type Facilities,
   maxCents,
   maxCount,
   maxSnapshotRows,
   measureFields,
-  newestSchema,
-  type Procedures,
   type Provenance,
   procedureCodePattern,
   ruralUrbanCodePattern,
-  type SnapshotContent,
+  type SnapshotTable,
   shown,
   stateNames,
+  type TableParts,
   zipPattern,
 } from "../../engine/index.ts";
 import { cleanName, Spellings } from "./names.ts";
@@ -140,7 +138,7 @@ export class CmsTable {
   readonly #cities = new Spellings();
   readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
-  readonly #procedures: Procedures = { code: [], name: [] };
+  readonly #procedures: TableParts["procedures"] = { code: [], name: [] };
   /** By the CCN and by each way in which it is written. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
@@ -188,21 +186,19 @@ export class CmsTable {
    * @returns the rows in snapshot order, and how many facilities are written with several names or addresses
    * @throws DataError if there is no priced row, or there are two rows for one facility and procedure
    */
-  finish(provenance: Provenance): { content: SnapshotContent; severalNames: number } {
+  finish(): { table: SnapshotTable; severalNames: number } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
     const facility = this.#facility.values();
     const rowsOf = new Int32Array(this.#ccns.length);
     for (const position of facility) rowsOf[position]++;
-    const facilities: Facilities = {
+    const facilities: TableParts["facilities"] = {
       ccn: this.#ccns,
       name: this.#names.commonest(rowsOf),
       city: this.#cities.commonest(rowsOf),
       state: this.#states.map(({ state }) => state),
       ...byField(addressColumns, (column) => this.#addresses[column].commonest(rowsOf)),
     };
-    const { content, order } = arrange({
-      schema: newestSchema,
-      provenance,
+    const { table, order } = arrangeTable({
       facilities,
       procedures: this.#procedures,
       rows: {
@@ -211,16 +207,16 @@ export class CmsTable {
         ...byField(measureFields, (field) => this.#measures[field].values()),
       },
     });
-    this.#refuseDuplicates(content, order);
-    const { rows, pricedRows } = countRows(content);
-    if (pricedRows === 0)
+    this.#refuseDuplicates(order);
+    const { charge, allowed } = columnsOf(table).rows;
+    if (!charge.some((cents, row) => cents > 0 && allowed[row] > 0))
       throw new DataError(
         this.#file,
-        `no priced row among ${rows}`,
+        `no priced row among ${charge.length}`,
         `at least one with both ${columnNames.charge} and ${columnNames.allowed} above 0`,
       );
     const spellings = [this.#names, this.#cities, ...Object.values(this.#addresses)];
-    return { content, severalNames: new Set(spellings.flatMap(({ several }) => several)).size };
+    return { table, severalNames: new Set(spellings.flatMap(({ several }) => several)).size };
   }
 
   /** Columns that the file lacks, in CMS's spelling. */
@@ -249,16 +245,17 @@ export class CmsTable {
   }
 
   /** Equal keys stand side by side, in the order of the file. Of several pairs the first in the file is named. */
-  #refuseDuplicates({ facilities, procedures, rows }: SnapshotContent, order: Uint32Array): void {
+  #refuseDuplicates(order: Uint32Array): void {
+    const [facility, procedure] = [this.#facility.values(), this.#procedure.values()];
     let second = -1;
     for (let row = 1; row < order.length; row++) {
-      const same =
-        rows.facility[row] === rows.facility[row - 1] && rows.procedure[row] === rows.procedure[row - 1];
+      const [one, other] = [order[row], order[row - 1]];
+      const same = facility[one] === facility[other] && procedure[one] === procedure[other];
       if (same && (second === -1 || order[row] < order[second])) second = row;
     }
     if (second === -1) return;
     const lines = this.#line.values();
-    const key = `${facilities.ccn[rows.facility[second]]} and ${procedures.code[rows.procedure[second]]}`;
+    const key = `${this.#ccns[facility[order[second]]]} and ${this.#procedures.code[procedure[order[second]]]}`;
     throw new DataError(
       `${this.#file} line ${lines[order[second]]}, columns ${columnNames.ccn} and ${columnNames.code}`,
       `${key} a second time`,

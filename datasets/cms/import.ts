@@ -1,49 +1,16 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
 import {
   buildImage,
   type Counts,
-  DataError,
   decodeSnapshot,
   encodeSnapshot,
-  isSourceUrl,
-  maxDataYear,
-  minDataYear,
-  releasedPattern,
+  partsOf,
   type Snapshot,
   sealSnapshot,
-  shown,
-  shownAddress,
-  sourceUrlExpected,
 } from "../../engine/index.ts";
-import { calledAs, parsedArguments } from "../arguments.ts";
-import { runCommand, say } from "../command.ts";
-import { findContent, isSyntheticFile, publishSnapshot } from "../publish/publish.ts";
-import { type KnownVersion, registryOf } from "../publish/registry.ts";
+import { findContent, publishSnapshot } from "../publish/publish.ts";
+import type { KnownVersion } from "../publish/registry.ts";
 import type { StrayByte } from "./encoding.ts";
-import { hexadecimal, type Progress, type ReleaseOptions, readRelease } from "./release.ts";
-
-const usage =
-  `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] ` +
-  "[--allow-unterminated] [--force]";
-export const defaultOut = "datasets/snapshots";
-const help = `usage: ${usage}
-
-Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
-version of its year, and prints the path of the snapshot. What is wrong with the file is one error; nothing is written
-then.
-
-  --year YYYY            calendar year of the services, the data year
-  --out DIR              where snapshots lie; DATASETS_DIR, or else ${defaultOut}
-  --released YYYY-MM     month of publication
-  --source-url URL       where the file came from
-  --allow-unterminated   takes a file whose last line has no end; it may have been cut
-  --force                writes rows that a data version of that year in DIR has already
-
-The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
-`;
-
-const progressIntervalMs = 250;
+import { type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
@@ -76,20 +43,20 @@ export async function importFile(
   onProgress?: Progress,
 ): Promise<Imported> {
   const { file, year, out } = options;
-  const { content, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
-  const sealed = sealSnapshot(content);
+  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
+  const sealed = sealSnapshot(table, { ...provenance, revision: 1 });
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
   const written =
     there?.path ??
     publishSnapshot(out, year, known, (revision) =>
-      loadable(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }), file),
+      loadable(sealSnapshot(table, { ...provenance, revision }), file),
     );
   return {
     path: written,
     isNew: there === undefined,
     unwritten: there === undefined ? [] : unwritten(options, there.provenance),
     counts: sealed.counts,
-    states: new Set(content.facilities.state).size,
+    states: new Set(partsOf(table).facilities.state).size,
     stray,
     severalNames,
     absentColumns,
@@ -114,111 +81,3 @@ function loadable(snapshot: Snapshot, file: string): Uint8Array {
   buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
   return bytes;
 }
-
-/**
- * @param environment its DATASETS_DIR is the default for `--out`
- * @throws DataError if the command line is not as `usage` says, or names a time after `now`
- */
-export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean", default: false } as const;
-  const options = {
-    year: text,
-    out: { ...text, default: environment.DATASETS_DIR || defaultOut },
-    released: text,
-    "source-url": text,
-    "allow-unterminated": flag,
-    force: flag,
-  };
-  const config = { args, allowPositionals: true, options };
-  const { values, positionals } = parsedArguments("command line", config, usage);
-  if (positionals.length !== 1)
-    throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
-  const [file] = positionals;
-  const { year, out, released = null, "source-url": sourceUrl = null } = values;
-  if (year === undefined) throw new DataError("command line", "no --year", usage);
-  if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
-    throw new DataError("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
-  const month = now.toISOString().slice(0, 7);
-  if (year > month.slice(0, 4)) throw new DataError("--year", shown(year), `none after now, ${month}`);
-  if (released !== null) {
-    if (!releasedPattern.test(released))
-      throw new DataError("--released", shown(released), "a month as YYYY-MM");
-    if (released < year)
-      throw new DataError("--released", shown(released), `no month before the data year ${year}`);
-    if (released > month) throw new DataError("--released", shown(released), `none after now, ${month}`);
-  }
-  if (sourceUrl !== null && !isSourceUrl(sourceUrl))
-    throw new DataError("--source-url", shownAddress(sourceUrl), sourceUrlExpected);
-  checkDataYear("a file", file, year);
-  checkDataYear("a source URL", sourceUrl ?? "", year);
-  if (out === "") throw new DataError("--out", "nothing", "a folder");
-  const { "allow-unterminated": allowUnterminated, force } = values;
-  return { file, year: Number(year), out, released, sourceUrl, allowUnterminated, force };
-}
-
-/** CMS's names of files have the data year, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. */
-function checkDataYear(what: string, named: string, year: string): void {
-  for (const [part, , digits] of path
-    .basename(named)
-    .matchAll(/(?<![0-9a-z])DY(20)?([0-9]{2})(?![0-9a-z])/gi))
-    if (digits !== year.slice(2))
-      throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
-}
-
-/** Rows, share and rate on one line that is written over; for a person who waits. */
-function terminalProgress(): { update: Progress; clear: () => void } {
-  const start = performance.now();
-  let last = start;
-  return {
-    update(rows, bytes, totalBytes) {
-      const now = performance.now();
-      if (now - last < progressIntervalMs) return;
-      last = now;
-      const share = Math.floor((100 * bytes) / Math.max(1, totalBytes));
-      const rate = Math.round((1000 * rows) / (now - start));
-      process.stderr.write(`\r${rows} rows, ${share} %, ${rate} rows/s\x1b[K`);
-    },
-    clear: () => void process.stderr.write("\r\x1b[K"),
-  };
-}
-
-/** Imports a release, and says what came of it: the path of the snapshot on stdout, all else on stderr. */
-export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
-  const { known, notice } = registryOf(environment);
-  const progress = process.stderr.isTTY ? terminalProgress() : undefined;
-  const imported = await importFile(options, known, progress?.update).finally(() => progress?.clear());
-  const { counts, stray, severalNames, absentColumns } = imported;
-  process.stdout.write(`${imported.path}\n`);
-  const gone = known.filter(
-    ({ version }) =>
-      version.startsWith(`${options.year}.`) && !existsSync(path.join(options.out, `${version}.parquet`)),
-  );
-  if (imported.isNew && gone.length > 0)
-    say(`served before, so not given out again: ${gone.map(({ version }) => version).join(", ")}`);
-  if (stray !== undefined)
-    say(
-      `read as Windows-1252, as it is not UTF-8: ${hexadecimal(stray)} in line ${stray.line}, byte ${stray.byte}`,
-    );
-  if (absentColumns.length > 0) say(`not in the file, so not known of any row: ${absentColumns.join(", ")}`);
-  if (severalNames > 0)
-    say(`facilities with several names or addresses: ${severalNames}; the commonest of each is taken`);
-  say(
-    `${counts.rows} rows: ${counts.pricedRows} priced, ${counts.suppressedRows} suppressed, ` +
-      `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
-      `${imported.states} states`,
-  );
-  const version = path.basename(imported.path, ".parquet");
-  const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
-  if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
-    say(`numbered ${version}, as ${before} is synthetic, and a number never means other content`);
-  if (notice !== undefined) say(notice);
-  const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
-  if (!imported.isNew) say(`nothing written: ${version} has these rows already${lacks}; --force writes them`);
-}
-
-function run(args: string[]): Promise<void> {
-  return importAndSay(parseOptions(args, process.env, new Date()), process.env);
-}
-
-if (import.meta.main) await runCommand(help, run);

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
-import { DataError, type SnapshotContent, systemCode } from "../../engine/index.ts";
+import { DataError, type Provenance, type SnapshotTable, systemCode } from "../../engine/index.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
@@ -25,8 +25,8 @@ export interface ReleaseOptions {
 export type Progress = (rows: number, bytes: number, totalBytes: number) => void;
 
 interface Release {
-  /** As the first revision of its year. */
-  content: SnapshotContent;
+  table: SnapshotTable;
+  provenance: Omit<Provenance, "revision">;
   /** The first byte that isn't UTF-8 in a file that was read as Windows-1252 for that. */
   stray: StrayByte | undefined;
   /** Facilities with several names or addresses, of which the commonest is taken. */
@@ -55,8 +55,8 @@ export async function readRelease(options: ReleaseOptions, onProgress?: Progress
     );
     if (bytes !== scan.bytes)
       throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
-    const provenance = { ...cmsProvenance(year, released, sourceUrl, sha256), revision: 1 };
-    return { ...table.finish(provenance), stray: scan.stray, absentColumns: table.absentColumns };
+    const provenance = cmsProvenance(year, released, sourceUrl, sha256);
+    return { ...table.finish(), provenance, stray: scan.stray, absentColumns: table.absentColumns };
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { constants, existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { copyFile, rename, rm, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { DataError, decodeSnapshot, systemCode, versionName } from "../../engine/index.ts";
-import { calledAs, parsedArguments } from "../arguments.ts";
-import { runCommand, say } from "../command.ts";
+import { join } from "node:path";
+import { DataError, decodeSnapshot, versionName } from "../../engine/index.ts";
 import { makeFolder, sync } from "../folder.ts";
 import {
   type IndexEntry,
@@ -14,14 +12,6 @@ import {
   sha256Of,
   versionPattern,
 } from "./snapshot-index.ts";
-
-const usage = `${calledAs("publish")} DIR`;
-const help = `usage: ${usage}
-
-Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder that a web server or a bucket serves as
-it is, with ${indexName}, from which servers with DATASETS_URL fetch them. What servers have fetched and the index doesn't
-name any more, they retire; files stay in DIR until you delete them.
-`;
 
 const extension = ".parquet";
 
@@ -95,22 +85,3 @@ export async function publishFolder(from: string, to: string): Promise<IndexEntr
   sync(to);
   return entries;
 }
-
-async function run(args: string[]): Promise<void> {
-  const { positionals } = parsedArguments("publish", { args, options: {}, allowPositionals: true }, usage);
-  const [folder, ...more] = positionals;
-  if (folder === undefined || folder === "" || more.length > 0)
-    throw new DataError("publish", `${positionals.length} folders`, usage);
-  const from = resolve(process.env.DATASETS_DIR || "datasets/snapshots");
-  try {
-    const entries = await publishFolder(from, resolve(folder));
-    process.stdout.write(`${join(resolve(folder), indexName)}\n`);
-    say(`published ${entries.map(({ version }) => version).join(", ")}`);
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new DataError(folder, `a refusal to write (${code})`, "a folder that can be written");
-  }
-}
-
-if (import.meta.main) await runCommand(help, run);

@@ -2,15 +2,14 @@ import {
   blank,
   byField,
   DataError,
-  type Facilities,
   facilityFields,
+  makeTable,
   maxCents,
   maxSnapshotRows,
   measureFields,
-  newestSchema,
-  type Procedures,
-  type Rows,
-  type SnapshotContent,
+  type Snapshot,
+  sealSnapshot,
+  type TableParts,
 } from "../../engine/index.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
@@ -56,38 +55,34 @@ export interface SampleOptions {
 }
 
 /**
- * An invented snapshot with exactly `rows` rows. The same options give the same content on any machine; another year
+ * An invented snapshot with exactly `rows` rows. The same options give the same snapshot on any machine; another year
  * with the same rows and seed has the same facilities, nearly the same procedures at each, and grown amounts.
  *
  * O(rows), about 56 bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */
-export function syntheticContent({ dataYear, revision, rows, seed }: SampleOptions): SnapshotContent {
+export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOptions): Snapshot {
   if (!Number.isInteger(rows) || rows < 1 || rows > maxSnapshotRows)
     throw new DataError("rows", String(rows), `a whole number from 1 to ${maxSnapshotRows}`);
   const lasting = randomSource(seed, 0);
   const hospitals = hospitalsFor(rows, lasting, randomSource(seed, addressStream));
-  return {
-    schema: newestSchema,
-    provenance: {
-      dataYear,
-      revision,
-      title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
-      publisher: syntheticPublisher,
-      sourceUrl: null,
-      sourceSha256: null,
-      released: null,
-      caveat:
-        "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
-        "CMS 2023. It says nothing about any real hospital and is not for decisions.",
-    },
-    facilities: hospitals.facilities,
-    ...rowsFor(rows, hospitals, dataYear, lasting, {
-      amounts: randomSource(seed, dataYear),
-      use: randomSource(seed, useStream + dataYear),
-    }),
-  };
+  const parts = rowsFor(rows, hospitals, dataYear, lasting, {
+    amounts: randomSource(seed, dataYear),
+    use: randomSource(seed, useStream + dataYear),
+  });
+  return sealSnapshot(makeTable({ facilities: hospitals.facilities, ...parts }), {
+    dataYear,
+    revision,
+    title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
+    publisher: syntheticPublisher,
+    sourceUrl: null,
+    sourceSha256: null,
+    released: null,
+    caveat:
+      "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
+      "CMS 2023. It says nothing about any real hospital and is not for decisions.",
+  });
 }
 
 /** Streams of their own, so that one can draw more and no other number changes. */
@@ -129,8 +124,11 @@ function randomSource(seed: number, stream: number): RandomSource {
   };
 }
 
+type Procedures = TableParts["procedures"];
+type Rows = TableParts["rows"];
+
 interface Hospitals {
-  facilities: Facilities;
+  facilities: TableParts["facilities"];
   /** Position in `stateFigures`. */
   state: Uint8Array;
   /** How large, as a normal number. */
@@ -141,7 +139,7 @@ interface Hospitals {
 
 function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSource): Hospitals {
   const count = Math.max(1, Math.round(rows / rowsPerFacility));
-  const facilities: Facilities = byField(facilityFields, () => []);
+  const facilities: TableParts["facilities"] = byField(facilityFields, () => []);
   const zips = new Map<string, string>();
   const state = statesOf(count);
   const size = new Float64Array(count);

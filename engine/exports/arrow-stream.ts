@@ -1,13 +1,20 @@
 import { encodeText, type TextColumn } from "../encode.ts";
 import type { Image } from "../image/image.ts";
-import { blank } from "../snapshot/schema.ts";
-import { versionName } from "../snapshot/snapshot.ts";
+import { blank, versionName } from "../snapshot/schema.ts";
 import { encodeFlatbuffer, type Node, pairs, scalar, table, text, vector } from "./flatbuffer.ts";
-import { type ExportScope, rowStatuses, rowsInScope, ScopeRows, statusOfRow } from "./scope.ts";
+import {
+  type ExportScope,
+  facilitiesInScope,
+  proceduresInScope,
+  rowStatuses,
+  rowsInScope,
+  ScopeRows,
+  statusOfRow,
+} from "./scope.ts";
 
 /**
  * Writes rows as an Arrow IPC stream: the schema, a dictionary for each column of texts, batches of rows, and the end.
- * A dictionary has a text per facility or procedure, in the image's own memory.
+ * A dictionary has a text per facility or procedure with a row in the scope. It is copied out of the image in pieces.
  */
 
 const batchRows = 128;
@@ -21,11 +28,22 @@ const columnsAtOnce = 5;
 interface Column {
   name: string;
   /** Texts by code; undefined for numbers. */
-  dictionary?: TextColumn;
+  dictionary?: Dictionary;
   isFloat?: boolean;
   mayBeAbsent?: boolean;
   /** Reads the codes, numbers or cents of some rows; `blank` where absent. */
   read: Reader;
+}
+
+/** Some texts of a column of the image. */
+interface Dictionary {
+  texts: TextColumn;
+  /** The positions of the texts, by code. */
+  used: Int32Array;
+}
+
+function wholeDictionary(texts: string[]): Dictionary {
+  return { texts: encodeText(texts), used: Int32Array.from(texts.keys()) };
 }
 
 /** A loop of its own for each kind of column: to call a function for each value would cost several times as much. */
@@ -37,11 +55,30 @@ const readerOf =
     for (let i = 0; i < rows.length; i++) values[i] = numbers[rows[i]];
   };
 
-function columnsOf(image: Image): Column[] {
-  const { schema, provenance } = image.description;
+const codeReaderOf =
+  (positions: Int32Array, codes: Int32Array): Reader =>
+  (rows, values) => {
+    for (let i = 0; i < rows.length; i++) values[i] = codes[positions[rows[i]]];
+  };
+
+function columnsOf(image: Image, scope: ExportScope): Column[] {
+  const { provenance } = image.description;
   const { facility, charge, allowed } = image;
-  const readFacility = readerOf(facility);
-  const readProcedure = readerOf(image.procedure);
+  const facilities = facilitiesInScope(image, scope);
+  const procedures = proceduresInScope(image, scope);
+  const codes = codesOf(facilities, image.ccn.offsets.length - 1);
+  const readFacility = codeReaderOf(facility, codes);
+  const ofFacilities = (name: string, texts: TextColumn): Column => ({
+    name,
+    dictionary: { texts, used: facilities },
+    read: readFacility,
+  });
+  const readProcedure = codeReaderOf(image.procedure, codesOf(procedures, image.procedures));
+  const ofProcedures = (name: string, texts: TextColumn): Column => ({
+    name,
+    dictionary: { texts, used: procedures },
+    read: readProcedure,
+  });
   const readStatus: Reader = (rows, values) => {
     for (let i = 0; i < rows.length; i++) values[i] = statusOfRow(charge[rows[i]], allowed[rows[i]]);
   };
@@ -53,16 +90,15 @@ function columnsOf(image: Image): Column[] {
         if (statusOfRow(charge[rows[i]], allowed[rows[i]]) !== 0) values[i] = blank;
     };
   };
-  const perhaps = (name: string, dictionary: TextColumn): Column => {
-    const { offsets } = dictionary;
+  const perhaps = (name: string, texts: TextColumn): Column => {
+    const { offsets } = texts;
     return {
-      name,
-      dictionary,
+      ...ofFacilities(name, texts),
       mayBeAbsent: true,
       read(rows, values) {
         for (let i = 0; i < rows.length; i++) {
           const f = facility[rows[i]];
-          values[i] = offsets[f] === offsets[f + 1] ? blank : f;
+          values[i] = offsets[f] === offsets[f + 1] ? blank : codes[f];
         }
       },
     };
@@ -73,7 +109,7 @@ function columnsOf(image: Image): Column[] {
     read: readerOf(numbers),
   });
   const dollars = (name: string, read: Reader): Column => ({ name, isFloat: true, mayBeAbsent: true, read });
-  const further = [
+  const further: Column[] = [
     perhaps("street", image.street),
     perhaps("zip", image.zip),
     perhaps("rural_urban_code", image.ruralUrbanCode),
@@ -84,31 +120,33 @@ function columnsOf(image: Image): Column[] {
     count("outlier_services", image.outlierServices),
     dollars("outlier_amount", readerOf(image.outlierAmount)),
   ];
-  const version = encodeText([versionName(provenance)]);
+  const version = wholeDictionary([versionName(provenance)]);
   return [
     { name: "data_year", read: (_, values) => values.fill(provenance.dataYear) },
     { name: "data_version", dictionary: version, read: (_, values) => values.fill(0) },
-    { name: "ccn", dictionary: image.ccn, read: readFacility },
-    { name: "facility", dictionary: image.facilityName, read: readFacility },
-    { name: "city", dictionary: image.city, read: readFacility },
-    { name: "state", dictionary: image.state, read: readFacility },
-    { name: "code", dictionary: image.code, read: readProcedure },
-    { name: "procedure", dictionary: image.procedureName, read: readProcedure },
+    ofFacilities("ccn", image.ccn),
+    ofFacilities("facility", image.facilityName),
+    ofFacilities("city", image.city),
+    ofFacilities("state", image.state),
+    ofProcedures("code", image.code),
+    ofProcedures("procedure", image.procedureName),
     dollars("submitted_charge", readPriced(charge)),
     dollars("medicare_allowed", readPriced(allowed)),
-    { name: "status", dictionary: encodeText([...rowStatuses]), read: readStatus },
-    ...(schema > 1 ? further : []),
+    { name: "status", dictionary: wholeDictionary([...rowStatuses]), read: readStatus },
+    ...further,
   ];
 }
 
-/** The length of what `arrowPieces` writes. O(procedures). */
+/** The length of what `arrowPieces` writes. O(rows). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
-  const columns = columnsOf(image);
+  const columns = columnsOf(image, scope);
   const rows = rowsInScope(image, scope);
   let length = schemaMessage(columns).length + streamEnd.length;
   for (const [id, { dictionary }] of columns.entries())
-    if (dictionary !== undefined)
-      length += dictionaryMessage(id, dictionary).length + dictionaryBytes(dictionary);
+    if (dictionary !== undefined) {
+      const bytes = dictionaryBytes(dictionary);
+      length += dictionaryMessage(id, bytes).length + padded(bytes.offsets) + padded(bytes.texts);
+    }
   const lengthOf = (count: number) => new Batch(columns, count).length;
   length += Math.floor(rows / batchRows) * lengthOf(batchRows);
   return rows % batchRows === 0 ? length : length + lengthOf(rows % batchRows);
@@ -119,14 +157,13 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
  * rows were looked at and none is in the scope, or a batch is half written.
  */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
-  const columns = columnsOf(image);
+  const columns = columnsOf(image, scope);
   yield schemaMessage(columns);
   for (const [id, { dictionary }] of columns.entries()) {
     if (dictionary === undefined) continue;
-    yield dictionaryMessage(id, dictionary);
-    const { offsets, bytes } = dictionary;
-    yield* sliced(new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength));
-    yield* sliced(bytes);
+    yield dictionaryMessage(id, dictionaryBytes(dictionary));
+    yield* offsetPieces(dictionary);
+    yield* textPieces(dictionary);
   }
   const found = new ScopeRows(image, scope);
   const rows = new Int32Array(batchRows);
@@ -147,14 +184,62 @@ export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8A
   yield streamEnd;
 }
 
-/** Bytes that are padded to a multiple of 8, in pieces. */
-function* sliced(bytes: Uint8Array): Generator<Uint8Array, void> {
-  for (let at = 0; at < bytes.length; at += maxPieceBytes) yield bytes.subarray(at, at + maxPieceBytes);
-  yield padding.subarray(0, padded(bytes.length) - bytes.length);
+/** The code of each used position; nothing else is looked up. */
+function codesOf(used: Int32Array, count: number): Int32Array {
+  const codes = new Int32Array(count);
+  for (let code = 0; code < used.length; code++) codes[used[code]] = code;
+  return codes;
+}
+
+/** The offsets of a dictionary's texts, padded to a multiple of 8 bytes, in pieces. */
+function* offsetPieces({ texts: { offsets }, used }: Dictionary): Generator<Uint8Array, void> {
+  const piece = new Int32Array(maxPieceBytes / 4);
+  let filled = 1;
+  let end = 0;
+  for (const i of used) {
+    end += offsets[i + 1] - offsets[i];
+    piece[filled++] = end;
+    if (filled < piece.length) continue;
+    yield new Uint8Array(piece.buffer);
+    filled = 0;
+  }
+  // An even number of 4 bytes each.
+  if (used.length % 2 === 0) piece[filled++] = 0;
+  yield new Uint8Array(piece.buffer, 0, filled * 4);
+}
+
+/** The bytes of a dictionary's texts, padded to a multiple of 8, in pieces. */
+function* textPieces({ texts: { offsets, bytes }, used }: Dictionary): Generator<Uint8Array, void> {
+  const piece = new Uint8Array(maxPieceBytes);
+  let filled = 0;
+  let written = 0;
+  for (const i of used) {
+    const length = offsets[i + 1] - offsets[i];
+    if (filled + length > piece.length) {
+      yield piece.subarray(0, filled);
+      filled = 0;
+    }
+    piece.set(bytes.subarray(offsets[i], offsets[i + 1]), filled);
+    filled += length;
+    written += length;
+  }
+  yield piece.subarray(0, filled);
+  yield padding.subarray(0, padded(written) - written);
 }
 
 const padded = (length: number) => Math.ceil(length / 8) * 8;
-const dictionaryBytes = ({ offsets, bytes }: TextColumn) => padded(offsets.byteLength) + padded(bytes.length);
+
+interface DictionaryBytes {
+  count: number;
+  offsets: number;
+  texts: number;
+}
+
+function dictionaryBytes({ texts: { offsets }, used }: Dictionary): DictionaryBytes {
+  let texts = 0;
+  for (const i of used) texts += offsets[i + 1] - offsets[i];
+  return { count: used.length, offsets: 4 * (used.length + 1), texts };
+}
 
 /** Batches of so many rows, written into the same memory one after the other. */
 class Batch {
@@ -266,18 +351,16 @@ function schemaMessage(columns: readonly Column[]): Uint8Array {
   return message(messageTypes.schema, table(scalar(2, 0), vector(fields)), 0);
 }
 
-function dictionaryMessage(id: number, dictionary: TextColumn): Uint8Array {
-  const { offsets, bytes } = dictionary;
-  const count = offsets.length - 1;
-  const start = padded(offsets.byteLength);
+function dictionaryMessage(id: number, { count, offsets, texts }: DictionaryBytes): Uint8Array {
+  const start = padded(offsets);
   const extents = [
     [0, 0],
-    [0, offsets.byteLength],
-    [start, bytes.length],
+    [0, offsets],
+    [start, texts],
   ] as const;
   const batch = recordBatch(count, [[count, 0]], [...extents]);
   const header = table(scalar(8, id), batch, scalar(1, 0));
-  return message(messageTypes.dictionaryBatch, header, dictionaryBytes(dictionary));
+  return message(messageTypes.dictionaryBatch, header, start + padded(texts));
 }
 
 function recordBatch(

@@ -1,7 +1,6 @@
 import { hundredthsLength, type TextColumn, utf8, writeHundredths } from "../encode.ts";
 import { type Image, textAt } from "../image/image.ts";
-import { blank, columnsOfSchema } from "../snapshot/schema.ts";
-import { versionName } from "../snapshot/snapshot.ts";
+import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
 /**
@@ -18,7 +17,7 @@ const minSetBytes = 40;
 const comma = 44;
 const lineEnd = utf8("\r\n");
 
-/** The columns of any schema, and those that came with schema 2. */
+/** The columns that every export begins with. */
 const firstColumns = [
   "data_year",
   "data_version",
@@ -32,21 +31,13 @@ const firstColumns = [
   "medicare_allowed",
   "status",
 ] as const;
-/** A row's number as the export names it: amounts are dollars there. */
-const exportName = (name: string) => name.replace(/_cents$/, "");
-
-/** The names of an export's columns, in order. */
-function exportColumns({ description: { schema } }: Image): string[] {
-  const further = columnsOfSchema(schema).filter(({ since }) => since > 1);
-  return [...firstColumns, ...further.map(({ name }) => exportName(name))];
-}
+/** The snapshot's other columns. Amounts are in dollars in an export. */
+const furtherColumns = snapshotColumns
+  .slice(snapshotColumns.findIndex(({ name }) => name === "street"))
+  .map(({ name }) => name.replace(/_cents$/, ""));
+const header = utf8(`${[...firstColumns, ...furtherColumns].join(",")}\r\n`);
 
 const statusBytes = rowStatuses.map(utf8);
-
-/** The header line of an image's CSV. */
-function csvHeader(image: Image): Uint8Array {
-  return utf8(`${exportColumns(image).join(",")}\r\n`);
-}
 
 /**
  * The lines of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
@@ -56,7 +47,6 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
   const lines = new RowLines(image);
   const found = new ScopeRows(image, scope);
   const out = new Uint8Array(pieceBytes + maxLineBytes);
-  const header = csvHeader(image);
   out.set(header);
   let at = header.length;
   while (!found.isOver) {
@@ -84,7 +74,7 @@ export function csvLengths(image: Image): (row: number) => number {
 
 /** The length of what `csvPieces` writes. O(procedures). */
 export function csvBytes(image: Image, scope: ExportScope): number {
-  return csvHeader(image).length + sumOver(image, scope, image.csvBytes);
+  return header.length + sumOver(image, scope, image.csvBytes);
 }
 
 /** Each procedure's fields, once for all exports of an image. */
@@ -94,7 +84,6 @@ const proceduresOf = new WeakMap<Image, Uint8Array[]>();
 class RowLines {
   readonly #image: Image;
   readonly #source: Uint8Array;
-  readonly #hasFurther: boolean;
   readonly #procedures: Uint8Array[];
   #facility = -1;
   #head: Uint8Array = new Uint8Array();
@@ -103,9 +92,8 @@ class RowLines {
 
   constructor(image: Image) {
     this.#image = image;
-    const { provenance, schema } = image.description;
+    const { provenance } = image.description;
     this.#source = utf8(`${provenance.dataYear},${versionName(provenance)},`);
-    this.#hasFurther = schema > 1;
     this.#procedures = proceduresOf.get(image) ?? [];
     proceduresOf.set(image, this.#procedures);
   }
@@ -141,7 +129,6 @@ class RowLines {
     const status = statusOfRow(charge, allowed);
     const amounts = status === 0 ? hundredthsLength(charge) + hundredthsLength(allowed) : 0;
     const first = this.#head.length + this.#procedure.length + amounts + 2 + statusBytes[status].length;
-    if (!this.#hasFurther) return first + lineEnd.length;
     const further =
       countLength(image.services[row]) +
       countLength(image.beneficiaries[row]) +
@@ -163,18 +150,16 @@ class RowLines {
     if (status === 0) at = writeHundredths(out, at, allowed);
     out[at++] = comma;
     at = copy(out, at, statusBytes[status]);
-    if (this.#hasFurther) {
-      at = copy(out, at, this.#address);
-      at = writeCount(out, at, image.services[row]);
-      out[at++] = comma;
-      at = writeCount(out, at, image.beneficiaries[row]);
-      out[at++] = comma;
-      if (image.payment[row] !== blank) at = writeHundredths(out, at, image.payment[row]);
-      out[at++] = comma;
-      at = writeCount(out, at, image.outlierServices[row]);
-      out[at++] = comma;
-      if (image.outlierAmount[row] !== blank) at = writeHundredths(out, at, image.outlierAmount[row]);
-    }
+    at = copy(out, at, this.#address);
+    at = writeCount(out, at, image.services[row]);
+    out[at++] = comma;
+    at = writeCount(out, at, image.beneficiaries[row]);
+    out[at++] = comma;
+    if (image.payment[row] !== blank) at = writeHundredths(out, at, image.payment[row]);
+    out[at++] = comma;
+    at = writeCount(out, at, image.outlierServices[row]);
+    out[at++] = comma;
+    if (image.outlierAmount[row] !== blank) at = writeHundredths(out, at, image.outlierAmount[row]);
     return copy(out, at, lineEnd);
   }
 }

@@ -1,6 +1,6 @@
 import type { TextColumn } from "../encode.ts";
 import { DataError, SizeError } from "../errors.ts";
-import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "../snapshot/schema.ts";
+import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts";
 
 /*
  * The image is what a data version is at run time: one buffer that any thread attaches to by reference. It holds
@@ -16,7 +16,7 @@ import { type Counts, type Provenance, type SchemaVersion, stateCodes } from "..
 
 const magic = 0x49514348; // "HCQI"
 /** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
-export const imageFormatVersion = 10;
+export const imageFormatVersion = 11;
 export const maxImageBytes = 2 ** 32 - 1;
 /** A code has four digits. */
 const maxProcedures = 10_000;
@@ -53,8 +53,7 @@ const documents = {
   documentCount: uint32,
   postingStart: uint32,
   postings: int32,
-  fieldSetStart: uint32,
-  fieldSets: bytes,
+  wordFields: bytes,
   sizeStart: uint32,
   priced: int32,
   documentOf: uint32,
@@ -140,7 +139,6 @@ export const summaryFields = [
 
 /** What an image says of its snapshot. */
 export interface Description {
-  schema: SchemaVersion;
   provenance: Provenance;
   counts: Counts;
   /** Of the snapshot's content and provenance, and of its rows alone. */

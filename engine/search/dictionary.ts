@@ -21,13 +21,6 @@ export function findWord(index: TextIndex, word: string): number {
   return words.get(word) ?? -1;
 }
 
-/** In which fields any document has a word. */
-export function fieldsOf({ fieldSetStart, fieldSets }: TextIndex, word: number): number {
-  let fields = 0;
-  for (let i = fieldSetStart[word]; i < fieldSetStart[word + 1]; i++) fields |= fieldSets[i];
-  return fields;
-}
-
 /** The first word that doesn't come before some bytes. */
 export function lowerBound(index: TextIndex, bytes: Uint8Array): number {
   let low = 0;

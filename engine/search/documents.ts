@@ -15,10 +15,6 @@ export const sets = {
   fresh: new Int32Array(0),
   /** Whether it matches a term, for each that is needed. */
   terms: [] as Int32Array[],
-  /** The three bits of how many words that are asked for it has. */
-  counts: [] as Int32Array[],
-  /** Whether it is fresh and has as many words as are looked at. */
-  layer: new Int32Array(0),
 };
 
 /** Makes room for an index, with nothing done, and so many terms that no document matches yet. */
@@ -27,8 +23,6 @@ export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   if (sets.done.length < bitWords) {
     sets.done = new Int32Array(bitWords);
     sets.fresh = new Int32Array(bitWords);
-    sets.layer = new Int32Array(bitWords);
-    sets.counts = [1, 2, 4].map(() => new Int32Array(bitWords));
     sets.terms = [];
   }
   while (sets.terms.length < terms) sets.terms.push(new Int32Array(sets.done.length));

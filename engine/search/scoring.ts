@@ -19,7 +19,7 @@ import {
 /** What a match is worth more in several fields than in the best of them. */
 const severalFields = 0.02;
 /** What a match is worth by where it is. A word after "in" is a place. */
-export const fieldWorth = worths({
+const fieldWorth = worths({
   [nameField]: 1,
   [fillerField]: 1,
   [repeatField]: 1,
@@ -29,7 +29,7 @@ export const fieldWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
-export const placeWorth = worths({
+const placeWorth = worths({
   [nameField]: 0.7,
   [fillerField]: 0.7,
   [repeatField]: 0.7,
@@ -185,15 +185,20 @@ export function coverageOf(size: number, nameWords: number, nameFillers: number,
   return isNamed || named === 1 ? named : 0;
 }
 
-export function pointsOf(level: number, quality: number, coverage: number): number {
+function pointsOf(level: number, quality: number, coverage: number): number {
   const good = (2 * quality + coverage) / almostThree;
   return Math.round(maxPoints * ((level - 1 + (level < exact ? Math.min(1, good) : good)) / exact));
 }
 
-export function weightOf(isNeeded: boolean): number {
+/** Points that no document of a level exceeds. */
+export function mostPoints(level: number): number {
+  return level === exact ? codedPoints : Math.round((maxPoints * level) / exact);
+}
+
+function weightOf(isNeeded: boolean): number {
   return isNeeded ? 1 : optionalWeight;
 }
 
-export function totalWeight(terms: readonly Term[]): number {
+function totalWeight(terms: readonly Term[]): number {
   return terms.reduce((sum, { isNeeded }) => sum + weightOf(isNeeded), 0);
 }

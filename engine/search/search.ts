@@ -1,16 +1,15 @@
 import type { Image } from "../image/image.ts";
 import { Best } from "./best.ts";
-import { type Asked, countWords, layerOf, mostCounted, mostPoints } from "./bounds.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
 import { documentsWith, exact, mark, none, type Term } from "./matching.ts";
-import { codedPoints, forgetWords, maxPoints, scorerOf } from "./scoring.ts";
+import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
 import { bitWordsOf } from "./text.ts";
 
 /*
  * Finds the documents that match a text, the best first. A search looks up the words of the index that match each of its
- * words (`terms.ts`, `matching.ts`) and intersects their documents as bits, which counts them. Then it weighs the most
- * promising ones (`bounds.ts`, `scoring.ts`), until no other can be among the best. So it costs a 32nd of the documents
+ * words (`terms.ts`, `matching.ts`) and intersects their documents as bits, which counts them. Then it weighs them
+ * (`scoring.ts`), level by level, until no other can be among the best. So it costs a 32nd of the documents
  * for each word, and beside that a comparison with the words of about the same length, of which a directory has few
  * thousand: too few for tables of n-grams or deletions.
  *
@@ -53,8 +52,8 @@ export function unpricedMatches(image: Image, kind: DocumentKind, text: string):
 }
 
 /**
- * Goes from the best level to the worst, there from many words that are asked for to few, and there from short names to
- * long ones. It weighs no document that can't be better than those of the page: equal ones come by name.
+ * Goes from the best level to the worst. It weighs no document of a level that can't be better than those of the page:
+ * equal ones come by name.
  *
  * @param isPriced whether to look for documents that have prices, or for the others
  */
@@ -77,21 +76,6 @@ export function find(
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);
   const score = scorerOf(index, terms);
-  const look = (bits: Int32Array, mostOf: (size: number) => number) => {
-    for (let size = 0; size + 1 < sizeStart.length; size++) {
-      const end = sizeStart[size + 1];
-      if (end === sizeStart[size]) continue;
-      const most = mostOf(size);
-      if (!page.takes(most, 0)) continue;
-      for (
-        let document = nextOf(bits, sizeStart[size], end);
-        document < end && page.takes(most, nameRank[document]);
-        document = nextOf(bits, document + 1, end)
-      )
-        page.offer(score(document, size), nameRank[document]);
-    }
-  };
-  let asked: Asked | undefined;
   let total = 0;
   for (let level = exact; level > none; level--) {
     const marked = needed.map((term, i) => mark(index, term, level, sets.terms[i]));
@@ -104,14 +88,17 @@ export function find(
         page.offer(codedPoints, nameRank[code]);
         fresh[code >>> 5] &= ~(1 << (code & 31));
       }
-    if (total <= page.wanted) {
-      look(fresh, () => codedPoints);
-      continue;
+    const most = mostPoints(level);
+    if (!page.takes(most, 0)) continue;
+    for (let size = 0; size + 1 < sizeStart.length; size++) {
+      const end = sizeStart[size + 1];
+      for (
+        let document = nextOf(fresh, sizeStart[size], end);
+        document < end && page.takes(most, nameRank[document]);
+        document = nextOf(fresh, document + 1, end)
+      )
+        page.offer(score(document, size), nameRank[document]);
     }
-    asked ??= countWords(index, terms);
-    const most = mostPoints(index, terms, asked, level);
-    for (let words = Math.min(mostCounted, asked.words); words >= 0; words--)
-      if (page.takes(most(words, 1), 0)) look(layerOf(words, bitWords), (size) => most(words, size));
   }
   forgetWords(terms);
   const found = page.from(offset);

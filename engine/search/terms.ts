@@ -1,6 +1,6 @@
 import type { Image } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
-import { fieldsOf, findWord, lowerBound, startsWith } from "./dictionary.ts";
+import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
 import {
@@ -95,7 +95,7 @@ function isInPlace(index: SearchIndex, word: string): boolean {
   if (fillerWords.has(word)) return false;
   const found = findWord(index, meaningOf(word));
   if (found < 0) return false;
-  return (fieldsOf(index, found) & placeFields) !== 0;
+  return (index.wordFields[found] & placeFields) !== 0;
 }
 
 /** The positions of the words before `end` that are a city and its state. */
@@ -115,7 +115,7 @@ function isCityIn(index: SearchIndex, words: readonly string[], state: string): 
   const { tokenStart, tokens, documentOf } = index;
   const city = findWord(index, cityOf(words.map(meaningOf).join("")));
   const there = findWord(index, state);
-  if (city < 0 || there < 0 || (fieldsOf(index, city) & (1 << cityField)) === 0) return false;
+  if (city < 0 || there < 0 || (index.wordFields[city] & (1 << cityField)) === 0) return false;
   const both = withWords(index, [city, there]);
   for (
     let i = nextOf(both, 0, documentOf.length);

@@ -141,10 +141,8 @@ export interface TextIndex {
   postingStart: Uint32Array;
   /** The documents of each word, ascending; or where that is shorter, a bit for every document of the index. */
   postings: Int32Array;
-  /** Where a word's sets of fields start; one longer than the words. */
-  fieldSetStart: Uint32Array;
-  /** The different sets of fields in which documents have a word, a bit for each field. */
-  fieldSets: Uint8Array;
+  /** The fields in which any document has a word, a bit for each field. */
+  wordFields: Uint8Array;
   /** Where the documents of which the name has a size start, one longer than the longest name. */
   sizeStart: Uint32Array;
 }
@@ -188,7 +186,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
 export function indexText(documents: Document[]): TextIndex {
   const sorted = distinctWords(documents);
   const { offsets, bytes } = encodeText(sorted.map(([word]) => word));
-  const { tokenStart, tokens, documentsOf, fieldsOf } = tokensOf(
+  const { tokenStart, tokens, documentsOf, wordFields } = tokensOf(
     documents,
     sorted.map(([word]) => word),
   );
@@ -196,7 +194,6 @@ export function indexText(documents: Document[]): TextIndex {
   const sizeStart = startsOf(sizes, Math.max(0, ...sizes.slice(-1)));
   const documentCount = Uint32Array.from(documentsOf, ({ length }) => length);
   const postings = documentsOf.map((of) => shorter(of, documents.length));
-  const fieldSets = fieldsOf.map((sets) => [...new Set(sets)]);
 
   const lengths = sorted.map(([word]) => [...word].length);
   const byLength = Uint32Array.from(sorted.keys()).sort((a, b) => lengths[a] - lengths[b] || a - b);
@@ -212,8 +209,7 @@ export function indexText(documents: Document[]): TextIndex {
     documentCount,
     postingStart: listStartsOf(postings),
     postings: Int32Array.from(postings.flatMap((of) => [...of])),
-    fieldSetStart: listStartsOf(fieldSets),
-    fieldSets: Uint8Array.from(fieldSets.flat()),
+    wordFields,
     sizeStart,
   };
 }
@@ -227,26 +223,26 @@ function distinctWords(documents: Document[]): [word: string, bytes: Buffer][] {
   return [...bytesOf].sort(([, a], [, b]) => a.compare(b));
 }
 
-/** The tokens of documents, and by word the documents that have it, with the fields in which it stands there. */
+/** The tokens of documents, and for each word the documents that have it and the fields in which they do. */
 function tokensOf(documents: Document[], words: string[]) {
   const position = new Map(words.map((word, i) => [word, i]));
   const tokenStart = new Uint32Array(documents.length + 1);
   const tokens: number[] = [];
   const documentsOf: number[][] = words.map(() => []);
-  const fieldsOf: number[][] = words.map(() => []);
+  const wordFields = new Uint8Array(words.length);
   const enter = (word: string, field: number, document: number) => {
     const at = position.get(word) ?? 0;
     const isRepeated = documentsOf[at].at(-1) === document;
     const here = field === nameField ? nameFieldOf(word, isRepeated) : field;
     tokens.push((at << fieldBits) | here);
-    if (!isRepeated) fieldsOf[at][documentsOf[at].push(document) - 1] = 0;
-    fieldsOf[at][documentsOf[at].length - 1] |= 1 << here;
+    if (!isRepeated) documentsOf[at].push(document);
+    wordFields[at] |= 1 << here;
   };
   documents.forEach((document, i) => {
     for (const { words, field } of document) for (const word of words) enter(word, field, i);
     tokenStart[i + 1] = tokens.length;
   });
-  return { tokenStart, tokens, documentsOf, fieldsOf };
+  return { tokenStart, tokens, documentsOf, wordFields };
 }
 
 /** Where each key starts among keys in order; one longer than the largest. */

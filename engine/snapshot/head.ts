@@ -4,17 +4,16 @@ import { DataError, reasonOf, shown } from "../errors.ts";
 import { footerRange, type ParquetFooter, parseFooter, readableCodecs, tailBytes } from "./footer.ts";
 import {
   columnBytesAllowance,
-  columnsOfSchema,
   maxColumnBytesPerRow,
   maxImageRows,
   maxSnapshotFileBytes,
   maxSnapshotRows,
   metadataSchema,
-  type SchemaVersion,
+  snapshotColumns,
 } from "./schema.ts";
 
-/** Of a row beside the heap: its nine columns, and what sorting and encoding them takes. */
-const bytesPerRow = 96;
+/** Bytes of a row outside of the heap: its columns in the table, and what sorting and encoding them takes. */
+const bytesPerRow = 108;
 /** Of a row in the row group that is being read: the codes of the columns with texts and of one more, and levels. */
 const bytesPerGroupRow = 64;
 /** Of a procedure: its summaries over the nation and every state, and where its groups lie. */
@@ -51,7 +50,7 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
   const footer = guarded(subject, "footer", () => parseFooter(bytes, start));
   const metadata = checkedMetadata(footer, subject);
-  checkColumns(footer, metadata.schema_version, subject);
+  checkColumns(footer, subject);
   checkSizes(footer, metadata.rows, metadata.priced_rows, subject);
   return { fileBytes: start + bytes.length + tailBytes, footer, metadata };
 }
@@ -109,9 +108,9 @@ function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
   );
 }
 
-function checkColumns({ columns, groups }: ParquetFooter, schema: SchemaVersion, subject: string): void {
+function checkColumns({ columns, groups }: ParquetFooter, subject: string): void {
   const found = columns.map(({ name, type }) => `${name}: ${type}`).join(", ");
-  const expected = columnsOfSchema(schema)
+  const expected = snapshotColumns
     .map(({ name, part }) => `${name}: ${part === "rows" ? "INT32" : "BYTE_ARRAY"}`)
     .join(", ");
   if (found !== expected) throw new DataError(`${subject}: columns`, found, expected);

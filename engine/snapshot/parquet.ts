@@ -5,32 +5,19 @@ import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } 
 import {
   blank,
   byField,
-  type Counts,
   ccnPattern,
-  columnsOfSchema,
   type FacilityField,
   facilityFields,
   maxNameCharacters,
   measureFields,
   procedureCodePattern,
   ruralUrbanCodePattern,
-  type SchemaVersion,
   snapshotColumns,
   stateNames,
   zipPattern,
 } from "./schema.ts";
-import {
-  ascending,
-  checksum,
-  contentChecksum,
-  countRows,
-  type Facilities,
-  type Procedures,
-  type Rows,
-  ranked,
-  type Snapshot,
-  type SnapshotContent,
-} from "./snapshot.ts";
+import { type Snapshot, sealSnapshot } from "./snapshot.ts";
+import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
  * Reads and verifies a snapshot file. The footer is read first, and then one column of a row group at a time: memory
@@ -43,48 +30,31 @@ import {
  */
 export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows: number) => void): Snapshot {
   const { footer, metadata } = headOf(file, subject);
-  const schema = metadata.schema_version;
-  const content: SnapshotContent = {
-    schema,
-    provenance: {
-      dataYear: metadata.data_year,
-      revision: metadata.revision,
-      title: metadata.title,
-      publisher: metadata.publisher,
-      sourceUrl: metadata.source_url === "" ? null : metadata.source_url,
-      released: metadata.released === "" ? null : metadata.released,
-      caveat: metadata.caveat,
-      sourceSha256: metadata.source_sha256 ?? null,
-    },
-    ...readColumns(file, footer, schema, metadata.rows, subject, onRows),
-  };
-  checkKeys(content, subject);
-  const counts = countRows(content);
-  const promised: Counts = {
-    rows: metadata.rows,
-    pricedRows: metadata.priced_rows,
-    suppressedRows: metadata.suppressed_rows,
-    incompleteRows: metadata.incomplete_rows,
-    facilities: metadata.facilities,
-    procedures: metadata.procedures,
-  };
-  for (const name of Object.keys(promised) as (keyof Counts)[]) {
-    if (counts[name] !== promised[name])
-      throw new DataError(
-        `${subject}: ${name}`,
-        String(counts[name]),
-        `${promised[name]} as in its metadata`,
-      );
-  }
-  const sha256 = checksum(content, counts);
-  const contentSha256 = contentChecksum(content, counts);
-  const agree = (what: string, found: string, expected: string) => {
+  const table = readTable(file, footer, metadata.rows, subject, onRows);
+  const snapshot = sealSnapshot(table, {
+    dataYear: metadata.data_year,
+    revision: metadata.revision,
+    title: metadata.title,
+    publisher: metadata.publisher,
+    sourceUrl: metadata.source_url === "" ? null : metadata.source_url,
+    released: metadata.released === "" ? null : metadata.released,
+    caveat: metadata.caveat,
+    sourceSha256: metadata.source_sha256 ?? null,
+  });
+  const { counts, sha256, contentSha256 } = snapshot;
+  const agree = (what: string, found: string | number, expected: string | number) => {
     if (found !== expected)
-      throw new DataError(`${subject}: ${what}`, found, `${expected} as in its metadata`);
+      throw new DataError(`${subject}: ${what}`, String(found), `${expected} as in its metadata`);
   };
+  agree("rows", counts.rows, metadata.rows);
+  agree("pricedRows", counts.pricedRows, metadata.priced_rows);
+  agree("suppressedRows", counts.suppressedRows, metadata.suppressed_rows);
+  agree("incompleteRows", counts.incompleteRows, metadata.incomplete_rows);
+  agree("facilities", counts.facilities, metadata.facilities);
+  agree("procedures", counts.procedures, metadata.procedures);
   agree("checksum of the content", sha256, metadata.sha256);
   agree("checksum of the rows", contentSha256, metadata.content_sha256 ?? contentSha256);
-  return { ...content, counts, sha256, contentSha256 };
+  return snapshot;
 }
 
 function headOf(file: Uint8Array, subject: string): SnapshotHead {
@@ -93,35 +63,36 @@ function headOf(file: Uint8Array, subject: string): SnapshotHead {
   return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
-/** Reads one row group at a time, so that what is read at once stays that of the largest one. */
-function readColumns(
+/** Reads one row group at a time, so that memory is bounded by the largest one. */
+function readTable(
   file: Uint8Array,
   footer: ParquetFooter,
-  schema: SchemaVersion,
   length: number,
   subject: string,
   onRows?: (rows: number) => void,
-) {
-  const rows: Rows = {
+): SnapshotTable {
+  const rows: TableParts["rows"] = {
     facility: new Int32Array(length),
     procedure: new Int32Array(length),
-    ...byField(measureFields, () => new Int32Array(length).fill(blank)),
+    ...byField(measureFields, () => new Int32Array(length)),
   };
-  const facilities: Facilities = byField(facilityFields, () => []);
-  const procedures: Procedures = { code: [], name: [] };
+  const facilities: TableParts["facilities"] = byField(facilityFields, () => []);
+  const procedures: TableParts["procedures"] = { code: [], name: [] };
   const procedureIndex = new Map<string, number>();
   let filled = 0;
   for (const group of footer.groups) {
-    const columns = columnsOfSchema(schema);
-    const described = columns.flatMap((column) => {
+    const described = snapshotColumns.flatMap((column) => {
       if (column.part !== "facilities") return [];
       return [
-        { field: column.field, ...readTexts(file, footer, group, column.name, column.since > 1, subject) },
+        {
+          field: column.field,
+          ...readTexts(file, footer, group, column.name, !isRequired(column.field), subject),
+        },
       ];
     });
     const code = readTexts(file, footer, group, "procedure_code", false, subject);
     const label = readTexts(file, footer, group, "procedure_name", false, subject);
-    for (const column of columns)
+    for (const column of snapshotColumns)
       if (column.part === "rows")
         readNumbers(file, footer, group, column.name, rows[column.field].subarray(filled), subject);
 
@@ -156,7 +127,7 @@ function readColumns(
     onRows?.(filled);
   }
   const order = ascending(procedures.code);
-  return {
+  const parts = {
     facilities,
     procedures: {
       code: order.map((i) => procedures.code[i]),
@@ -164,7 +135,12 @@ function readColumns(
     },
     rows: { ...rows, procedure: ranked(rows.procedure, order) },
   };
+  checkKeys(parts, subject);
+  return makeTable(parts);
 }
+
+/** Whether every facility has to have a text: its address alone may be absent. */
+const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
 /** Whether a row has another value than the one before in any of the columns. */
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
@@ -230,7 +206,11 @@ const facilityPatterns: [field: FacilityField, what: string, pattern: RegExp, ex
   ["ruralUrbanCode", "RUCA code", ruralUrbanCodePattern, "a code such as 1 or 4.1"],
 ];
 
-function enterFacility(facilities: Facilities, next: Record<FacilityField, string>, subject: string): number {
+function enterFacility(
+  facilities: TableParts["facilities"],
+  next: Record<FacilityField, string>,
+  subject: string,
+): number {
   const { ccn, state } = next;
   const last = facilities.ccn.length - 1;
   if (last >= 0 && facilities.ccn[last] === ccn) {
@@ -256,7 +236,7 @@ function enterFacility(facilities: Facilities, next: Record<FacilityField, strin
 }
 
 function enterProcedure(
-  procedures: Procedures,
+  procedures: TableParts["procedures"],
   index: Map<string, number>,
   code: string,
   name: string,
@@ -269,7 +249,7 @@ function enterProcedure(
   return procedures.code.length - 1;
 }
 
-function checkKeys({ facilities, procedures, rows }: SnapshotContent, subject: string): void {
+function checkKeys({ facilities, procedures, rows }: TableParts, subject: string): void {
   for (const code of procedures.code)
     if (!procedureCodePattern.test(code))
       throw new DataError(`${subject}: procedure code`, shown(code), "four digits");

@@ -1,42 +1,33 @@
 import * as v from "valibot";
 import { isSourceUrl, sourceUrlExpected } from "../address.ts";
 
-/** The versions of the Parquet layout: its columns and the checksum over them. Files of each are read for ever. */
-export const schemaVersions = [1, 2] as const;
-export type SchemaVersion = (typeof schemaVersions)[number];
-/** The one of new snapshots. */
-export const newestSchema = 2;
+/** The version of the file layout: its columns and the checksums over them. */
+export const schemaVersion = 2;
 
 /**
- * A snapshot's columns in file order: where their values stand in memory, and the schema that they came with. Texts are
- * dictionary-coded and never absent in schema 1; the others may be null in any row, each by itself. Amounts are US
- * cents.
+ * A snapshot's columns in file order. Columns of facilities and procedures hold texts, columns of rows hold 32-bit
+ * integers. Amounts are US cents. A value is null where it is absent.
  */
 export const snapshotColumns = [
-  { name: "ccn", part: "facilities", field: "ccn", since: 1 },
-  { name: "facility", part: "facilities", field: "name", since: 1 },
-  { name: "city", part: "facilities", field: "city", since: 1 },
-  { name: "state", part: "facilities", field: "state", since: 1 },
-  { name: "procedure_code", part: "procedures", field: "code", since: 1 },
-  { name: "procedure_name", part: "procedures", field: "name", since: 1 },
-  { name: "submitted_charge_cents", part: "rows", field: "charge", since: 1 },
-  { name: "medicare_allowed_cents", part: "rows", field: "allowed", since: 1 },
-  { name: "street", part: "facilities", field: "street", since: 2 },
-  { name: "zip", part: "facilities", field: "zip", since: 2 },
-  { name: "rural_urban_code", part: "facilities", field: "ruralUrbanCode", since: 2 },
-  { name: "rural_urban_description", part: "facilities", field: "ruralUrbanDescription", since: 2 },
-  { name: "services", part: "rows", field: "services", since: 2 },
-  { name: "beneficiaries", part: "rows", field: "beneficiaries", since: 2 },
-  { name: "medicare_payment_cents", part: "rows", field: "payment", since: 2 },
-  { name: "outlier_services", part: "rows", field: "outlierServices", since: 2 },
-  { name: "outlier_amount_cents", part: "rows", field: "outlierAmount", since: 2 },
+  { name: "ccn", part: "facilities", field: "ccn" },
+  { name: "facility", part: "facilities", field: "name" },
+  { name: "city", part: "facilities", field: "city" },
+  { name: "state", part: "facilities", field: "state" },
+  { name: "procedure_code", part: "procedures", field: "code" },
+  { name: "procedure_name", part: "procedures", field: "name" },
+  { name: "submitted_charge_cents", part: "rows", field: "charge" },
+  { name: "medicare_allowed_cents", part: "rows", field: "allowed" },
+  { name: "street", part: "facilities", field: "street" },
+  { name: "zip", part: "facilities", field: "zip" },
+  { name: "rural_urban_code", part: "facilities", field: "ruralUrbanCode" },
+  { name: "rural_urban_description", part: "facilities", field: "ruralUrbanDescription" },
+  { name: "services", part: "rows", field: "services" },
+  { name: "beneficiaries", part: "rows", field: "beneficiaries" },
+  { name: "medicare_payment_cents", part: "rows", field: "payment" },
+  { name: "outlier_services", part: "rows", field: "outlierServices" },
+  { name: "outlier_amount_cents", part: "rows", field: "outlierAmount" },
 ] as const;
 export type SnapshotColumn = (typeof snapshotColumns)[number];
-
-/** The columns of a schema, in file order. */
-export function columnsOfSchema(schema: SchemaVersion): SnapshotColumn[] {
-  return snapshotColumns.filter(({ since }) => since <= schema);
-}
 
 type FieldOf<Part> = Extract<SnapshotColumn, { part: Part }>["field"];
 export type FacilityField = FieldOf<"facilities">;
@@ -173,6 +164,11 @@ export interface Provenance {
   caveat: string;
 }
 
+/** `<data_year>.<revision>`, e.g. `2024.2`. */
+export function versionName({ dataYear, revision }: Provenance): string {
+  return `${dataYear}.${revision}`;
+}
+
 /** Counts over a snapshot's rows; `rows` is the sum of the three kinds. */
 export interface Counts {
   rows: number;
@@ -204,7 +200,7 @@ const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
 /** Parquet key-value metadata of a snapshot; every value is a string there, an absent optional one the empty string. */
 export const metadataSchema = v.object({
-  schema_version: v.pipe(decimal, v.picklist(schemaVersions)),
+  schema_version: v.pipe(decimal, v.literal(schemaVersion)),
   data_year: dataYear,
   revision,
   title: text,

@@ -87,7 +87,7 @@ async function openMirror(options: MirrorOptions): Promise<Mirror> {
 /** Writes a folder of synthetic snapshots. */
 async function writeSample(folder: string, stateDir: string): Promise<void> {
   // What writes snapshots takes memory and time to load.
-  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticContent }, engine] =
+  const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticSnapshot }, engine] =
     await Promise.all([
       import("../../datasets/publish/publish.ts"),
       import("../../datasets/sample/synthetic.ts"),
@@ -98,7 +98,7 @@ async function writeSample(folder: string, stateDir: string): Promise<void> {
   for (const dataYear of sampleYears) {
     const options = { dataYear, rows: defaultSampleRows, seed: defaultSampleSeed };
     const path = publishSnapshot(folder, dataYear, known, (revision) =>
-      engine.encodeSnapshot(engine.sealSnapshot(syntheticContent({ ...options, revision }))),
+      engine.encodeSnapshot(syntheticSnapshot({ ...options, revision })),
     );
     stdout.write(`wrote ${path}\n`);
   }

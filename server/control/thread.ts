@@ -1,4 +1,3 @@
-import { calledAs } from "../../datasets/arguments.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { UsageDays } from "../accounts/days.ts";
 import { UsageEvents } from "../accounts/events.ts";
@@ -11,6 +10,7 @@ import { Accounts, type SavedBeside } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
 import { type Configuration, type Core, configure, type Ground, type Part } from "../part.ts";
+import { calledAs } from "../shared/arguments.ts";
 import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Mailer } from "../shared/mail.ts";
 import type { Published } from "../shared/messages.ts";

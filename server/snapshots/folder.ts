@@ -6,7 +6,7 @@ import {
   type SnapshotHead,
   snapshotFooterRange,
   tailBytes,
-} from "../../engine/load.ts";
+} from "../../engine/head.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 
 /** Reads the snapshots' folder. Only regular files are opened, because opening a FIFO would block for ever. */

@@ -1,6 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import { Worker } from "node:worker_threads";
-import { type BuildLimits, loadNeed, type SnapshotHead } from "../../engine/load.ts";
+import { loadNeed, type SnapshotHead } from "../../engine/head.ts";
+import type { BuildLimits } from "../../engine/load.ts";
 import { DataError, SizeError } from "../../engine/query.ts";
 import type { FromLoad, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";

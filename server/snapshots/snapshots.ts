@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
-import type { SnapshotHead } from "../../engine/load.ts";
+import type { SnapshotHead } from "../../engine/head.ts";
 import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../../engine/query.ts";
 import type { Published, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";

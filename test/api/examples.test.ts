@@ -5,8 +5,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tableFromIPC } from "apache-arrow";
-import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
+import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
 import { UsageEvents } from "../../server/accounts/events.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
@@ -30,7 +30,7 @@ import { temporaryFolder } from "../support/server.ts";
  */
 
 const snapshots = [2024, 2023].map((dataYear) =>
-  sealSnapshot(syntheticContent({ dataYear, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed })),
+  syntheticSnapshot({ dataYear, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed }),
 );
 const versions = versionsOf(...snapshots.map(imageOf));
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { blank, coverageOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { blank, coverageOf, partsOf, stateCodes, type TableParts, versionName } from "../../engine/index.ts";
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { randomSnapshot, type ShortRow, snapshotOf, testProvenance } from "../support/fixtures.ts";
@@ -334,7 +334,7 @@ test("a search of random snapshots finds what has prices, and says of the rest w
   let unpriced = 0;
   for (let seed = 641; seed <= 660; seed++) {
     const snapshot = randomSnapshot(seed);
-    const { facilities, rows } = snapshot;
+    const { facilities, rows } = partsOf(snapshot.table);
     const random = versionsOf(imageOf(snapshot));
     const rowsAt = (i: number) => [...rows.facility.keys()].filter((row) => rows.facility[row] === i);
     const isPriced = (row: number) => rows.charge[row] > 0 && rows.allowed[row] > 0;
@@ -361,7 +361,7 @@ test("a search of random snapshots finds what has prices, and says of the rest w
 });
 
 /** The reason that rows give, counted one by one. */
-function naiveReason({ rows }: Snapshot, isOf: (row: number) => boolean): string | undefined {
+function naiveReason({ rows }: TableParts, isOf: (row: number) => boolean): string | undefined {
   const all = [...rows.charge.keys()].filter(isOf);
   const blanks = all.filter((row) => rows.charge[row] === blank && rows.allowed[row] === blank).length;
   const kinds = [blanks > 0 ? "suppressed" : "", blanks < all.length ? "incomplete" : ""].filter(
@@ -377,9 +377,9 @@ test("the reasons are what counting every row of random snapshots gives", () => 
   for (let seed = 601; seed <= 640; seed++) {
     const snapshot = randomSnapshot(seed);
     const random = versionsOf(imageOf(snapshot));
-    const { facilities, procedures, rows } = snapshot;
+    const { facilities, procedures, rows } = partsOf(snapshot.table);
     const compare = (target: string, isOf: (row: number) => boolean) => {
-      const reason = naiveReason(snapshot, isOf);
+      const reason = naiveReason({ facilities, procedures, rows }, isOf);
       if (reason === undefined || reason === "priced") return;
       const { message } = refusal(random, target);
       const ending = ` in data version ${versionName(snapshot.provenance)}: ${reason}`;

@@ -2,15 +2,22 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
-import { type Image, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import type { Image, Snapshot } from "../../engine/index.ts";
 import { compareTrends } from "../support/distribution-oracle.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { randomSnapshot, type ShortRow, snapshotOf, testProvenance, yearsOf } from "../support/fixtures.ts";
+import {
+  asVersion,
+  randomSnapshot,
+  type ShortRow,
+  snapshotOf,
+  testProvenance,
+  yearsOf,
+} from "../support/fixtures.ts";
 
 /** A procedure group over the data years. */
 
 const ofYear = (snapshot: Snapshot, dataYear: number, revision = 1): Snapshot =>
-  sealSnapshot({ ...snapshot, provenance: { ...testProvenance, dataYear, revision } });
+  asVersion(snapshot, dataYear, revision);
 
 test("what DuckDB computes is the answer for every procedure, nation and state of 6 times four random years", async () => {
   let compared = 0;
@@ -93,7 +100,7 @@ describe("a trend", () => {
   test("has real years alone where there are any, and synthetic ones where there are no others", () => {
     const imageWith = (dataYear: number, revision: number, publisher: string, charge: number) => {
       const provenance = { ...testProvenance, dataYear, revision, publisher };
-      return imageOf(sealSnapshot({ ...snapshotOf([hospital("000001", charge)]), provenance }));
+      return imageOf(snapshotOf([hospital("000001", charge)], provenance));
     };
     const real = (dataYear: number, revision: number, charge: number) =>
       imageWith(dataYear, revision, "CMS", charge);
@@ -128,7 +135,7 @@ describe("a trend", () => {
     const caveatOf = (...years: [dataYear: number, caveat: string][]) => {
       const images = years.map(([dataYear, caveat]) => {
         const provenance = { ...testProvenance, dataYear, revision: 1, caveat };
-        return imageOf(sealSnapshot({ ...snapshotOf([hospital("000001", 7)]), provenance }));
+        return imageOf(snapshotOf([hospital("000001", 7)], provenance));
       });
       const answer = ask(versionsOf(...images.reverse()), "/healthcare/trends?procedure=5072");
       return v.parse(v.object({ source: v.object({ caveat: v.string() }) }), answer).source.caveat;

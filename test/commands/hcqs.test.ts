@@ -53,7 +53,7 @@ test("hcqs runs in a folder of any name", () => {
   mkdirSync(join(folder, "server"), { recursive: true });
   for (const file of [description.bin.hcqs, "server/node", "server/strip-cache.js"])
     copyFileSync(join(repository, file), join(folder, file));
-  for (const linked of ["datasets", "node_modules", "package.json"])
+  for (const linked of ["datasets", "node_modules", "package.json", "server/commands"])
     symlinkSync(join(repository, linked), join(folder, linked));
   const { status, stderr } = hcqs(["sample", "--help"], join(folder, description.bin.hcqs));
   assert.deepEqual([status, stderr], [0, ""]);

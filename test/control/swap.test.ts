@@ -4,8 +4,8 @@ import { renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { damages, snapshotOf, testProvenance } from "../support/fixtures.ts";
@@ -137,8 +137,8 @@ describe("a running server", { concurrency: 4 }, () => {
   test("a synthetic version that a real one hides says so wherever it is asked for, until its file is gone", async () => {
     const server = await serving(["2023.1"], twoThreads);
     const folder = server.datasetsDir;
-    const content = syntheticContent({ dataYear: 2024, revision: 1, rows: 300, seed: 1 });
-    put(folder, "2024.1.parquet", encodeSnapshot(sealSnapshot(content)));
+    const sample = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 300, seed: 1 });
+    put(folder, "2024.1.parquet", encodeSnapshot(sample));
     for (const asked of ["2024.1", "2024"])
       await until(`${asked} to be known as hidden`, async () => {
         const told = await Promise.all(Array.from({ length: 8 }, () => missing(server, asked)));

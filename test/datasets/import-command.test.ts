@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import { parseOptions } from "../../datasets/cms/import.ts";
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
-import { syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { decodeSnapshot, encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../engine/index.ts";
+import { parseOptions } from "../../server/commands/import.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
 import { type Finished, keepingStripped, Running, temporaryFolder } from "../support/server.ts";
@@ -23,7 +23,7 @@ function emptyState(): string {
 const state = emptyState();
 
 function command(args: string[], env: Record<string, string> = { STATE_DIR: state }): Promise<Finished> {
-  return new Running("datasets/cms/import.ts", args, env).finished();
+  return new Running("server/commands/import.ts", args, env).finished();
 }
 
 test("the command prints the path alone, a summary beside it, and leaves nothing but the snapshot", async () => {
@@ -104,7 +104,7 @@ test("a first import begins with what was read, and nothing that it says looks l
 test("the command says why real data beside a sample isn't the first revision", async () => {
   const { file, out } = optionsFor(csv(row));
   const sample = (revision: number) =>
-    encodeSnapshot(sealSnapshot(syntheticContent({ dataYear: 2023, revision, rows: 300, seed: 1 })));
+    encodeSnapshot(syntheticSnapshot({ dataYear: 2023, revision, rows: 300, seed: 1 }));
   publishSnapshot(out, 2023, [], sample);
   const run = (...more: string[]) =>
     command([file, "--year", "2023", "--out", out, ...more], { STATE_DIR: emptyState() });
@@ -120,7 +120,7 @@ test("the command says why real data beside a sample isn't the first revision", 
 
 test("a result that can't be written is one line, and exit code 1", async () => {
   const { file, out } = optionsFor(csv(row));
-  const script = path.resolve(import.meta.dirname, "../../datasets/cms/import.ts");
+  const script = path.resolve(import.meta.dirname, "../../server/commands/import.ts");
   const child = spawnSync(
     "sh",
     [
@@ -165,11 +165,11 @@ test("the command says one line and exits with 1 when it refuses", async () => {
 
 test("--help is help on stdout, for all commands that write snapshots", async () => {
   for (const [script, example] of [
-    ["cms/import", "hcqs import FILE.csv --year YYYY"],
-    ["cms/fetch", "hcqs fetch --year YYYY"],
-    ["sample/sample", "hcqs sample --out DIR --year YYYY"],
+    ["import", "hcqs import FILE.csv --year YYYY"],
+    ["fetch", "hcqs fetch --year YYYY"],
+    ["sample", "hcqs sample --out DIR --year YYYY"],
   ]) {
-    const help = await new Running(`datasets/${script}.ts`, ["--year", "1", "--help"], {}).finished();
+    const help = await new Running(`server/commands/${script}.ts`, ["--year", "1", "--help"], {}).finished();
     assert.deepEqual([help.code, help.stderr], [0, ""]);
     assert.ok(help.stdout.startsWith(`usage: ${example}`), help.stdout);
     assert.match(help.stdout, /\n {2}--year YYYY/);
@@ -184,7 +184,7 @@ test("the sample command takes no number that was served", async () => {
     .close();
   const args = ["--out", out, "--year", "2024", "--rows", "100"];
   const written = path.join(out, "2024.4.parquet");
-  const { stdout } = await new Running("datasets/sample/sample.ts", args, { STATE_DIR: served }).finished();
+  const { stdout } = await new Running("server/commands/sample.ts", args, { STATE_DIR: served }).finished();
   assert.equal(stdout, `${written}\n`);
   assert.equal(decodeSnapshot(readFileSync(written), written).provenance.revision, 4);
 });

@@ -5,24 +5,20 @@ import path from "node:path";
 import { test } from "node:test";
 import { parseCents } from "../../datasets/cms/cms.ts";
 import { importFile } from "../../datasets/cms/import.ts";
-import {
-  blank,
-  decodeSnapshot,
-  encodeSnapshot,
-  maxCents,
-  type Snapshot,
-  sealSnapshot,
-} from "../../engine/index.ts";
+import { blank, decodeSnapshot, maxCents } from "../../engine/index.ts";
 import { csv, fullCsv, header, more, moreHeader, optionsFor, otherRow, row } from "../support/cms-files.ts";
+import { contentOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-async function imported(content: string | Buffer): Promise<Snapshot> {
-  const { path: written } = await importFile(optionsFor(content), []);
-  return decodeSnapshot(readFileSync(written), written);
+async function imported(csvFile: string | Buffer) {
+  const { path: written } = await importFile(optionsFor(csvFile), []);
+  return contentIn(written);
 }
 
+const contentIn = (file: string) => contentOf(decodeSnapshot(readFileSync(file), file));
+
 /** Rows as text: CCN, facility, city, state, code, procedure, charge and allowed amount in cents. */
-function listed({ facilities, procedures, rows }: Snapshot): string[] {
+function listed({ facilities, procedures, rows }: ReturnType<typeof contentOf>): string[] {
   return Array.from(rows.facility, (facility, i) => {
     const procedure = rows.procedure[i];
     return [
@@ -50,7 +46,7 @@ test("a file becomes the first revision of its year, in snapshot order, with wha
   const result = await importFile(options, []);
   assert.equal(result.path, path.join(options.out, "2023.1.parquet"));
   assert.equal(result.states, 2);
-  const snapshot = decodeSnapshot(readFileSync(result.path), "the file");
+  const snapshot = contentIn(result.path);
   assert.deepEqual(result.counts, snapshot.counts);
   assert.deepEqual(listed(snapshot), [listedRow, listedOther]);
   assert.deepEqual(snapshot.provenance, {
@@ -115,7 +111,7 @@ test("every kind of line end is read, and lines without a value are skipped, whe
 test("a last line without its end is taken where that is allowed", async () => {
   const options = { ...optionsFor(csv(row, otherRow).trimEnd()), allowUnterminated: true };
   const { path: written } = await importFile(options, []);
-  assert.deepEqual(listed(decodeSnapshot(readFileSync(written), written)), [listedRow, listedOther]);
+  assert.deepEqual(listed(contentIn(written)), [listedRow, listedOther]);
 });
 
 test("quoted fields may hold commas and doubled quotes", async () => {
@@ -162,7 +158,7 @@ test("of several names and cities of a facility the commonest is taken, of equal
   ];
   const options = optionsFor(csv(...rows));
   const { path: written, severalNames } = await importFile(options, []);
-  const { facilities } = decodeSnapshot(readFileSync(written), written);
+  const { facilities } = contentIn(written);
   assert.deepEqual(facilities.name, ["New", "First", "Only"]);
   assert.deepEqual(facilities.city, ["Dothan", "Selma", "Selma"]);
   assert.equal(severalNames, 2);
@@ -211,7 +207,7 @@ test("a file may lack the columns of services, payments, outliers and addresses,
   const options = optionsFor(csv(row));
   const { path: written, absentColumns } = await importFile(options, []);
   assert.deepEqual(absentColumns.toSorted(), moreHeader.split(",").toSorted());
-  const { facilities, rows } = decodeSnapshot(readFileSync(written), written);
+  const { facilities, rows } = contentIn(written);
   assert.deepEqual([facilities.street, facilities.zip], [["1 Main St"], [""]]);
   assert.deepEqual([...rows.services, ...rows.payment], [blank, blank]);
   assert.deepEqual((await importFile(optionsFor(fullCsv(`${row},${more}`)), [])).absentColumns, []);
@@ -227,26 +223,11 @@ test("of several addresses of a facility the commonest is taken, and a blank one
   ];
   const options = optionsFor(fullCsv(...rows));
   const { path: written, severalNames } = await importFile(options, []);
-  const { facilities } = decodeSnapshot(readFileSync(written), written);
+  const { facilities } = contentIn(written);
   assert.deepEqual(facilities.street, ["1 Main St", "2 Main St"]);
   assert.deepEqual(facilities.zip, ["36302", "36303"]);
   assert.deepEqual(facilities.ruralUrbanCode, ["1", ""]);
   assert.equal(severalNames, 1, "a blank is no other address");
-});
-
-test("rows that a snapshot of schema 1 has already are written with what is new in them, and then no more", async () => {
-  const options = optionsFor(fullCsv(`${row},${more}`));
-  const { path: first } = await importFile(options, []);
-  const old = decodeSnapshot(readFileSync(first), first);
-  writeFileSync(first, encodeSnapshot(sealSnapshot({ ...old, schema: 1 })));
-  const again = [await importFile(options, []), await importFile(options, [])];
-  assert.deepEqual(
-    again.map(({ isNew, path: written }) => [isNew, path.basename(written)]),
-    [
-      [true, "2023.2.parquet"],
-      [false, "2023.2.parquet"],
-    ],
-  );
 });
 
 test("dollars are rounded to cents once, half up, on their decimal digits", () => {

@@ -88,7 +88,7 @@ test("a damaged file, one of another version, other content for a number, and no
 
 test("the command prints the index's path, and what was published on stderr", async () => {
   const [from, to] = [folderOf("2024.1"), temporaryFolder()];
-  const command = new URL("../../datasets/publish/publish-folder.ts", import.meta.url).pathname;
+  const command = new URL("../../server/commands/publish.ts", import.meta.url).pathname;
   const env = { ...process.env, DATASETS_DIR: from };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [command, to], { env });
   assert.equal(stdout, `${to}/index.json\n`);

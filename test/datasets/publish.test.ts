@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true }));
 /** A snapshot that could be published as that revision. */
 function snapshotOf(revision: number): Snapshot {
   const content = randomSnapshot(1);
-  return sealSnapshot({ ...content, provenance: { ...content.provenance, revision } });
+  return sealSnapshot(content.table, { ...content.provenance, revision });
 }
 
 test("a revision that is taken meanwhile is left alone, and the next one is written", () => {

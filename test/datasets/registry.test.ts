@@ -142,7 +142,7 @@ test("a sample gets the next number, too", () => {
   const out = temporaryFolder();
   const encode = (revision: number) => {
     const content = randomSnapshot(1);
-    return encodeSnapshot(sealSnapshot({ ...content, provenance: { ...content.provenance, revision } }));
+    return encodeSnapshot(sealSnapshot(content.table, { ...content.provenance, revision }));
   };
   assert.equal(publishSnapshot(out, 2024, known("2024.7"), encode), path.join(out, "2024.8.parquet"));
 });

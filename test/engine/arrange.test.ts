@@ -1,28 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrange, byField, facilityFields, measureFields, sealSnapshot } from "../../engine/index.ts";
-import { randomSnapshot } from "../support/fixtures.ts";
+import {
+  arrangeTable,
+  byField,
+  facilityFields,
+  measureFields,
+  partsOf,
+  procedureFields,
+  sealSnapshot,
+} from "../../engine/index.ts";
+import { contentOf, randomSnapshot, testProvenance } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
-test("content in any order is arranged into the same snapshot", () => {
+test("rows in any order make the same table, without facilities and procedures that have none", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const snapshot = randomSnapshot(seed);
     const random = seededRandom(seed);
     const positions = (values: ArrayLike<unknown>) => random.shuffled(Array.from(values, (_, i) => i));
-    const { schema, facilities, procedures, rows } = snapshot;
+    const { facilities, procedures, rows } = partsOf(snapshot.table);
     const [f, p, r] = [positions(facilities.ccn), positions(procedures.code), positions(rows.charge)];
-    const { content, order } = arrange({
-      schema,
-      provenance: snapshot.provenance,
-      facilities: byField(facilityFields, (field) => f.map((i) => facilities[field][i])),
-      procedures: { code: p.map((i) => procedures.code[i]), name: p.map((i) => procedures.name[i]) },
+    const { table, order } = arrangeTable({
+      facilities: byField(facilityFields, (field) => [...f.map((i) => facilities[field][i]), "unused"]),
+      procedures: byField(procedureFields, (field) => ["none", ...p.map((i) => procedures[field][i])]),
       rows: {
         ...byField(measureFields, (field) => Int32Array.from(r, (i) => rows[field][i])),
         facility: Int32Array.from(r, (i) => f.indexOf(rows.facility[i])),
-        procedure: Int32Array.from(r, (i) => p.indexOf(rows.procedure[i])),
+        procedure: Int32Array.from(r, (i) => 1 + p.indexOf(rows.procedure[i])),
       },
     });
-    assert.deepEqual(sealSnapshot(content), snapshot, `seed ${seed}`);
+    assert.deepEqual(contentOf(sealSnapshot(table, testProvenance)), contentOf(snapshot), `seed ${seed}`);
     assert.deepEqual(
       Array.from(order, (i) => r[i]),
       [...r.keys()],

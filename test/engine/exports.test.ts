@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tableFromIPC } from "apache-arrow";
 import * as parquet from "parquet-wasm";
-import { attachImage, buildImage } from "../../engine/index.ts";
+import { attachImage, buildImage, partsOf } from "../../engine/index.ts";
 import {
   arrowBytes,
   arrowPieces,
@@ -10,6 +10,7 @@ import {
   csvPieces,
   type ExportScope,
   rowsInScope,
+  textAt,
 } from "../../engine/query.ts";
 import { expectedRows } from "../support/exported-rows.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
@@ -37,7 +38,7 @@ test("of 40 random tables, every scope's streams are as long as was said and hav
     const snapshot = randomSnapshot(seed);
     const image = attachImage(buildImage(snapshot));
     const all = expectedRows(snapshot);
-    const states = [null, ...new Set(snapshot.facilities.state)];
+    const states = [null, ...new Set(partsOf(snapshot.table).facilities.state)];
     const procedures = [null, ...image.codes.keys()];
     for (const state of states)
       for (const procedure of procedures) {
@@ -65,5 +66,20 @@ test("another implementation reads the Arrow streams, of one batch, of full ones
     const stream = joined(arrowPieces(image, { procedure: null, state: null }));
     const readBack = parquet.Table.fromIPCStream(stream).intoIPCStream();
     assert.deepEqual(rowsOf(readBack), expectedRows(snapshot), `${facilities} facilities`);
+  }
+});
+
+test("the dictionaries of an Arrow stream have only texts of rows in the scope", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const image = attachImage(buildImage(randomSnapshot(seed)));
+    for (const state of [null, textAt(image.state, 0)])
+      for (const procedure of [null, image.procedure[0]]) {
+        const table = tableFromIPC(joined(arrowPieces(image, { procedure, state })));
+        for (const name of ["ccn", "code"]) {
+          const column = table.getChild(name) ?? assert.fail(name);
+          const texts = [...(column.data[0].dictionary ?? [])];
+          assert.deepEqual(texts, [...new Set(column)].sort(), `seed ${seed}`);
+        }
+      }
   }
 });

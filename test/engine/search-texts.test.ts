@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { type DocumentKind, type Image, sealSnapshot, search } from "../../engine/index.ts";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { type DocumentKind, type Image, search } from "../../engine/index.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, imageOf, named, placed } from "../support/relevance.ts";
 
@@ -40,13 +40,13 @@ describe("any text", () => {
   });
 
   test("a page is the same part of the whole, wherever it starts and however short it is", () => {
-    const sample = syntheticContent({ dataYear: 2024, revision: 1, rows: 20_000, seed });
+    const sample = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed });
     const odd = [
       ...["---", "!", "The The Of Grace", "Grace The", "Of", "Grace", "Grace Of Texas", "San Gracia"],
       ...["Saint Grace Hospital", "Saint Sage Surgical Springs Senior Sunny Summit Science Star Hospital"],
     ];
     const images = [
-      imageOf(sealSnapshot(sample)),
+      imageOf(sample),
       placed(
         ...[odd, odd, odd, odd].flat().map((name): [string, string, string] => [name, "Graceville", "TX"]),
       ),
@@ -76,7 +76,7 @@ describe("any text", () => {
 
   test("several words find what each of them finds, whatever was searched before", () => {
     const images = [1, 2].map((seed) =>
-      imageOf(sealSnapshot(syntheticContent({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed }))),
+      imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000 * seed, seed })),
     );
     const words = [
       ...[

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import { type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
+import { type Image, search, stateNames } from "../../engine/index.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
 import { splitWords, wordSize } from "../../engine/search/text.ts";
 import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/search/vocabulary.ts";
-import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import {
   absentDirectory,
   assertInOrder,
@@ -90,11 +90,9 @@ describe("what people mean", () => {
   test("procedures are found by what patients call them", (t) => {
     const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
     const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
-    const codes = procedures.procedures.code;
-    const named = {
-      ...procedures,
-      procedures: { code: codes, name: codes.map((code) => names.get(code) ?? "") },
-    };
+    const named = changed(procedures, ({ procedures: { code, name } }) => {
+      for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
+    });
     const image = imageOf(named);
     for (const [query, ...expected] of procedureQueries) {
       const [first] = find(image, query, "procedure", 1);
@@ -491,8 +489,9 @@ describe("ties and codes", () => {
       ["000001", "CA", "5072", 1, 1],
       ["000001", "CA", "5073", 1, 1],
     ]);
-    const { procedures } = snapshot;
-    const renamed = { ...snapshot, procedures: { ...procedures, name: ["5073", "Zulu"] } };
+    const renamed = changed(snapshot, ({ procedures }) => {
+      procedures.name = ["5073", "Zulu"];
+    });
     const found = find(imageOf(renamed), "5073", "procedure");
     assert.deepEqual(
       found.map(({ code }) => code),
@@ -509,11 +508,9 @@ describe("a ZIP code", () => {
     ["010001", "AL", "5072", 1, 1, "Nowhere Hospital"],
   ]);
   const zips: Record<string, string> = { "050625": "90048", "220001": "02114", "220002": "02115" };
-  const { facilities } = content;
   const image = imageOf(
-    sealSnapshot({
-      ...content,
-      facilities: { ...facilities, zip: facilities.ccn.map((ccn) => zips[ccn] ?? "") },
+    changed(content, ({ facilities }) => {
+      facilities.zip = facilities.ccn.map((ccn) => zips[ccn] ?? "");
     }),
   );
 
@@ -533,8 +530,10 @@ describe("a ZIP code", () => {
       ["050625", "CA", "5072", 1, 1, "Z by CCN"],
       ["060001", "CO", "5072", 1, 1, "A by ZIP"],
     ]);
-    const zip = both.facilities.ccn.map((ccn) => (ccn === "060001" ? "50625" : ""));
-    const found = imageOf(sealSnapshot({ ...both, facilities: { ...both.facilities, zip } }));
+    const placed = changed(both, ({ facilities }) => {
+      facilities.zip = facilities.ccn.map((ccn) => (ccn === "060001" ? "50625" : ""));
+    });
+    const found = imageOf(placed);
     assert.deepEqual(names(found, "50625"), ["A by ZIP"]);
     assert.deepEqual(names(imageOf(both), "50625"), ["Z by CCN"]);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { identityOrder, stableOrder } from "../../engine/index.ts";
+import { identityOrder, stableOrder } from "../../engine/snapshot/sort.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** The stable sort of the language, by one column after another, the most important first. */

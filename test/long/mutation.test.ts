@@ -42,12 +42,12 @@ const equivalent: Readonly<Record<string, string>> = {
   "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
   "server/serving/responder.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);":
     "an answer of exactly that length may wait in the one memory or the other",
-  "engine/image/build.ts: const order = new Uint32Array(⟦2 → 3⟧ * counts.pricedRows);":
+  "engine/image/groups.ts: const order = new Uint32Array(⟦2 → 3⟧ * priced.length);":
     "room that nothing takes",
   "engine/snapshot/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
     "nothing is less than no number",
   "engine/snapshot/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
-  "engine/snapshot/snapshot.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
+  "engine/snapshot/table.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
     "keys that are sorted so differ, and a stable sort asks only what comes before",
   "server/accounts/names.ts: const cellBytes = ⟦2 → 3⟧ + maxNameLength;": "room that nothing takes",
   "server/api/cursor.ts: for (let i = 0; i ⟦< → <=⟧ checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);":

@@ -18,8 +18,8 @@ import { after, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
 import pino from "pino";
 import * as v from "valibot";
-import { defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { attachImage, encodeSnapshot, sealSnapshot, versionName } from "../../engine/index.ts";
+import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { attachImage, encodeSnapshot, versionName } from "../../engine/index.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { listStates } from "../../server/snapshots/folder.ts";
 import { Loads, type Wanted } from "../../server/snapshots/loads.ts";
@@ -582,9 +582,7 @@ for (const [which, time] of [
 
 test("a small snapshot is published before the large one that it came with", async () => {
   const trial = new Trial({ includeSample: true });
-  const large = sealSnapshot(
-    syntheticContent({ dataYear: 2023, revision: 1, rows: 251_000, seed: defaultSampleSeed }),
-  );
+  const large = syntheticSnapshot({ dataYear: 2023, revision: 1, rows: 251_000, seed: defaultSampleSeed });
   const bytes = encodeSnapshot(large);
   trial.put("2023.1.parquet", bytes);
   trial.put("2024.1.parquet", fileOf("2024.1"));
@@ -622,7 +620,7 @@ test("a load that takes too long is given up, and its file refused", async () =>
 /** A small synthetic snapshot. */
 function sampleOf(version: string, seed = defaultSampleSeed): Buffer {
   const [dataYear, revision] = version.split(".").map(Number);
-  return Buffer.from(encodeSnapshot(sealSnapshot(syntheticContent({ dataYear, revision, rows: 300, seed }))));
+  return Buffer.from(encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows: 300, seed })));
 }
 
 const hiddenIn = (trial: Trial) =>

@@ -6,6 +6,7 @@ import {
   encodePrices,
   findGroup,
   type Image,
+  partsOf,
   type Snapshot,
   stateCodes,
 } from "../../engine/index.ts";
@@ -53,7 +54,7 @@ export async function comparePrices(snapshot: Snapshot, subject: string) {
   let asked = 0;
   let lists = 0;
   let rows = 0;
-  for (const code of snapshot.procedures.code) {
+  for (const code of partsOf(snapshot.table).procedures.code) {
     for (const state of scopes) {
       const key = groupKey(code, state);
       const expected = naivePrices(snapshot, code, state, everyRow);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
-import { encodeSnapshot, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { encodeSnapshot, partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { duckdbPrices, groupKey } from "./oracle.ts";
 import type { PricesBody } from "./prices-schema.ts";
@@ -117,7 +117,7 @@ export async function compareDistributions(snapshot: Snapshot): Promise<number> 
     ([scope, code, bars]) => `${keyOf(scope, code)} ${Number(bars)}`,
   );
   let compared = 0;
-  for (const code of snapshot.procedures.code)
+  for (const code of partsOf(snapshot.table).procedures.code)
     for (const state of [null, ...stateCodes])
       for (const bins of bars) {
         const target = `/healthcare/procedures/${code}?bins=${bins}${state === null ? "" : `&state=${state}`}`;
@@ -219,7 +219,7 @@ export async function compareTrends(years: Snapshot[]): Promise<number> {
   const results = await queried(years, groups, listed, trends);
   const found = Map.groupBy(results[2], ([scope, code]) => `${code} ${scope}`);
   let compared = 0;
-  for (const code of new Set(years.flatMap(({ procedures }) => procedures.code)))
+  for (const code of new Set(years.flatMap(({ table }) => partsOf(table).procedures.code)))
     for (const state of [null, ...stateCodes]) {
       const target = `/healthcare/trends?procedure=${code}${state === null ? "" : `&state=${state}`}`;
       const rows = found.get(groupKey(code, state));
@@ -228,7 +228,7 @@ export async function compareTrends(years: Snapshot[]): Promise<number> {
         continue;
       }
       const listedYears = rows.map(([, , file]) => years[Number(file)]);
-      const { procedures } = listedYears[listedYears.length - 1];
+      const { procedures } = partsOf(listedYears[listedYears.length - 1].table);
       const expected = {
         procedure: { code, name: procedures.name[procedures.code.indexOf(code)] },
         scope: { state: state ?? "national" },
@@ -244,7 +244,8 @@ export async function compareTrends(years: Snapshot[]): Promise<number> {
   return compared;
 }
 
-function trendRow(code: string, [, , , n, ...rest]: DuckDBValue[], { provenance, procedures }: Snapshot) {
+function trendRow(code: string, [, , , n, ...rest]: DuckDBValue[], { provenance, table }: Snapshot) {
+  const { procedures } = partsOf(table);
   const [min_charge, p25_charge, median_charge, p75_charge, max_charge, median_allowed] = rest
     .slice(0, 6)
     .map(dollars);

@@ -168,15 +168,6 @@ const statesWithPrices = "SELECT DISTINCT state FROM priced ORDER BY state";
 const proceduresWithoutPrices = `
   SELECT DISTINCT procedure_code FROM snapshot WHERE procedure_code NOT IN (SELECT code FROM priced) ORDER BY 1`;
 
-const addresses = ["street", "zip", "rural_urban_code", "rural_urban_description"];
-const measures = [
-  "services",
-  "beneficiaries",
-  "medicare_payment_cents",
-  "outlier_services",
-  "outlier_amount_cents",
-];
-
 /** Computes each result set once. */
 async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
   const folder = await mkdtemp(path.join(tmpdir(), "endpoint-oracle-"));
@@ -187,11 +178,6 @@ async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
     const file = path.join(folder, "snapshot.parquet");
     await writeFile(file, encodeSnapshot(snapshot));
     await connection.run("CREATE TABLE snapshot AS SELECT * FROM read_parquet($file)", { file });
-    // A file of schema 1 has none of these.
-    for (const column of addresses)
-      await connection.run(`ALTER TABLE snapshot ADD COLUMN IF NOT EXISTS ${column} VARCHAR`);
-    for (const column of measures)
-      await connection.run(`ALTER TABLE snapshot ADD COLUMN IF NOT EXISTS ${column} INTEGER`);
     await connection.run(prepare);
     const [counted] = await read(counts);
     const [rows, pricedRows, suppressedRows, incompleteRows, facilityCount, procedureCount] =

@@ -1,11 +1,12 @@
-import { blank, type Snapshot } from "../../engine/index.ts";
+import { blank, partsOf, type Snapshot } from "../../engine/index.ts";
 
 /** What exports have to hold, computed from a snapshot. */
 
 export type ExportedRow = Record<string, string | number | null>;
 
 /** The rows that an export has to have, by the definitions alone. */
-export function expectedRows({ schema, provenance, facilities, procedures, rows }: Snapshot): ExportedRow[] {
+export function expectedRows({ provenance, table }: Snapshot): ExportedRow[] {
+  const { facilities, procedures, rows } = partsOf(table);
   const dollars = (cents: number) => (cents === blank ? null : cents / 100);
   const count = (value: number) => (value === blank ? null : value);
   return Array.from(rows.facility, (f, i): ExportedRow => {
@@ -24,17 +25,15 @@ export function expectedRows({ schema, provenance, facilities, procedures, rows 
       submitted_charge: isPriced ? charge / 100 : null,
       medicare_allowed: isPriced ? allowed / 100 : null,
       status: isPriced ? "priced" : isSuppressed ? "suppressed" : "incomplete",
-      ...(schema > 1 && {
-        street: facilities.street[f] || null,
-        zip: facilities.zip[f] || null,
-        rural_urban_code: facilities.ruralUrbanCode[f] || null,
-        rural_urban_description: facilities.ruralUrbanDescription[f] || null,
-        services: count(rows.services[i]),
-        beneficiaries: count(rows.beneficiaries[i]),
-        medicare_payment: dollars(rows.payment[i]),
-        outlier_services: count(rows.outlierServices[i]),
-        outlier_amount: dollars(rows.outlierAmount[i]),
-      }),
+      street: facilities.street[f] || null,
+      zip: facilities.zip[f] || null,
+      rural_urban_code: facilities.ruralUrbanCode[f] || null,
+      rural_urban_description: facilities.ruralUrbanDescription[f] || null,
+      services: count(rows.services[i]),
+      beneficiaries: count(rows.beneficiaries[i]),
+      medicare_payment: dollars(rows.payment[i]),
+      outlier_services: count(rows.outlierServices[i]),
+      outlier_amount: dollars(rows.outlierAmount[i]),
     };
   });
 }

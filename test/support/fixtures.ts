@@ -3,22 +3,20 @@ import path from "node:path";
 import * as arrow from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import {
-  arrange,
+  arrangeTable,
   blank,
   byField,
-  columnsOfSchema,
-  facilityFields,
   type MeasureField,
+  makeTable,
   maxCents,
   maxCount,
-  newestSchema,
   type Provenance,
-  procedureFields,
+  partsOf,
   type Snapshot,
-  type SnapshotColumn,
-  type SnapshotContent,
   sealSnapshot,
+  snapshotColumns,
   stateCodes,
+  type TableParts,
 } from "../../engine/index.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { type Random, seededRandom } from "./random.ts";
@@ -63,13 +61,13 @@ interface RandomOptions {
   density?: number;
 }
 
-/** What came with schema 2: of facilities, and of rows. */
+/** Columns of facilities and of rows whose values may all be absent. */
 const addresses = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 const measures = ["services", "beneficiaries", "payment", "outlierServices", "outlierAmount"] as const;
 
 /**
  * A small snapshot with what queries find hard: ties, groups of one row, suppressed groups, incomplete rows,
- * odd texts, amounts from one cent up to the largest, services from none to the most. A few are of schema 1.
+ * odd texts, amounts from one cent up to the largest, services from none to the most.
  */
 export function randomSnapshot(seed: number, options: RandomOptions = {}): Snapshot {
   const random = seededRandom(seed);
@@ -115,14 +113,10 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
   const procedures = { code: codes, name: codes.map((_, i) => text("Level", i)) };
   // From a source of their own, so that the numbers of a seed stay the same.
   const more = seededRandom(seed + 2 ** 31);
-  const schema = more.int(6) === 0 ? 1 : newestSchema;
-  return sealed({
-    schema,
-    provenance: testProvenance,
+  return arranged(testProvenance, {
     facilities: {
       ...named,
-      ...byField(addresses, () => ccns.map(() => "")),
-      ...(schema > 1 && randomAddresses(more, ccns)),
+      ...randomAddresses(more, ccns),
     },
     procedures,
     rows: {
@@ -130,7 +124,7 @@ export function randomSnapshot(seed: number, options: RandomOptions = {}): Snaps
       procedure: Int32Array.from(procedure),
       charge: Int32Array.from(charge),
       allowed: Int32Array.from(allowed),
-      ...byField(measures, () => (schema > 1 ? randomMeasure(more, procedure) : absent(procedure))),
+      ...byField(measures, () => randomMeasure(more, procedure)),
     },
   });
 }
@@ -185,25 +179,29 @@ function distinct(count: number, draw: () => string): string[] {
   return [...values];
 }
 
-/** Drops facilities and procedures without a row, as a file can't hold them, then arranges and seals. */
-function sealed(content: SnapshotContent): Snapshot {
-  const { facilities, procedures, rows } = content;
-  const [usedFacilities, facility] = compacted(rows.facility);
-  const [usedProcedures, procedure] = compacted(rows.procedure);
-  return sealSnapshot(
-    arrange({
-      ...content,
-      facilities: byField(facilityFields, (field) => usedFacilities.map((i) => facilities[field][i])),
-      procedures: byField(procedureFields, (field) => usedProcedures.map((i) => procedures[field][i])),
-      rows: { ...rows, facility, procedure },
-    }).content,
-  );
+/** Rows in any order as a snapshot. */
+export function arranged(provenance: Provenance, parts: TableParts): Snapshot {
+  return sealSnapshot(arrangeTable(parts).table, provenance);
 }
 
-function compacted(column: Int32Array): [number[], Int32Array] {
-  const used = [...new Set(column)];
-  const place = new Map(used.map((position, i) => [position, i]));
-  return [used, column.map((position) => place.get(position) ?? -1)];
+/** A snapshot as plain values, to be compared. */
+export function contentOf({ table, ...rest }: Snapshot) {
+  return { ...rest, ...partsOf(table) };
+}
+
+/** A changed copy of a snapshot. */
+export function changed(
+  snapshot: Snapshot,
+  change: (content: ReturnType<typeof contentOf>) => void,
+): Snapshot {
+  const content = structuredClone(contentOf(snapshot));
+  change(content);
+  return sealSnapshot(makeTable(content), content.provenance);
+}
+
+/** The same rows as another version. */
+export function asVersion({ table, provenance }: Snapshot, dataYear: number, revision: number): Snapshot {
+  return sealSnapshot(table, { ...provenance, dataYear, revision });
 }
 
 /**
@@ -228,9 +226,7 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
   const placeOf = new Map(ccns.map((ccn, i) => [ccn, i]));
   const firstOf = new Map(rows.toReversed().map((row) => [row[0], row]));
   const first = ccns.map((ccn) => firstOf.get(ccn) ?? rows[0]);
-  return sealed({
-    schema: newestSchema,
-    provenance,
+  return arranged(provenance, {
     facilities: {
       ...byField(addresses, () => ccns.map(() => "")),
       ccn: ccns,
@@ -250,7 +246,8 @@ export function snapshotOf(rows: ShortRow[], provenance: Provenance = testProven
 }
 
 /** Four years of a snapshot: facilities and rows come and go, and charges move or stay. The first row always stays. */
-export function yearsOf({ facilities, procedures, rows }: Snapshot, seed: number): Snapshot[] {
+export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
+  const { facilities, procedures, rows } = partsOf(snapshot.table);
   const random = seededRandom(seed);
   return [2021, 2022, 2023, 2024].map((dataYear) => {
     const [share, open] = [random.pick([0.2, 0.7, 1]), random.pick([0.5, 0.9, 1])];
@@ -275,17 +272,6 @@ export function yearsOf({ facilities, procedures, rows }: Snapshot, seed: number
   });
 }
 
-/** The same without what schema 1 has no column for. */
-export function ofSchema1(snapshot: Snapshot): Snapshot {
-  const { facilities, rows } = snapshot;
-  return sealSnapshot({
-    ...snapshot,
-    schema: 1,
-    facilities: { ...facilities, ...byField(addresses, () => facilities.ccn.map(() => "")) },
-    rows: { ...rows, ...byField(measures, () => absent(rows.facility)) },
-  });
-}
-
 /** The path of a file of real data beside the repository, or undefined where there is none. */
 export function sharedData(name: string): string | undefined {
   const file = path.resolve(import.meta.dirname, "../../../shared/data", name);
@@ -299,33 +285,17 @@ export interface Column {
   values: (string | number | null)[];
 }
 
-export function columnsOf(snapshot: Snapshot): Column[] {
-  return columnsOfSchema(snapshot.schema).map((column) => ({
-    name: column.name,
-    type:
-      column.part === "rows" ? new arrow.Int32() : new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
-    values: valuesOf(snapshot, column),
+export function columnsOf({ table }: Snapshot): Column[] {
+  return snapshotColumns.map(({ name, part }) => ({
+    name,
+    type: part === "rows" ? new arrow.Int32() : new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    values: [...(table.getChild(name) ?? [])],
   }));
 }
 
-/** Row by row, null where absent. */
-function valuesOf({ facilities, procedures, rows }: Snapshot, column: SnapshotColumn): Column["values"] {
-  switch (column.part) {
-    case "facilities":
-      return Array.from(rows.facility, (facility) => facilities[column.field][facility] || null);
-    case "procedures":
-      return Array.from(rows.procedure, (procedure) => procedures[column.field][procedure]);
-    case "rows":
-      return Array.from(rows[column.field], (value) => (value === blank ? null : value));
-  }
-}
-
-/** The rows of a snapshot as its file has them, by the names of its columns. */
-export function rowsOf(snapshot: Snapshot): Record<string, string | number | null>[] {
-  const columns = columnsOf(snapshot);
-  return Array.from(snapshot.rows.facility, (_, i) =>
-    Object.fromEntries(columns.map(({ name, values }) => [name, values[i]])),
-  );
+/** The rows of a snapshot, by the names of the columns. */
+export function rowsOf({ table }: Snapshot): Record<string, string | number | null>[] {
+  return table.toArray().map((row) => row.toJSON());
 }
 
 /** What a snapshot file says of itself, without what its writer adds. */

@@ -1,5 +1,5 @@
-import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
-import { metadataOf, snapshotOf, testProvenance } from "./fixtures.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
+import { changed, metadataOf, snapshotOf, testProvenance } from "./fixtures.ts";
 import {
   type ChunkSpec,
   dictionaryPage,
@@ -21,7 +21,7 @@ const manyRows = 500_000;
 
 export function honestSpec(revision: number): FileSpec {
   const measures = { services: 41, beneficiaries: 40, payment: 4000, outlierServices: 0, outlierAmount: 0 };
-  const content = snapshotOf(
+  const snapshot = snapshotOf(
     [
       ["010001", "AL", "5071", 100, 50, undefined, measures],
       ["010001", "AL", "5072", 200.5, 60.25, undefined, measures],
@@ -35,8 +35,8 @@ export function honestSpec(revision: number): FileSpec {
     ruralUrbanCode: ["4.1", "1"],
     ruralUrbanDescription: ["Micropolitan area core", "Metropolitan area core"],
   };
-  const snapshot = sealSnapshot({ ...content, facilities: { ...content.facilities, ...addresses } });
-  return specOf(snapshot, metadataOf(encodeSnapshot(snapshot)));
+  const full = changed(snapshot, ({ facilities }) => Object.assign(facilities, addresses));
+  return specOf(full, metadataOf(encodeSnapshot(full)));
 }
 
 function column(spec: FileSpec, name: string): ChunkSpec {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
-import { blank, encodeSnapshot, type Snapshot, versionName } from "../../engine/index.ts";
+import { blank, encodeSnapshot, partsOf, type Snapshot, versionName } from "../../engine/index.ts";
 import type { PricesBody } from "./prices-schema.ts";
 
 /** Hundredths as the number that their decimal text reads as, exactly what a JSON parser makes of it. */
@@ -67,7 +67,8 @@ export function naivePrices(
   state: string | null,
   limit: number,
 ): PricesBody | undefined {
-  const { facilities, procedures, rows, provenance } = snapshot;
+  const { provenance } = snapshot;
+  const { facilities, procedures, rows } = partsOf(snapshot.table);
   const procedure = procedures.code.indexOf(code);
   const matches: number[] = [];
   for (let row = 0; row < rows.procedure.length; row++) {

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import {
   type DocumentKind,
   type Image,
+  partsOf,
   type Snapshot,
   search,
   stateCodes,
@@ -158,7 +159,8 @@ const wordsOf = (text: string) =>
     .split(/[^\p{L}\p{N}]+/u);
 
 /** Short words, which have to be typed right: a prefix of a word matches, of what has a price. The order is that of one whole search. */
-function searchLists(image: Image, { facilities, procedures, rows: amounts }: Snapshot): List[] {
+function searchLists(image: Image, { table }: Snapshot): List[] {
+  const { facilities, procedures, rows: amounts } = partsOf(table);
   const isPriced = (kind: DocumentKind, i: number) =>
     amounts[kind].some((each, row) => each === i && amounts.charge[row] > 0 && amounts.allowed[row] > 0);
   const texts: Record<DocumentKind, string[]> = {
@@ -205,7 +207,7 @@ export interface Served {
 export function served(snapshot: Snapshot): Served {
   const image = imageOf(snapshot);
   const lists = [null, ...stateCodes].flatMap((state) => {
-    const found = snapshot.procedures.code.flatMap(
+    const found = partsOf(snapshot.table).procedures.code.flatMap(
       (code) => naivePrices(snapshot, code, state, everything) ?? [],
     );
     return [...priceLists(found, state), ...procedureLists(found, state)];

@@ -3,23 +3,20 @@ import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import * as v from "valibot";
 import {
-  arrange,
   attachImage,
   buildImage,
   byField,
   type DocumentKind,
   type Image,
   measureFields,
-  newestSchema,
   type Snapshot,
-  sealSnapshot,
   search,
   stateNames,
   textAt,
 } from "../../engine/index.ts";
 import { indexWords } from "../../engine/search/text.ts";
 import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
-import { absent, sharedData, testProvenance } from "./fixtures.ts";
+import { absent, arranged, sharedData, testProvenance } from "./fixtures.ts";
 import type { Expectation } from "./relevance-set.ts";
 
 /** Hospitals to be searched, and how well what people type finds them. */
@@ -55,9 +52,7 @@ export const absentDirectory = `${directoryName} is not beside the repository`;
 export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
   const amounts = (cents: number) => new Int32Array(hospitals.length).fill(cents);
   const nothing = hospitals.map(() => "");
-  const { content } = arrange({
-    schema: newestSchema,
-    provenance: testProvenance,
+  return arranged(testProvenance, {
     facilities: {
       ccn: hospitals.map(({ ccn }) => ccn),
       name: hospitals.map(({ name }) => name),
@@ -77,7 +72,6 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
       allowed: amounts(200_00),
     },
   });
-  return sealSnapshot(content);
 }
 
 export const everything = 1_000_000;

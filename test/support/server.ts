@@ -10,7 +10,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Store } from "../../server/store/store.ts";
 import { checkAnswer, openapiDocument } from "./answers.ts";
 import { type Answer, Connection, maxWaitMs, rawRequest, requestText, until } from "./connection.ts";
-import { ofSchema1, type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
+import { type ShortRow, snapshotOf, testProvenance } from "./fixtures.ts";
 import { temporaryFolder } from "./folders.ts";
 
 export { Answer, Connection, freePort, rawRequest, requestText, settled, until } from "./connection.ts";
@@ -55,10 +55,7 @@ function snapshotFile(dataYear: number, revision: number): [name: string, bytes:
         rows.push([ccn, state, code, charge, charge / 5, name, { services: 11 + i }]);
       }
   rows.push(["000001", "AL", suppressedProcedure, null, null], ["000001", "AL", "5073", 9000, null]);
-  const content = snapshotOf(rows, { ...testProvenance, dataYear, revision });
-  // The oldest version is of the older schema.
-  const isOldest = versionName(content.provenance) === versions[versions.length - 1];
-  const snapshot = isOldest ? ofSchema1(content) : content;
+  const snapshot = snapshotOf(rows, { ...testProvenance, dataYear, revision });
   return [`${versionName(snapshot.provenance)}.parquet`, encodeSnapshot(snapshot)];
 }
 

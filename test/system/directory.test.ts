@@ -315,7 +315,10 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   await command.directory.read();
   for (const { store } of [a, b, command]) {
     assert.equal(store.accounts.byId(1)?.suspended_at, null);
-    assert.deepEqual([store.accounts.ids(), store.accounts.wasDeleted(2), store.keys.byId(2)], [[1], true, undefined]);
+    assert.deepEqual(
+      [store.accounts.ids(), store.accounts.wasDeleted(2), store.keys.byId(2)],
+      [[1], true, undefined],
+    );
     assert.deepEqual(
       [
         store.usage.of(2, "2027-01"),

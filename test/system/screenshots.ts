@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
-import { defaultSampleRows, defaultSampleSeed, syntheticContent } from "../../datasets/sample/synthetic.ts";
-import { encodeSnapshot, sealSnapshot } from "../../engine/index.ts";
+import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
 import { ample, call, createKey, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
@@ -28,9 +28,7 @@ const datasetsDir = temporaryFolder();
 for (const dataYear of years)
   publishSnapshot(datasetsDir, dataYear, [], (revision) =>
     encodeSnapshot(
-      sealSnapshot(
-        syntheticContent({ dataYear, revision, rows: defaultSampleRows, seed: defaultSampleSeed + dataYear }),
-      ),
+      syntheticSnapshot({ dataYear, revision, rows: defaultSampleRows, seed: defaultSampleSeed + dataYear }),
     ),
   );
 const stateDir = temporaryFolder();

@@ -1,17 +1,19 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { DataError, reasonOf, shown } from "../engine/query.ts";
+import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
-/** What one types to run a command, for its help: by npm in a clone of the repository, or by the package's own command. */
+/** Command lines. */
+
+/** How a command is called, for its help: by npm in a clone of the repository, or by the package's own command. */
 export function calledAs(name: string): string {
   if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
 /**
- * Takes a command line apart.
+ * Parses a command line.
  *
  * @param command what the message is about
- * @throws DataError when it isn't as the configuration says, or has an option twice, one of which would be lost
+ * @throws DataError when it isn't as the configuration says, or has an option twice
  */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
@@ -44,7 +46,7 @@ export function parsedArguments<Config extends ParseArgsConfig>(
   }
 }
 
-/** A number below zero after an option's name is its value; Node takes it for an option. */
+/** Joins negative numbers to the options before them, because Node takes them for options. */
 function withNegatives(args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {

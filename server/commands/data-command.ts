@@ -1,14 +1,19 @@
-import { DataError } from "../engine/index.ts";
+import { DataError } from "../../engine/query.ts";
+
+/** What the commands that write snapshots have in common. */
 
 /**
- * Runs a command that writes snapshots. `--help` prints the help; what is wrong with the data or the command line is
- * one line on stderr and exit code 1.
+ * Runs a command that writes snapshots. `--help` prints the help. An error in the data or the command line is one line
+ * on stderr and exit code 1.
  */
-export async function runCommand(help: string, run: (args: string[]) => void | Promise<void>): Promise<void> {
-  // With a handler, a signal waits until a file that is being written is whole or gone.
+export async function runDataCommand(
+  help: string,
+  run: (args: string[]) => void | Promise<void>,
+): Promise<void> {
+  // A handler runs only after a file that is being written is complete or removed.
   process.once("SIGINT", () => process.exit(130));
   process.once("SIGTERM", () => process.exit(143));
-  // A reader that has seen enough, such as head, is no fault.
+  // A reader may stop early, as head does.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") return;
     say(`what the command says can't be written: ${error.message}`);
@@ -28,7 +33,7 @@ export async function runCommand(help: string, run: (args: string[]) => void | P
   }
 }
 
-/** A line on stderr: stdout has the path alone. */
+/** Writes a line to stderr. Stdout has only the path of the snapshot. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

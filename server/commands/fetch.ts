@@ -1,24 +1,15 @@
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
-import {
-  DataError,
-  isWebAddress,
-  minDataYear,
-  reasonOf,
-  shown,
-  shownAddress,
-  systemCode,
-} from "../../engine/index.ts";
-import { calledAs, parsedArguments } from "../arguments.ts";
-import { runCommand, say } from "../command.ts";
-import { claimedMetadata } from "../publish/publish.ts";
-import { isSynthetic } from "../sample/synthetic-mark.ts";
-import { catalogueUrl, type Offer, offerOf, offers } from "./catalogue.ts";
-import { type ByteProgress, download } from "./download.ts";
-import { agentsBy, type Clock, type Network, systemClock } from "./http.ts";
+import { existsSync } from "node:fs";
+import { catalogueUrl, type Offer, offerOf, offers } from "../../datasets/cms/catalogue.ts";
+import { type ByteProgress, download } from "../../datasets/cms/download.ts";
+import { agentsBy, type Clock, type Network, systemClock } from "../../datasets/cms/http.ts";
+import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts";
+import { checkEnds } from "../../datasets/cms/release.ts";
+import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
+import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { runDataCommand, say } from "./data-command.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
-import { checkEnds } from "./release.ts";
+
+/** The `fetch` command: downloads CMS releases and imports them. */
 
 const usage =
   `${calledAs("fetch")} --year YYYY | --all | --list [--json] [--url URL] [--out DIR] [--catalogue URL] ` +
@@ -42,11 +33,8 @@ Where the catalogue doesn't answer, addresses that are known serve. HTTPS_PROXY,
 registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-const downloadsFolder = "downloads";
 const progressIntervalMs = 250;
 const megabyte = 1e6;
-/** Of a name that an address gives. */
-const maxNameCharacters = 100;
 
 interface FetchOptions {
   /** Undefined for all that are offered. */
@@ -111,15 +99,6 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): Fe
     allowUnterminated: values["allow-unterminated"],
     force,
   };
-}
-
-/** Where the download of an address lies. Each address has a name of its own: releases have come under the same one. */
-export function downloadPath(out: string, url: string): string {
-  const named = basename(new URL(url).pathname)
-    .replace(/\.csv$/i, "")
-    .replace(/[^\w.-]/g, "_");
-  const digest = createHash("sha256").update(url).digest("hex").slice(0, 8);
-  return join(out, downloadsFolder, `${named.slice(0, maxNameCharacters)}.${digest}.csv`);
 }
 
 /** Downloads a release, unless it is there, and imports it. */
@@ -217,67 +196,6 @@ function progressLine(bytes: number, totalBytes: number | undefined, bytesPerSec
   return `${mega(bytes)} of ${mega(totalBytes)} MB, ${share} %, ${rate}${left}`;
 }
 
-interface Listed {
-  year: number;
-  released: string | null;
-  versions: { version: string; synthetic: boolean }[];
-  downloaded: string | null;
-  url: string | null;
-}
-
-/** What is offered of each year, and what is in the folder. */
-export function listOf(offered: readonly Offer[], out: string): Listed[] {
-  const loaded = versionsIn(out);
-  const others = new Set(loaded.map(({ year }) => year));
-  for (const { year } of offered) others.delete(year);
-  const rows = [...offered, ...Array.from(others, (year) => ({ year, url: null, released: null }))];
-  return rows
-    .sort((a, b) => b.year - a.year)
-    .map(({ year, url, released }) => {
-      const path = url === null ? null : downloadPath(out, url);
-      return {
-        year,
-        released,
-        versions: loaded
-          .filter((version) => version.year === year)
-          .map(({ version, synthetic }) => ({ version, synthetic })),
-        downloaded: path !== null && existsSync(path) ? path : null,
-        url,
-      };
-    });
-}
-
-/** The snapshots in a folder, by what they say of themselves. */
-function versionsIn(out: string): { year: number; version: string; synthetic: boolean }[] {
-  const names = namesIn(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name));
-  return names.sort().flatMap((name) => {
-    const path = join(out, name);
-    try {
-      // Reading a FIFO would block for ever.
-      if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
-      const metadata = claimedMetadata(readFileSync(path), path);
-      const version = basename(name, ".parquet");
-      const claimed = `${metadata.data_year}.${metadata.revision}`;
-      // The server refuses it as well.
-      if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
-      return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
-    } catch (error) {
-      say(`not counted: ${reasonOf(error)}`);
-      return [];
-    }
-  });
-}
-
-function namesIn(out: string): string[] {
-  try {
-    return existsSync(out) ? readdirSync(out) : [];
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new DataError(`--out ${out}`, `a refusal to read it (${code})`, "a folder that can be read");
-  }
-}
-
 function tableOf(rows: readonly Listed[]): string {
   const lines = rows.map(({ year, released, versions, downloaded, url }) => [
     String(year),
@@ -300,7 +218,7 @@ async function run(args: string[]): Promise<void> {
   if (year !== undefined && url !== undefined) return fetchOffer(offerOf(year, url), options, network, now);
   const offered = await offers(options.catalogue, network);
   if (options.isList) {
-    const rows = listOf(offered, out);
+    const rows = listOf(offered, out, say);
     process.stdout.write(options.isJson ? `${JSON.stringify(rows, undefined, 2)}\n` : tableOf(rows));
     return;
   }
@@ -337,4 +255,4 @@ async function fetchAll(
     }
 }
 
-if (import.meta.main) await runCommand(help, run);
+if (import.meta.main) await runDataCommand(help, run);

@@ -1,18 +1,24 @@
+import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { registryOf } from "../../datasets/publish/registry.ts";
+import {
+  defaultSampleRows,
+  defaultSampleSeed,
+  maxSampleSeed,
+  syntheticSnapshot,
+} from "../../datasets/sample/synthetic.ts";
 import {
   DataError,
   encodeSnapshot,
   maxDataYear,
   maxSnapshotRows,
   minDataYear,
-  sealSnapshot,
   shown,
   versionName,
 } from "../../engine/index.ts";
-import { calledAs, parsedArguments } from "../arguments.ts";
-import { runCommand, say } from "../command.ts";
-import { publishSnapshot } from "../publish/publish.ts";
-import { registryOf } from "../publish/registry.ts";
-import { defaultSampleRows, defaultSampleSeed, maxSampleSeed, syntheticContent } from "./synthetic.ts";
+import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { runDataCommand, say } from "./data-command.ts";
+
+/** The `sample` command: writes a synthetic snapshot. */
 
 const usage = `${calledAs("sample")} --out DIR --year YYYY [--rows N] [--seed N]`;
 const help = `usage: ${usage}
@@ -59,7 +65,7 @@ function run(args: string[]): void {
   const { known, notice } = registryOf(process.env);
   let summary = "";
   const path = publishSnapshot(out, dataYear, known, (revision) => {
-    const snapshot = sealSnapshot(syntheticContent({ dataYear, revision, rows, seed }));
+    const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
     const { counts } = snapshot;
     summary =
       `synthetic sample ${versionName(snapshot.provenance)}: ${counts.rows} rows: ${counts.pricedRows} priced, ` +
@@ -72,4 +78,4 @@ function run(args: string[]): void {
   if (notice !== undefined) say(notice);
 }
 
-if (import.meta.main) await runCommand(help, run);
+if (import.meta.main) await runDataCommand(help, run);

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { DataError, reasonOf, systemCode } from "../../engine/index.ts";
+import { claimedMetadata } from "../publish/publish.ts";
+import { isSynthetic } from "../sample/synthetic-mark.ts";
+import type { Offer } from "./catalogue.ts";
+
+const downloadsFolder = "downloads";
+/** Characters of an address's file name that a download's name keeps. */
+const maxNameCharacters = 100;
+
+/** Where the download of an address lies. Each address has a name of its own: releases have come under the same one. */
+export function downloadPath(out: string, url: string): string {
+  const named = basename(new URL(url).pathname)
+    .replace(/\.csv$/i, "")
+    .replace(/[^\w.-]/g, "_");
+  const digest = createHash("sha256").update(url).digest("hex").slice(0, 8);
+  return join(out, downloadsFolder, `${named.slice(0, maxNameCharacters)}.${digest}.csv`);
+}
+
+export interface Listed {
+  year: number;
+  released: string | null;
+  versions: { version: string; synthetic: boolean }[];
+  downloaded: string | null;
+  url: string | null;
+}
+
+/**
+ * Lists what is offered of each year, and what is in a folder.
+ *
+ * @param say told of files that are no snapshots
+ */
+export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void): Listed[] {
+  const loaded = versionsIn(out, say);
+  const others = new Set(loaded.map(({ year }) => year));
+  for (const { year } of offered) others.delete(year);
+  const rows = [...offered, ...Array.from(others, (year) => ({ year, url: null, released: null }))];
+  return rows
+    .sort((a, b) => b.year - a.year)
+    .map(({ year, url, released }) => {
+      const path = url === null ? null : downloadPath(out, url);
+      return {
+        year,
+        released,
+        versions: loaded
+          .filter((version) => version.year === year)
+          .map(({ version, synthetic }) => ({ version, synthetic })),
+        downloaded: path !== null && existsSync(path) ? path : null,
+        url,
+      };
+    });
+}
+
+/** The snapshots in a folder, by their metadata. */
+function versionsIn(
+  out: string,
+  say: (line: string) => void,
+): { year: number; version: string; synthetic: boolean }[] {
+  const names = namesIn(out).filter((name) => /^[0-9]{4}\.[0-9]+\.parquet$/.test(name));
+  return names.sort().flatMap((name) => {
+    const path = join(out, name);
+    try {
+      // Reading a FIFO would block for ever.
+      if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
+      const metadata = claimedMetadata(readFileSync(path), path);
+      const version = basename(name, ".parquet");
+      const claimed = `${metadata.data_year}.${metadata.revision}`;
+      // The server refuses it as well.
+      if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
+      return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
+    } catch (error) {
+      say(`not counted: ${reasonOf(error)}`);
+      return [];
+    }
+  });
+}
+
+function namesIn(out: string): string[] {
+  try {
+    return existsSync(out) ? readdirSync(out) : [];
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(`--out ${out}`, `a refusal to read it (${code})`, "a folder that can be read");
+  }
+}

@@ -1,0 +1,49 @@
+import { blank, stateCodes } from "../snapshot/schema.ts";
+import { identityOrder, stableOrder } from "../snapshot/sort.ts";
+import type { TableColumns } from "../snapshot/table.ts";
+import { stateIndex } from "./image.ts";
+
+/** Sorts rows into the groups of an image. */
+
+export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
+
+/**
+ * Sorts the priced rows by group, and within a group by charge, then CCN. Says where each group starts in that order,
+ * and how many rows of any kind, and how many suppressed rows, each group has.
+ *
+ * @param states the state's code of each facility
+ * @param national how many procedures there are, and so how many groups over the nation
+ */
+export function groupRows(rows: TableColumns["rows"], states: string[], national: number) {
+  const count = rows.charge.length;
+  const priced = identityOrder(count).filter((row) => rows.charge[row] > 0 && rows.allowed[row] > 0);
+  // Rows come by CCN, and the sort is stable: equal charges stay by CCN.
+  const byCharge = stableOrder(rows.charge, priced);
+
+  const stateOf = states.map((code) => stateIndex.get(code) ?? 0);
+  const stateGroup = new Int32Array(count);
+  for (let row = 0; row < count; row++)
+    stateGroup[row] = rows.procedure[row] * stateCodes.length + stateOf[rows.facility[row]];
+
+  const order = new Uint32Array(2 * priced.length);
+  order.set(stableOrder(rows.procedure, byCharge));
+  order.set(stableOrder(stateGroup, byCharge), priced.length);
+
+  const groups = national * (1 + stateCodes.length);
+  const groupRows = new Uint32Array(groups);
+  const groupSuppressed = new Uint32Array(groups);
+  for (let row = 0; row < count; row++) {
+    const isSuppressed = rows.charge[row] === blank && rows.allowed[row] === blank ? 1 : 0;
+    groupRows[rows.procedure[row]]++;
+    groupRows[national + stateGroup[row]]++;
+    groupSuppressed[rows.procedure[row]] += isSuppressed;
+    groupSuppressed[national + stateGroup[row]] += isSuppressed;
+  }
+  const groupStart = new Uint32Array(groups + 1);
+  for (const row of priced) {
+    groupStart[rows.procedure[row] + 1]++;
+    groupStart[national + stateGroup[row] + 1]++;
+  }
+  for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
+  return { priced, order, groupStart, groupRows, groupSuppressed };
+}

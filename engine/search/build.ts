@@ -1,0 +1,139 @@
+import { encodeText, jsonUpTo } from "../encode.ts";
+import { SizeError } from "../errors.ts";
+import { stateNames } from "../snapshot/schema.ts";
+import { stableOrder } from "../snapshot/sort.ts";
+import { ascending, type TableParts } from "../snapshot/table.ts";
+import {
+  beyondField,
+  bitsOf,
+  cityField,
+  cityPartField,
+  type Document,
+  indexText,
+  indexWords,
+  nameField,
+  nameSizeOf,
+  otherNameWords,
+  placeWordsOf,
+  stateField,
+  statePartField,
+} from "./text.ts";
+import { plainWordsOf } from "./vocabulary.ts";
+
+/** Makes the search indexes of facilities and procedures. */
+
+/** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
+const bytesPerDocument = 512;
+const bytesPerCharacter = 16;
+const bytesPerWord = 64;
+const bytesPerDistinctWord = 640;
+
+type Facilities = TableParts["facilities"];
+type Procedures = TableParts["procedures"];
+type WordsOf = (text: string) => string[];
+
+/** A cache of `indexWords`: facilities share cities and states, and each name is asked for three times. */
+export function wordsByText(): WordsOf {
+  const known = new Map<string, string[]>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const words = indexWords(text);
+    known.set(text, words);
+    return words;
+  };
+}
+
+/**
+ * Estimates the heap that texts and their words take.
+ *
+ * @throws SizeError when it would be more than `maxBytes`
+ */
+export function checkHeap(
+  version: string,
+  facilities: Facilities,
+  procedures: Procedures,
+  maxBytes: number,
+  wordsOf: WordsOf,
+): void {
+  const words = new Set<string>();
+  const { street, zip, ruralUrbanCode, ruralUrbanDescription } = facilities;
+  let bytes = [street, zip, ruralUrbanCode, ruralUrbanDescription]
+    .flatMap((texts) => [...new Set(texts)])
+    .reduce((sum, text) => sum + text.length * bytesPerCharacter, 0);
+  const count = (texts: string[], extra: number) => {
+    for (const text of texts) {
+      bytes += extra + text.length * bytesPerCharacter;
+      for (const word of wordsOf(text)) {
+        bytes += bytesPerWord + (words.has(word) ? 0 : bytesPerDistinctWord) + word.length;
+        words.add(word);
+      }
+      if (bytes > maxBytes)
+        throw new SizeError(`texts of ${version}`, `${bytes} bytes or more`, `at most ${maxBytes}`);
+    }
+  };
+  count(facilities.name, bytesPerDocument);
+  count(facilities.city, 0);
+  count(facilities.zip, 0);
+  count(procedures.name, bytesPerDocument);
+}
+
+/** The index of facilities, which are found by name, city, state and ZIP code. */
+export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<number>, wordsOf: WordsOf) {
+  const rows = facilities.ccn.map((ccn, i) => {
+    const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
+    return jsonUpTo("score", { type: "facility", ccn, facility, city, state });
+  });
+  return documentsOf(facilities.name, priced, rows, (i) => [
+    { words: wordsOf(facilities.name[i]), field: nameField },
+    { words: otherNameWords(wordsOf(facilities.name[i])), field: nameField },
+    ...placeWordsOf(wordsOf(facilities.city[i]), cityField, cityPartField),
+    { words: [facilities.state[i].toLowerCase()], field: stateField },
+    ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]), stateField, statePartField),
+    { words: wordsOf(facilities.zip[i]), field: beyondField },
+  ]);
+}
+
+/** The index of procedures, which are found by name and by what patients call them. */
+export function procedureDocuments(procedures: Procedures, priced: ReadonlySet<number>) {
+  const rows = procedures.code.map((code, i) =>
+    jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
+  );
+  return documentsOf(procedures.name, priced, rows, (i) => [
+    { words: indexWords(procedures.name[i]), field: nameField },
+    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
+  ]);
+}
+
+/** Documents are in order of the sizes of their names, then of the names, so that equal matches are found in order. */
+function documentsOf(
+  names: string[],
+  priced: ReadonlySet<number>,
+  rows: string[],
+  documentOf: (i: number) => Document,
+) {
+  const documents = names.map((_, i) => documentOf(i));
+  const byName = Uint32Array.from(ascending(names));
+  const order = stableOrder(Int32Array.from(documents, nameSizeOf), byName);
+  const places = inverse(byName);
+  return {
+    ...indexText(Array.from(order, (i) => documents[i])),
+    priced: bitsOf(
+      [...order.keys()].filter((document) => priced.has(order[document])),
+      order.length,
+    ),
+    documentOf: inverse(order),
+    nameRank: order.map((i) => places[i]),
+    byName,
+    rows: encodeText(rows),
+  };
+}
+
+/** The inverse of a permutation. */
+function inverse(order: Uint32Array): Uint32Array {
+  const places = new Uint32Array(order.length);
+  order.forEach((element, place) => {
+    places[element] = place;
+  });
+  return places;
+}

@@ -1,0 +1,197 @@
+import { makeData } from "apache-arrow/data";
+import { RecordBatch } from "apache-arrow/recordbatch";
+import { Field, Schema } from "apache-arrow/schema";
+import { Table } from "apache-arrow/table";
+import { Dictionary, Int32, Struct, Utf8 } from "apache-arrow/type";
+import { Vector } from "apache-arrow/vector";
+import { decodeTexts, encodeText, type TextColumn } from "../encode.ts";
+import {
+  blank,
+  byField,
+  type FacilityField,
+  facilityFields,
+  type MeasureField,
+  measureFields,
+  type ProcedureField,
+  procedureFields,
+  type SnapshotColumn,
+  snapshotColumns,
+} from "./schema.ts";
+import { identityOrder, stableOrder } from "./sort.ts";
+
+/*
+ * The rows of a snapshot in memory: an Arrow table of one record batch, one row per facility and procedure that has one,
+ * ascending by CCN and APC code. A text column is dictionary-coded. The columns of facilities have one dictionary entry
+ * per facility, ascending by CCN, and the columns of procedures one per procedure, ascending by code, so all columns of
+ * facilities have the same codes, and all columns of procedures too. The memory of a null has `blank` in a column of
+ * numbers, and the code of an empty text in a column of texts.
+ */
+
+/** The type of each column, by its name. */
+type ColumnTypes = {
+  [Column in SnapshotColumn as Column["name"]]: Column["part"] extends "rows"
+    ? Int32
+    : Dictionary<Utf8, Int32>;
+};
+
+/** A snapshot's rows as an Arrow table, in the layout that `makeTable` describes. */
+export type SnapshotTable = Table<ColumnTypes>;
+
+/** The Arrow schema of every snapshot. */
+const schema = new Schema<ColumnTypes>(
+  snapshotColumns.map(
+    ({ name, part }, id) =>
+      new Field(name, part === "rows" ? new Int32() : new Dictionary(new Utf8(), new Int32(), id), true),
+  ),
+);
+
+/** What a table is made of. */
+export interface TableParts {
+  /** Texts of each facility, empty where absent. */
+  facilities: Record<FacilityField, string[]>;
+  procedures: Record<ProcedureField, string[]>;
+  /** For each row the positions of its facility and procedure, and its numbers, `blank` where absent. */
+  rows: Record<"facility" | "procedure" | MeasureField, Int32Array>;
+}
+
+/**
+ * Makes a table. It keeps the arrays of the rows' numbers.
+ *
+ * @param parts facilities ascending by CCN, procedures by code, and rows by both
+ */
+export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
+  // The library's IPC writer takes two buffers in succession for one if they share memory.
+  const codes = {
+    facilities: [rows.facility, rows.facility.slice()],
+    procedures: [rows.procedure, rows.procedure.slice()],
+  };
+  const children = snapshotColumns.map((column, i) => {
+    const { type } = schema.fields[i];
+    if (column.part === "rows") {
+      const data = rows[column.field];
+      return makeData({ type: type as Int32, data, ...validity(data) });
+    }
+    const texts = column.part === "facilities" ? facilities[column.field] : procedures[column.field];
+    const data = codes[column.part][i % 2];
+    const presence = Int32Array.from(texts, (text) => (text === "" ? blank : 0));
+    return makeData({
+      type: type as Dictionary<Utf8, Int32>,
+      data,
+      dictionary: textVector(texts),
+      ...(presence.includes(blank) ? validity(taken(presence, data)) : { nullCount: 0 }),
+    });
+  });
+  const { length } = rows.facility;
+  const data = makeData({ type: new Struct<ColumnTypes>(schema.fields), length, nullCount: 0, children });
+  return new Table(new RecordBatch(schema, data));
+}
+
+function textVector(texts: string[]): Vector<Utf8> {
+  const { offsets, bytes } = encodeText(texts);
+  return new Vector([makeData({ type: new Utf8(), valueOffsets: offsets, data: bytes, nullCount: 0 })]);
+}
+
+/** Arrow's validity bitmap of values that are `blank` where absent: bit i is 0 where value i is absent. */
+function validity(values: Int32Array) {
+  const nullBitmap = new Uint8Array(Math.ceil(values.length / 8));
+  let nullCount = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === blank) nullCount++;
+    else nullBitmap[i >> 3] |= 1 << (i & 7);
+  }
+  return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
+}
+
+/** The columns of a table, in the memory of the table. */
+export interface TableColumns {
+  /** For each facility, its texts. */
+  facilities: Record<FacilityField, TextColumn>;
+  procedures: Record<ProcedureField, TextColumn>;
+  /** For each row the positions of its facility and procedure, and its numbers, `blank` where absent. */
+  rows: TableParts["rows"];
+}
+
+/** @param table one that `makeTable` made */
+export function columnsOf(table: SnapshotTable): TableColumns {
+  const dataOf = (part: SnapshotColumn["part"], field: string) => {
+    const i = snapshotColumns.findIndex((column) => column.part === part && column.field === field);
+    return table.batches[0].data.children[i];
+  };
+  const textsOf = (part: SnapshotColumn["part"], field: string): TextColumn => {
+    const { valueOffsets: offsets, values: bytes } = dataOf(part, field).dictionary?.data[0] ?? {};
+    return { offsets, bytes };
+  };
+  return {
+    facilities: byField(facilityFields, (field) => textsOf("facilities", field)),
+    procedures: byField(procedureFields, (field) => textsOf("procedures", field)),
+    rows: {
+      facility: dataOf("facilities", "ccn").values,
+      procedure: dataOf("procedures", "code").values,
+      ...byField(measureFields, (field) => dataOf("rows", field).values),
+    },
+  };
+}
+
+/** The parts of a table, with their texts decoded. It is the inverse of `makeTable`. */
+export function partsOf(table: SnapshotTable): TableParts {
+  const { facilities, procedures, rows } = columnsOf(table);
+  return {
+    facilities: byField(facilityFields, (field) => decodeTexts(facilities[field])),
+    procedures: byField(procedureFields, (field) => decodeTexts(procedures[field])),
+    rows,
+  };
+}
+
+/**
+ * Makes a table of parts in any order. Facilities and procedures without a row are left out.
+ *
+ * @returns the table and, for each of its rows, the position of that row in the parts given
+ */
+export function arrangeTable({ facilities, procedures, rows }: TableParts): {
+  table: SnapshotTable;
+  order: Uint32Array;
+} {
+  const facilityOrder = ascendingOf(rows.facility, facilities.ccn);
+  const procedureOrder = ascendingOf(rows.procedure, procedures.code);
+  const facility = ranked(rows.facility, facilityOrder);
+  const procedure = ranked(rows.procedure, procedureOrder);
+  const order = stableOrder(facility, stableOrder(procedure, identityOrder(procedure.length)));
+  const table = makeTable({
+    facilities: byField(facilityFields, (field) => facilityOrder.map((i) => facilities[field][i])),
+    procedures: byField(procedureFields, (field) => procedureOrder.map((i) => procedures[field][i])),
+    rows: {
+      ...byField(measureFields, (field) => taken(rows[field], order)),
+      facility: taken(facility, order),
+      procedure: taken(procedure, order),
+    },
+  });
+  return { table, order };
+}
+
+/** The positions that are used, ascending by their keys. */
+function ascendingOf(used: Int32Array, keys: string[]): number[] {
+  const isUsed = new Uint8Array(keys.length);
+  for (const position of used) isUsed[position] = 1;
+  return ascending(keys).filter((position) => isUsed[position] === 1);
+}
+
+/** The positions of `keys`, ascending by code units. */
+export function ascending(keys: string[]): number[] {
+  return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
+}
+
+/** Replaces positions by their ranks in `order`. */
+export function ranked(column: Int32Array, order: number[]): Int32Array {
+  const ranks = new Int32Array(1 + order.reduce((highest, position) => Math.max(highest, position), -1));
+  order.forEach((position, rank) => {
+    ranks[position] = rank;
+  });
+  return taken(ranks, column);
+}
+
+/** `column[position]` for each position. */
+function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
+  const values = new Int32Array(positions.length);
+  for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];
+  return values;
+}

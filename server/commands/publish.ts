@@ -1,0 +1,35 @@
+import { join, resolve } from "node:path";
+import { publishFolder } from "../../datasets/publish/publish-folder.ts";
+import { indexName } from "../../datasets/publish/snapshot-index.ts";
+import { DataError, systemCode } from "../../engine/query.ts";
+import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { runDataCommand, say } from "./data-command.ts";
+
+/** The `publish` command: puts snapshots into a folder for servers elsewhere to fetch. */
+
+const usage = `${calledAs("publish")} DIR`;
+const help = `usage: ${usage}
+
+Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder that a web server or a bucket serves as
+it is, with ${indexName}, from which servers with DATASETS_URL fetch them. What servers have fetched and the index doesn't
+name any more, they retire; files stay in DIR until you delete them.
+`;
+
+async function run(args: string[]): Promise<void> {
+  const { positionals } = parsedArguments("publish", { args, options: {}, allowPositionals: true }, usage);
+  const [folder, ...more] = positionals;
+  if (folder === undefined || folder === "" || more.length > 0)
+    throw new DataError("publish", `${positionals.length} folders`, usage);
+  const from = resolve(process.env.DATASETS_DIR || "datasets/snapshots");
+  try {
+    const entries = await publishFolder(from, resolve(folder));
+    process.stdout.write(`${join(resolve(folder), indexName)}\n`);
+    say(`published ${entries.map(({ version }) => version).join(", ")}`);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(folder, `a refusal to write (${code})`, "a folder that can be written");
+  }
+}
+
+if (import.meta.main) await runDataCommand(help, run);
