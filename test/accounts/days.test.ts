@@ -13,7 +13,6 @@ import { ask, serviceOf } from "../support/asking.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
-import { temporaryFolder } from "../support/server.ts";
 
 /** What an account has used of each day, as `/usage` shows it. */
 
@@ -26,9 +25,8 @@ const usageBody = v.object({
 
 /** A server with two accounts, whose clocks are turned by hand. */
 class World {
-  readonly #folder = temporaryFolder();
   readonly #keys = [generateKey(), generateKey()];
-  #store = Store.open(this.#folder);
+  readonly #store = Store.inMemory();
   wallMs: number;
   #steadyMs = 1e6;
   #parts: ReturnType<World["start"]>;
@@ -58,8 +56,6 @@ class World {
   }
 
   restart(): void {
-    this.#store.close();
-    this.#store = Store.open(this.#folder);
     this.#parts = this.start();
   }
 
@@ -147,7 +143,7 @@ test("a request that is given back after midnight leaves no day below zero", () 
 });
 
 test("an account's days are kept for this month and the one before, however far ahead a clock was meanwhile", () => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   const now = new Date(0);
   const ids = ["a", "b"].map((name) => {
     const fields = { name, plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;

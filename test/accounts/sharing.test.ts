@@ -12,7 +12,6 @@ import { monthName, monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
 import { until } from "../support/connection.ts";
-import { temporaryFolder } from "../support/folders.ts";
 import { headLength, rowLength } from "../support/shares-ledger.ts";
 
 /** What a server has of shared ceilings, on its disk. The system tests have a real Redis. */
@@ -30,7 +29,7 @@ const send: Script = async (_shard, _months, values) => {
 for (const day of [5, 25])
   test(`what is leased on the ${day}th is on the disk with what was counted, and charged`, async () => {
     const wallMs = Date.UTC(2026, 0, day);
-    const store = Store.open(temporaryFolder());
+    const store = Store.inMemory();
     const { id } = store.accounts.create(
       { name: "a", plan: "developer", webhook: null, webhook_secret: null, ...plans.developer },
       new Date(wallMs),
@@ -66,7 +65,7 @@ for (const day of [5, 25])
 test("what other servers have counted is looked up in turn, and saved by its days", async () => {
   const wallMs = Date.UTC(2026, 0, 5);
   const month = monthOf(wallMs);
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   const ceilings = { plan: "developer", webhook: null, webhook_secret: null, ...plans.developer } as const;
   const ids = store.atomically(() =>
     Array.from(

@@ -68,7 +68,7 @@ class Trial {
       isServing?: boolean;
     } = {},
   ) {
-    this.store = options.store ?? Store.open(temporaryFolder());
+    this.store = options.store ?? Store.inMemory();
     const log = pino(
       {},
       { write: (line: string) => void this.lines.push(v.parse(logLine, JSON.parse(line))) },
@@ -176,7 +176,7 @@ test("a version is in the registry before it is published", async () => {
 });
 
 test("the registry is written from when the server answers: a start that fails leaves it as it was", async () => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   store.versions.serve("2023.1", "a", "b", new Date(0));
   const trial = new Trial({ store, isServing: false });
   for (const version of ["2024.1", "2024.2"]) trial.put(`${version}.parquet`, fileOf(version));
@@ -190,7 +190,7 @@ test("the registry is written from when the server answers: a start that fails l
 });
 
 test("a version that can't be registered isn't published; it is tried again without another load, and logged once", async (t) => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   let loads = 0;
   const real = new Loads();
   const serve = t.mock.method(store.versions, "serve", () => {
@@ -213,7 +213,7 @@ test("a version that can't be registered isn't published; it is tried again with
 });
 
 test("nothing is published, refused or retired while the registry isn't what was opened, and all of it after", async () => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   let fault: string | undefined;
   let onLoad = () => {};
   const real = new Loads();
@@ -259,7 +259,7 @@ test("nothing is published, refused or retired while the registry isn't what was
 });
 
 test("no version is answered from, at the start or later, before the registry has it for good", async () => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   let fault: string | undefined = "state.sqlite-wal was deleted";
   const entered: string[][] = [];
   const checkpoint = () => {
@@ -286,7 +286,7 @@ test("no version is answered from, at the start or later, before the registry ha
 });
 
 test("versions whose files went while no server ran are retired in the registry", async () => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   for (const version of ["2023.1", "2024.1"]) store.versions.serve(version, "a", "b", new Date(0));
   const trial = new Trial({ store });
   trial.put("2024.2.parquet", fileOf("2024.2"));
@@ -298,7 +298,7 @@ test("versions whose files went while no server ran are retired in the registry"
 });
 
 test("the registry is asked for what is served when that changed, not with every look", async (t) => {
-  const store = Store.open(temporaryFolder());
+  const store = Store.inMemory();
   const asked = t.mock.method(store.versions, "served");
   const trial = new Trial({ store });
   for (const version of ["2024.1", "2024.2"]) {
@@ -581,8 +581,10 @@ for (const [which, time] of [
 }
 
 test("a small snapshot is published before the large one that it came with", async () => {
-  const trial = new Trial({ includeSample: true });
-  const large = syntheticSnapshot({ dataYear: 2023, revision: 1, rows: 251_000, seed: defaultSampleSeed });
+  // The threshold between small and large loads is lowered to a quarter of this.
+  const loads = new Loads(232 * 2 ** 20);
+  const trial = new Trial({ includeSample: true, loads });
+  const large = syntheticSnapshot({ dataYear: 2023, revision: 1, rows: 60_000, seed: defaultSampleSeed });
   const bytes = encodeSnapshot(large);
   trial.put("2023.1.parquet", bytes);
   trial.put("2024.1.parquet", fileOf("2024.1"));

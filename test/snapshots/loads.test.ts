@@ -82,10 +82,10 @@ test("damaged snapshots of a few rows take no thread each", async () => {
 });
 
 test("a snapshot whose texts need more than usual is loaded with all that there is, or refused by number", async () => {
-  const wanted = await wantedOf(wordy(1000));
+  const wanted = await wantedOf(wordy(600));
   const { all } = await threadsOf(async () => {
     const loaded = await new Loads(1024 * mebibyte).load(wanted);
-    assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 1000);
+    assert.equal(loaded && attachImage(loaded.image).description.counts.rows, 600);
   });
   assert.equal(all, 2);
   await assert.rejects(new Loads(90 * mebibyte).load(wanted), {
