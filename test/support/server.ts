@@ -45,7 +45,7 @@ function snapshotFile(dataYear: number, revision: number): [name: string, bytes:
   const rows: ShortRow[] = [];
   const factor = dataYear - 2020 + revision / 10;
   // The oldest version has no services.
-  const isOldest = versionName({ dataYear, revision }) === versions[versions.length - 1];
+  const isOldest = `${dataYear}.${revision}` === versions[versions.length - 1];
   let count = 0;
   for (const [code, states] of Object.entries(pricedRows))
     for (const [state, facilities] of Object.entries(states))
