@@ -160,7 +160,7 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
 }
 
 /** The error for missing data. @param what names the missing data; the data version is added */
-export function notFound({ description }: Image, what: string, reason?: string): ApiError {
+function notFound({ description }: Image, what: string, reason?: string): ApiError {
   const place = `${what} in data version ${versionName(description.provenance)}`;
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
 }

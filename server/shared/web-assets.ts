@@ -36,7 +36,7 @@ function libraryFile(name: string): string {
   throw new Error(`npm package ${packageName} isn't installed`);
 }
 
-interface Program {
+interface Assets {
   files: WebFile[];
   /** The names of all modules, libraries first. */
   modules: string[];
@@ -57,7 +57,7 @@ export function readAssets(
   base: string,
   parts: readonly string[],
   libraries: Readonly<Record<string, string>>,
-): Program {
+): Assets {
   const own = parts.flatMap((part) =>
     extname(part) in types
       ? [part]
@@ -86,7 +86,7 @@ export function readAssets(
   );
   const url = (name: string) => {
     const source = sources.get(name);
-    if (source === undefined) throw new Error(`the program at ${base} has no ${name}`);
+    if (source === undefined) throw new Error(`no asset ${name} below ${base}, expected one`);
     return urlOf(source.path);
   };
   const libraryModules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
@@ -112,9 +112,9 @@ export interface PageOptions {
 }
 
 /** Makes a page. @returns its HTML, and its header lines */
-export function pageOf(program: Program, options: PageOptions): { html: string; headers: string[] } {
+export function pageOf(assets: Assets, options: PageOptions): { html: string; headers: string[] } {
   const { title, description, body, styles, scripts, entry, data = [], settings } = options;
-  const importMapHash = hash("sha256", program.importMap, "base64");
+  const importMapHash = hash("sha256", assets.importMap, "base64");
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'sha256-${importMapHash}'`,
@@ -137,13 +137,13 @@ export function pageOf(program: Program, options: PageOptions): { html: string; 
     `<meta name="description" content="${description}">`,
     '<meta name="color-scheme" content="light dark">',
     '<link rel="icon" href="data:,">',
-    ...styles.map((name) => `<link rel="stylesheet" href="${program.url(name)}">`),
-    `<script type="importmap">${program.importMap}</script>`,
+    ...styles.map((name) => `<link rel="stylesheet" href="${assets.url(name)}">`),
+    `<script type="importmap">${assets.importMap}</script>`,
     // Without preloading, each module would be fetched only after the module that imports it.
-    ...program.modules.map((name) => `<link rel="modulepreload" href="${program.url(name)}">`),
-    ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${program.url(name)}">`),
-    ...scripts.map((name) => `<script defer src="${program.url(name)}"></script>`),
-    `<script type="module" src="${program.url(entry)}"></script>`,
+    ...assets.modules.map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
+    ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${assets.url(name)}">`),
+    ...scripts.map((name) => `<script defer src="${assets.url(name)}"></script>`),
+    `<script type="module" src="${assets.url(entry)}"></script>`,
     `<script type="application/json" id="settings">${json}</script>`,
     "</head>",
     `<body>${body}</body>`,

@@ -32,8 +32,8 @@ import { call, runKeys, startServer, type TestServer, temporaryFolder } from "..
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
 
 describe("what DuckDB computes", () => {
-  test("is the answer for every facility, procedure and gap of 5 random snapshots", async () => {
-    for (let seed = 401; seed <= 405; seed++) await compareEverything(randomSnapshot(seed));
+  test("is the answer for every facility, procedure and gap of 3 random snapshots", async () => {
+    for (let seed = 401; seed <= 403; seed++) await compareEverything(randomSnapshot(seed));
   });
 
   const excerpt = "prov_svc_dy23_subset.csv";

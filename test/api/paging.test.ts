@@ -50,7 +50,7 @@ describe("a walk through the pages", () => {
       assert.equal(walked.length, Math.ceil(rows.length / limit));
       pages += walked.length;
     });
-    fc.assert(property, { seed, numRuns: 200 });
+    fc.assert(property, { seed, numRuns: 80 });
     t.diagnostic(`${pages} pages of ${lists.length} lists`);
   });
 
@@ -81,7 +81,7 @@ describe("a walk through the pages", () => {
       assert.deepEqual(rowsOf(walked), rows);
       for (const { source } of walked) assert.equal(source.data_version, nameOf(image));
     });
-    fc.assert(property, { seed, numRuns: 300 });
+    fc.assert(property, { seed, numRuns: 100 });
   });
 
   test("that starts at an older version stays there", () => {
@@ -91,7 +91,7 @@ describe("a walk through the pages", () => {
       const walked = walk(asked, `/api/v1/versions/${nameOf(image)}${path}`, limit);
       assert.deepEqual(rowsOf(walked), rows);
     });
-    fc.assert(property, { seed, numRuns: 150 });
+    fc.assert(property, { seed, numRuns: 60 });
   });
 });
 

@@ -8,7 +8,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { readPriceKey } from "../../server/api/endpoints/prices.ts";
-import { AnswerCache, AskCounter } from "../../server/serving/answer-cache.ts";
+import { AskCounter } from "../../server/serving/answer-cache.ts";
 import { Answer, type RequestHead } from "../../server/serving/reply.ts";
 import { hashOf } from "../../server/shared/hash.ts";
 import { monthOf } from "../../server/shared/months.ts";
@@ -239,35 +239,6 @@ test("a refused key is told of the month that it is", () => {
 
 const noHeaders: RequestHead = { getQuery: () => "", getHeader: () => "" };
 const head = (tag: string) => ({ tag, cacheControl: "no-cache", resetLines: "\r\nleft: " });
-
-test("kept answers are what they were, and take no more memory than they may", () => {
-  const scratch = Buffer.alloc(4000);
-  const cache = new AnswerCache<number>();
-  const keep = (key: number) => {
-    scratch.fill(String(key % 10));
-    cache.keep(key, Answer.keptCopy(head(String(key)), scratch));
-  };
-  // Asked for again and again, an old one stays.
-  for (let i = 0; i < 20_000; i++) {
-    keep(i);
-    assert.ok(cache.get(7) !== undefined || i < 7);
-  }
-  assert.equal(cache.get(8), undefined);
-  const { body } = cache.get(7)?.replyTo(noHeaders, 1) ?? {};
-  assert.equal(Buffer.from(body ?? []).toString(), "7".repeat(4000));
-  cache.clear();
-  assert.equal(cache.get(7), undefined);
-
-  // One that nobody asked for is there only while all that came after it are.
-  const survives = (others: number) => {
-    cache.clear();
-    for (let i = 0; i <= others; i++) keep(i);
-    return cache.get(0) !== undefined;
-  };
-  const answers = (bytes: number) => Math.floor(bytes / 4000);
-  assert.ok(survives(answers(3 * 2 ** 20)), "they have 4 MiB at least");
-  assert.ok(!survives(answers(8 * 2 ** 20)), "they have 8 MiB at most");
-});
 
 test("requests are counted by their hash, and others that share its place make it forget", () => {
   const asks = new AskCounter();

@@ -19,11 +19,11 @@ import {
 const ofYear = (snapshot: Snapshot, dataYear: number, revision = 1): Snapshot =>
   asVersion(snapshot, dataYear, revision);
 
-test("what DuckDB computes is the answer for every procedure, nation and state of 6 times four random years", async () => {
+test("what DuckDB computes is the answer for every procedure, nation and state of 3 times four random years", async () => {
   let compared = 0;
-  for (let seed = 801; seed <= 806; seed++)
+  for (let seed = 801; seed <= 803; seed++)
     compared += await compareTrends(yearsOf(randomSnapshot(seed), seed));
-  assert.ok(compared > 250, `${compared} rows compared`);
+  assert.ok(compared > 125, `${compared} rows compared`);
 });
 
 const year = v.object({

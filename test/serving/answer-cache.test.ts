@@ -27,6 +27,14 @@ test("each generation is kept until the next one is full, however many there wer
   }
 });
 
+test("an answer that is asked for again and again stays", () => {
+  const cache = new AnswerCache<number>();
+  for (let i = 0; i < 10 * perGeneration; i++) {
+    cache.keep(i, answer);
+    assert.notEqual(cache.get(0), undefined, `after ${i} others`);
+  }
+});
+
 test("what is cleared takes no room of what is kept after it", () => {
   const cleared = () => {
     const cache = new AnswerCache<number>();

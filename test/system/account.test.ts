@@ -163,7 +163,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   await page.locator("li.revoked", { hasText: last4(second) }).waitFor();
 
   await button(page, "new key").click();
-  await page.getByLabel("Last day (UTC), if it is to end").fill("2099-12-31");
+  await page.getByLabel("Last day (UTC), if the key should expire").fill("2099-12-31");
   await button(page, "Make the key").click();
   const fourth = await shownKey(page, third);
   await says(page, "A key was made; it works until 2099-12-31 23:59.");
@@ -173,7 +173,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   assert.deepEqual([await statusOf(fourth), await statusOf(third)], [401, 200]);
 
   await button(page, `revoke the key that ends in ${last4(third)}`).click();
-  await says(page, "It is the key that this browser uses: you are signed out.");
+  await says(page, "This browser uses it: you will be signed out.");
   assert.equal(await statusOf(third), 200);
   await button(page, `Revoke …${last4(third)}`).click();
   await says(page, `The key that ends in ${last4(third)} is revoked. You are signed out.`);
@@ -322,7 +322,7 @@ test("by mail, a key comes after a press on the page of the link", async () => {
   await button(page, "Keep it in this browser").click();
   await page.goto("/account");
   await button(page, `revoke the key that ends in ${last4(key)}`).click();
-  await says(page, "It is your only key that works");
+  await says(page, "It is your only active key");
   await page.goto(link);
   await button(page, "Make my key").click();
   await says(page, "This link isn't valid");

@@ -98,8 +98,8 @@ export class OperatorConsole implements OpsPages {
 
 /** Makes the page and its assets. */
 function filesOf(): WebFile[] {
-  const program = readAssets("/console/", [shared, browser], libraries);
-  const { html, headers } = pageOf(program, {
+  const assets = readAssets("/console/", [shared, browser], libraries);
+  const { html, headers } = pageOf(assets, {
     title: "Console",
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
@@ -108,7 +108,7 @@ function filesOf(): WebFile[] {
     entry: `${browser}/console.ts`,
     settings: { stream: streamPath },
   });
-  return [webFile("/", "text/html; charset=utf-8", html, "changing", headers), ...program.files];
+  return [webFile("/", "text/html; charset=utf-8", html, "changing", headers), ...assets.files];
 }
 
 function event(name: string, data: string): string {

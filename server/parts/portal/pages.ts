@@ -59,13 +59,13 @@ function bodyOf(path: string): string {
 
 /** Reads the assets once, and makes the pages whenever their settings change. */
 export class Pages {
-  readonly #program = readAssets("/portal/", [shared, browser], libraries);
+  readonly #assets = readAssets("/portal/", [shared, browser], libraries);
   /** The API's description. It needs no key here. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** The assets, and a page for each path. */
   files(settings: PageSettings): WebFile[] {
-    const program = this.#program;
+    const assets = this.#assets;
     const options: Omit<PageOptions, "body"> = {
       title: "What hospitals charge",
       description:
@@ -73,14 +73,14 @@ export class Pages {
       styles: [`${shared}/style.css`, `${browser}/pictures.css`, `${browser}/pages.css`],
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
-      settings: { ...settings, states: program.url("states") },
+      settings: { ...settings, states: assets.url("states") },
     };
     const pages = paths.map((path) => {
       // Browsers warn about assets that are preloaded and not used.
       const data = path === "/" ? ["states"] : [];
-      const { html, headers } = pageOf(program, { ...options, body: bodyOf(path), data });
+      const { html, headers } = pageOf(assets, { ...options, body: bodyOf(path), data });
       return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
     });
-    return [...program.files, ...pages, this.#openapi];
+    return [...assets.files, ...pages, this.#openapi];
   }
 }

@@ -52,7 +52,7 @@ function SignIn({ said }: { said: string }) {
   return html`<div class="column">
     <h1>Your account</h1>
     ${said && html`<p class="band note-band" role="status">${said}</p>`}
-    <p class="lead">A key is all that you sign in with. Paste yours, and this browser keeps it.</p>
+    <p class="lead">Sign in with your key. This browser keeps it.</p>
     <section class="card"><${PasteKey} /></section>
     ${settings.signup !== "off" && html`<p>No key yet? <a href="/signup">Get one</a></p>`}
   </div>`;
@@ -72,7 +72,7 @@ function Signed({ ownKey, leave }: SignedProps) {
   if (failure?.status === 403)
     return html`<div class="column">
       <h1>This key has no account of yours</h1>
-      <p class="lead">It is the one by which all visitors of these pages look.</p>
+      <p class="lead">It is the key of these pages, which all visitors share.</p>
       <p>${settings.signup !== "off" && html`<a href="/signup">Get a key of your own</a> `} ${signOut}</p>
     </div>`;
   if (!view)
@@ -83,7 +83,7 @@ function Signed({ ownKey, leave }: SignedProps) {
     <div class="heading">
       <div>
         <h1>${account.account}</h1>
-        <p class="quiet">Plan ${account.plan} · signed in by the key that ends in ${ownKey.slice(-4)}, which this browser keeps</p>
+        <p class="quiet">Plan ${account.plan} · signed in with the key that ends in ${ownKey.slice(-4)}, which this browser keeps</p>
       </div>
       ${signOut}
     </div>

@@ -68,7 +68,7 @@ export async function getFile(path: string, signal?: AbortSignal): Promise<Blob>
 }
 
 const answerTo = (path: string, signal: AbortSignal | undefined) =>
-  inTime(() => ask(path, { signal: signal ?? null }));
+  inTime(() => request(path, { signal: signal ?? null }));
 
 /** Retries a request that exceeds the rate. @throws Failure */
 async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
@@ -83,7 +83,7 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
 }
 
 /** The response to a GET with the current key, whatever its status. @throws Failure where there is none */
-export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+export async function request(path: string, options: RequestInit = {}): Promise<Response> {
   const response = await send(path, options, currentKey());
   const isPageKey = response.status === 401 && ownKey() === null;
   return isPageKey && (await renewSettings()) ? send(path, options, currentKey()) : response;

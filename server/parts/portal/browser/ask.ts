@@ -15,25 +15,20 @@ export function pathOf(
   return `${base}${version}${path}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** The latest answers by path, so that the back button shows them at once. */
-const kept = new Map<string, unknown>();
+/** The latest answers by path, oldest first, so that the back button shows them at once. */
+const kept = new Map<string, { answer: unknown; atMs: number }>();
 const maxKeptAnswers = 60;
 const maxKeptMs = 300_000;
-const keptAt = new Map<string, number>();
 
 /** An answer, perhaps some minutes old. @throws Failure */
 export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const age = Date.now() - (keptAt.get(path) ?? Number.NEGATIVE_INFINITY);
-  if (age < maxKeptMs) return kept.get(path) as T;
+  const known = kept.get(path);
+  if (known !== undefined && Date.now() - known.atMs < maxKeptMs) return known.answer as T;
   const answer = await get<T>(path, signal);
   kept.delete(path);
-  kept.set(path, answer);
-  keptAt.set(path, Date.now());
-  const oldest = kept.keys().next().value;
-  if (kept.size > maxKeptAnswers && oldest !== undefined) {
-    kept.delete(oldest);
-    keptAt.delete(oldest);
-  }
+  kept.set(path, { answer, atMs: Date.now() });
+  const [oldest] = kept.keys();
+  if (kept.size > maxKeptAnswers) kept.delete(oldest);
   return answer;
 }
 

@@ -96,7 +96,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         <section>
           <h3>What is in it</h3>
           <p>${version.title}, by ${version.publisher}. ${counted(coverage.states.length, "state has", "states have")} prices: <span class="quiet">${coverage.states.join(" ")}</span></p>
-          <p>${released === null ? "No date of release is known." : `Released ${released}.`} ${source_url && html`<a href=${source_url} rel="noreferrer">The source</a>`}</p>
+          <p>${released === null ? "The release date is unknown." : `Released ${released}.`} ${source_url && html`<a href=${source_url} rel="noreferrer">The source</a>`}</p>
           <p class="quiet">${version.caveat}</p>
         </section>
         <section>

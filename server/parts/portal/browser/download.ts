@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
-import { asFailure, ask, base, Failure, failureOf } from "./api.ts";
+import { asFailure, base, Failure, failureOf, request } from "./api.ts";
 import { save } from "./figures.ts";
 
 /** Downloads the files of a data version with the key, which a link can't send. */
@@ -30,7 +30,7 @@ const megabytes = (bytes: number) =>
 async function sizeAt(path: string, signal: AbortSignal): Promise<number | null> {
   const known = sizes.get(path);
   if (known !== undefined) return known;
-  const response = await ask(path, { method: "HEAD", signal });
+  const response = await request(path, { method: "HEAD", signal });
   const length = response.headers.get("Content-Length");
   if (!response.ok || length === null) return null;
   sizes.set(path, Number(length));
@@ -67,7 +67,7 @@ function Download({ version, format }: { version: string; format: Format }) {
     setSaid("");
     setFailure(null);
     try {
-      const response = await ask(path, { signal: fetching.signal });
+      const response = await request(path, { signal: fetching.signal });
       if (!response.ok || response.body === null) throw await failureOf(response);
       const parts: Uint8Array<ArrayBuffer>[] = [];
       const reader = response.body.getReader();

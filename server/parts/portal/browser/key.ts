@@ -26,18 +26,18 @@ export function useOwnKey(): string | null {
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
   return html`<div class="new-key">
-    <p><b>This key is shown this once.</b> Copy it to a safe place: whoever has it can use your account.</p>
+    <p><b>This key is shown only once.</b> Copy it to a safe place: whoever has it can use your account.</p>
     <${Command} text=${value} label="Your new key" />
     ${
       kept === value
-        ? html`<p class="good" role="status">This browser keeps the key, and asks with it.</p>`
+        ? html`<p class="good" role="status">This browser keeps the key, and uses it for requests.</p>`
         : html`<p>
             <button type="button" class=${kept === null ? "primary" : ""} onClick=${() => keepKey(value)}>
               ${kept === null ? "Keep it in this browser" : `Use it in this browser, in place of …${kept.slice(-4)}`}
             </button>
           </p>`
     }
-    <p class="quiet">Try it: the three procedures whose charges differ most.</p>
+    <p class="quiet">Try it with the three procedures whose charges differ most.</p>
     <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, value)} />
   </div>`;
 }
@@ -67,7 +67,7 @@ export function PasteKey() {
       value=${text}
       set=${setText}
       placeholder="hcq_…"
-      hint="It stays in this browser, until you sign out."
+      hint="It stays in this browser until you sign out."
       error=${fault || wordsOf(failure)}
     />
     <button type="submit" class="primary" disabled=${isBusy}>Use this key</button>

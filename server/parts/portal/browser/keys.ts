@@ -58,7 +58,7 @@ export function Keys({ keys, changed, leave }: KeysProps) {
       <div class="actions">
         <button type="button" class="plain" aria-expanded=${isMaking} onClick=${() => setMaking(!isMaking)}>new key</button>
       </div>
-      <p class="about quiet">all count on the same account; only their last four characters are known here; times in UTC</p>
+      <p class="about quiet">all keys share the account's limits; only their last four characters are shown; times in UTC</p>
     </header>
     ${isMaking && html`<${Creation} show=${show} />`}
     <p class="good" role="status">${said}</p>
@@ -89,7 +89,7 @@ function Creation({ show }: CreationProps) {
   };
   return html`<form class="fields inline" onSubmit=${submit} novalidate>
     <${Field}
-      label="Last day (UTC), if it is to end"
+      label="Last day (UTC), if the key should expire"
       type="date"
       value=${day}
       set=${setDay}
@@ -169,7 +169,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
     ${
       doing === "revoke" &&
       html`<p class="confirm">
-        <span>Whatever uses it is refused at once, for good.${isThis && " It is the key that this browser uses: you are signed out."}${isOnly && html` <b>It is your only key that works: after it nothing makes another one here.</b>`}</span>
+        <span>Programs that use this key stop working at once. This can't be undone.${isThis && " This browser uses it: you will be signed out."}${isOnly && html` <b>It is your only active key: you can't make another one without it.</b>`}</span>
         <button type="button" class="bad" disabled=${isBusy} onClick=${revoke}>Revoke …${last4}</button>
         <button type="button" onClick=${() => setDoing(null)}>Keep it</button>
       </p>`

@@ -40,7 +40,7 @@ function Welcome({ made }: { made: Made }) {
     <${Result}>Here is your key<//>
     <p class="lead">Your account is ${made.account}, on the plan ${made.plan}.</p>
     <section class="card"><${NewKey} value=${made.key} /></section>
-    <p><a href="/account">Your account</a> shows what you use, and changes keys. The <a href="/reference">reference</a> shows what there is to ask.</p>
+    <p><a href="/account">Your account</a> shows your usage and your keys. The <a href="/reference">reference</a> describes the API.</p>
   </div>`;
 }
 
@@ -55,8 +55,8 @@ function Form({ done }: { done: (made: Made) => void }) {
   if (sentTo !== null)
     return html`<div class="column">
       <${Result}>Look into your mail<//>
-      <p class="lead">If ${sentTo} can have a key, a link is on its way there. It works for 24 hours.</p>
-      <p>Nothing there after some minutes? Look among the spam, or <button type="button" onClick=${() => setSentTo(null)}>write the address again</button></p>
+      <p class="lead">If ${sentTo} can have a key, we have sent a link there. It is valid for 24 hours.</p>
+      <p>No e-mail after some minutes? Look into your spam folder, or <button type="button" onClick=${() => setSentTo(null)}>enter the address again</button></p>
     </div>`;
   const submit = (event: Event) => {
     event.preventDefault();
@@ -70,7 +70,7 @@ function Form({ done }: { done: (made: Made) => void }) {
   const isQuick = failure?.param === "elapsedMs";
   return html`<div class="column">
     <h1>Get a key</h1>
-    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " You only look here? That needs no key."}</p>
+    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " Looking at these pages needs no key."}</p>
     ${own !== null && html`<p class="band note-band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
@@ -125,12 +125,12 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   if (failure?.param === "token")
     return html`<div class="column">
       <${Result}>This link isn't valid any more<//>
-      <p class="lead">It was used, it is older than 24 hours, or a part of it is missing. A link makes one key, and shows it once.</p>
+      <p class="lead">It was used already, is older than 24 hours, or is incomplete. A link makes one key, and shows it only once.</p>
       <p>${own === null ? html`<a href="/account">I have the key that it made</a>` : html`This browser has a key: <a href="/account">your account</a>`} · <a href="/signup">Ask for another link</a></p>
     </div>`;
   return html`<div class="column">
     <h1>One more step</h1>
-    <p class="lead">You have opened the link of our mail. Press the button, and your key is made and shown, this once.</p>
+    <p class="lead">You have opened the link in our e-mail. Press the button to make your key. It is shown only once.</p>
     <p class="error" role="alert">${otherError(failure)}</p>
     <p><button type="button" class="primary" disabled=${isBusy} onClick=${confirm}>Make my key</button></p>
   </div>`;
@@ -140,7 +140,7 @@ function Closed() {
   const own = useOwnKey();
   return html`<div class="column">
     <h1>Keys come from whoever runs this server</h1>
-    <p class="lead">Nobody can sign up here by themselves. Ask the operator for a key, then paste it.</p>
+    <p class="lead">Signup is closed here. Ask the operator for a key, then paste it.</p>
     ${
       own === null
         ? html`<section class="card"><${PasteKey} /></section>`

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { useAction } from "./action.ts";
-import { ask, type Failure } from "./api.ts";
+import { type Failure, request } from "./api.ts";
 import { Curl } from "./curl.ts";
 import { Field } from "./field.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
@@ -105,7 +105,7 @@ function Shown({ answer }: { answer: Answer }) {
 async function answerAt(path: string): Promise<Answer> {
   const begun = performance.now();
   // The browser's cache would hide the server's current answer.
-  const response = await ask(path, { cache: "no-store" });
+  const response = await request(path, { cache: "no-store" });
   const type = response.headers.get("Content-Type") ?? "";
   const { text, cut } = type.startsWith("application/json")
     ? await jsonOf(response)

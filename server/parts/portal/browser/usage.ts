@@ -34,7 +34,7 @@ export function Usage({ usage, quota, burst, retry }: UsageProps) {
     return html`<div class="band bad" role="alert">
       ${
         (usage.retrySeconds ?? 0) > longestWaitSeconds
-          ? html`<b>All ${whole(quota)} requests of this month are used.</b> New ones come on the first of the next month (UTC). Keys and warnings can be changed meanwhile.`
+          ? html`<b>All ${whole(quota)} requests of this month are used.</b> More are available on the first of the next month (UTC). Keys and warnings can be changed meanwhile.`
           : html`${sentenceOf(usage)} <button type="button" onClick=${retry}>Try again</button>`
       }
     </div>`;

@@ -22,7 +22,7 @@ export function Warnings({ notices, changed }: WarningsProps) {
   return html`<section class="card" aria-labelledby="warnings">
     <header>
       <h2 id="warnings">Warnings</h2>
-      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${settings.mail ? "; empty a field to have none" : ", posted to an address of yours; this server sends no mail"}</p>
+      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${settings.mail ? "; empty a field to turn it off" : ", posted to your webhook; this server sends no e-mail"}</p>
     </header>
     <div class="warnings">
       ${settings.mail && html`<${Email} email=${notices.email} changed=${changed} />`}
@@ -84,7 +84,7 @@ function Webhook({ url, changed }: { url: string | null; changed: () => void }) 
     ${
       secret !== null &&
       html`<div class="new-key">
-        <p><b>The signing secret, shown this once.</b> By it you know that a post is ours (standardwebhooks.com).</p>
+        <p><b>The signing secret is shown only once.</b> Use it to verify our posts (standardwebhooks.com).</p>
         <${Command} text=${secret} label="The webhook's signing secret" />
       </div>`
     }
