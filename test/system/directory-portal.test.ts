@@ -78,7 +78,7 @@ test("who comes to both at once gets no more accounts a day than there may be", 
   );
   assert.deepEqual(statusesOf(others), [...several(201, 3), ...several(429, 3)]);
   assert.match(errorOf(others[5]).message, /as many signups within a day/);
-  assert.equal(store.accountIds().length, 8);
+  assert.equal(store.accounts.ids().length, 8);
 });
 
 test("a mailbox gets one account", async () => {
@@ -89,7 +89,7 @@ test("a mailbox gets one account", async () => {
     ownAddress,
   );
   assert.deepEqual(statusesOf(replies), [201, 409, 409, 409]);
-  assert.equal(store.accountIds().length, 1);
+  assert.equal(store.accounts.ids().length, 1);
 });
 
 test("a mailbox gets three links, each of which makes one account", async () => {
@@ -114,7 +114,7 @@ test("a mailbox gets three links, each of which makes one account", async () => 
     ownAddress,
   );
   assert.deepEqual(statusesOf(others), [409, 409]);
-  assert.equal(store.accountIds().length, 1);
+  assert.equal(store.accounts.ids().length, 1);
 });
 
 test("an account gets no more keys a day than it may", async () => {
@@ -123,5 +123,5 @@ test("an account gets no more keys a day than it may", async () => {
   const { key } = Object.fromEntries(Object.entries(body));
   const made = await ask("/portal/keys/create", Array(24).fill({}), ownAddress, `Bearer ${key}`);
   assert.deepEqual(statusesOf(made), [...several(201, 19), ...several(429, 5)]);
-  assert.equal(store.keys().length, 20);
+  assert.equal(store.keys.list().length, 20);
 });

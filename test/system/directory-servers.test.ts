@@ -200,7 +200,7 @@ for (const isLate of [false, true])
     ]);
     const use = (used: number) => {
       const store = Store.open(from);
-      store.saveUsage(month, [[1, used]]);
+      store.usage.save(month, [[1, used]]);
       store.close();
     };
     use(40);

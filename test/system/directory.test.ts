@@ -55,14 +55,14 @@ function group() {
 const make =
   (store: Store, name: string, key = name) =>
   () => {
-    const { id } = store.createAccount({ ...free, name }, now);
-    return store.createKey(id, hash(key), "last", null, now);
+    const { id } = store.accounts.create({ ...free, name }, now);
+    return store.keys.create(id, hash(key), "last", null, now);
   };
 
 const read = async (...copies: { directory: Directory }[]) => {
   for (let i = 0; i < 3; i++) for (const { directory } of copies) await directory.read();
 };
-const namesOf = (store: Store) => store.accounts("2027-01", now).map(({ name, keys }) => [name, keys]);
+const namesOf = (store: Store) => store.accounts.list("2027-01", now).map(({ name, keys }) => [name, keys]);
 
 test("what one changes, all have, under the same ids", async () => {
   const { join } = group();
@@ -70,20 +70,20 @@ test("what one changes, all have, under the same ids", async () => {
   assert.equal(await a.directory.change(make(a.store, "one")), 1);
   await b.directory.read();
   assert.equal(await b.directory.change(make(b.store, "two")), 2);
-  await b.directory.change(() => b.store.revokeKey(1, now));
+  await b.directory.change(() => b.store.keys.revoke(1, now));
   const event = { id: `evt_${"a".repeat(32)}`, account: 1, month: "2027-01", threshold: 80, quota: 10_000 };
   await a.directory.change(() =>
-    a.store.createEvent({ ...event, payload: "{}", created_at: now.getTime() }, ["webhook"]),
+    a.store.events.create({ ...event, payload: "{}", created_at: now.getTime() }, ["webhook"]),
   );
-  await a.directory.change(() => a.store.createSignup({ mailbox: "a@b.cd", address: "::" }, 1, now));
-  await a.directory.change(() => a.store.forgetSignups(now));
+  await a.directory.change(() => a.store.signups.create({ mailbox: "a@b.cd", address: "::" }, 1, now));
+  await a.directory.change(() => a.store.signups.forget(now));
   const c = join();
   for (const { directory } of [a, b, c]) await directory.read();
   const content = exportAccounts(a.store);
   assert.match(content, /"revoked_at":"2027/);
   assert.match(content, /"mailbox":"a@b.cd"/);
   for (const { store } of [b, c]) assert.equal(exportAccounts(store), content);
-  assert.equal(c.store.keyOf(hash("two"))?.id, 2);
+  assert.equal(c.store.keys.byHash(hash("two"))?.id, 2);
 });
 
 test("changes at the same time are done one after the other, on what the others have made", async () => {
@@ -112,7 +112,7 @@ test("work that fails changes nothing", async () => {
   };
   await assert.rejects(directory.change(failing), { message: "no" });
   await directory.change(make(store, "two"));
-  assert.deepEqual(store.accountIds(), [1]);
+  assert.deepEqual(store.accounts.ids(), [1]);
 });
 
 test("more than one look takes is taken over whole", async () => {
@@ -123,9 +123,9 @@ test("more than one look takes is taken over whole", async () => {
   });
   // The key comes before its account, which changed later.
   await a.directory.change(() => {
-    const account = a.store.accountOf(1);
+    const account = a.store.accounts.byId(1);
     assert.ok(account);
-    a.store.updateAccount({ ...account, quota: 5 });
+    a.store.accounts.update({ ...account, quota: 5 });
   });
   await b.directory.read();
   assert.equal(exportAccounts(b.store), exportAccounts(a.store));
@@ -136,14 +136,14 @@ test("a Redis that starts empty is brought all rows, however many: a thousand, o
     const { client, join } = group();
     const one = join("a");
     await one.directory.change(() => {
-      for (let i = 0; i < 1000 + more; i++) one.store.createAccount({ ...free, name: `account ${i}` }, now);
+      for (let i = 0; i < 1000 + more; i++) one.store.accounts.create({ ...free, name: `account ${i}` }, now);
     });
-    const rows = one.store.allRows().length;
+    const rows = one.store.directory.rows().length;
     await client.flushdb();
     await read(one);
     const other = join("b");
     await read(other);
-    assert.equal(other.store.allRows().length, rows, `${rows} rows`);
+    assert.equal(other.store.directory.rows().length, rows, `${rows} rows`);
   }
 });
 
@@ -210,7 +210,7 @@ for (const ms of [300_000, 3_600_000, -3_600_000])
     await setBack(client, ms);
     const command = join();
     await command.directory.change(make(command.store, "two"));
-    await command.directory.change(() => command.store.revokeKey(1, now));
+    await command.directory.change(() => command.store.keys.revoke(1, now));
     await read(b);
     assert.deepEqual(namesOf(b.store), [
       ["one", 0],
@@ -241,8 +241,8 @@ test("the first server brings its accounts; one with others is refused", async (
   });
   await c.directory.read();
   assert.equal(exportAccounts(c.store), exportAccounts(a.store));
-  assert.deepEqual(b.store.accountIds(), [1]);
-  assert.equal(b.store.account("two")?.id, 1);
+  assert.deepEqual(b.store.accounts.ids(), [1]);
+  assert.equal(b.store.accounts.byName("two")?.id, 1);
   // One that reads something else doesn't follow.
   assert.equal(b.directory.syncAgeMs(5000), 5000);
   assert.ok(c.directory.syncAgeMs(5000) < 5000);
@@ -268,15 +268,15 @@ test("what Redis has lost is written again from the copies: all of it, or what c
     const fresh = join();
     await fresh.directory.read();
     assert.equal(exportAccounts(fresh.store), contents[0]);
-    return a.store.accounts("2027-01", now).map(({ name }) => name);
+    return a.store.accounts.list("2027-01", now).map(({ name }) => name);
   };
   await b.directory.change(make(b.store, "two"));
   await c.directory.read();
-  await c.directory.change(() => c.store.revokeKey(1, now));
+  await c.directory.change(() => c.store.keys.revoke(1, now));
   // Only c knows all; a, which knows least, is the first to see it.
   await lose(new Map());
   assert.deepEqual(await settle(), ["one", "two"]);
-  assert.notEqual(a.store.key(1)?.revoked_at, null);
+  assert.notEqual(a.store.keys.byId(1)?.revoked_at, null);
   await a.directory.change(make(a.store, "three"));
   await settle();
   await b.directory.change(make(b.store, "four"));
@@ -292,45 +292,48 @@ test("a suspended account is suspended in every copy, and a deleted one leaves i
   for (const name of ["one", "two"]) await a.directory.change(make(a.store, name));
   const event = { id: `evt_${"a".repeat(32)}`, account: 2, month: "2027-01", threshold: 80, quota: 10_000 };
   await a.directory.change(() => {
-    a.store.createEvent({ ...event, payload: "{}", created_at: now.getTime() }, ["webhook"]);
-    a.store.createSignup({ mailbox: "a@b.cd", address: "::" }, 2, now);
-    a.store.suspendAccount(1, now.getTime());
+    a.store.events.create({ ...event, payload: "{}", created_at: now.getTime() }, ["webhook"]);
+    a.store.signups.create({ mailbox: "a@b.cd", address: "::" }, 2, now);
+    a.store.accounts.suspend(1, now.getTime());
   });
   await read(a, b);
-  assert.equal(b.store.accountOf(1)?.suspended_at, now.getTime());
+  assert.equal(b.store.accounts.byId(1)?.suspended_at, now.getTime());
   // What each server has counted for itself.
   for (const { store } of [a, b]) {
-    store.saveUsage("2027-01", [[2, 5]]);
-    store.saveDay("2027-01-31", [[2, 5]]);
-    store.saveLease("2027-01", 2, 9);
-    store.saveKeyDay(2, "2027-01-31");
+    store.usage.save("2027-01", [[2, 5]]);
+    store.usage.saveDay("2027-01-31", [[2, 5]]);
+    store.replica.saveLease("2027-01", 2, 9);
+    store.keys.saveDay(2, "2027-01-31");
   }
   await a.directory.change(() => {
-    a.store.suspendAccount(1, null);
-    a.store.deleteAccount(2);
+    a.store.accounts.suspend(1, null);
+    a.store.accounts.delete(2);
   });
   await read(a, b);
   const command = join();
   await command.directory.read();
   for (const { store } of [a, b, command]) {
-    assert.equal(store.accountOf(1)?.suspended_at, null);
-    assert.deepEqual([store.accountIds(), store.wasDeleted(2), store.key(2)], [[1], true, undefined]);
+    assert.equal(store.accounts.byId(1)?.suspended_at, null);
+    assert.deepEqual(
+      [store.accounts.ids(), store.accounts.wasDeleted(2), store.keys.byId(2)],
+      [[1], true, undefined],
+    );
     assert.deepEqual(
       [
-        store.used(2, "2027-01"),
-        store.daysOf("2027-01").size,
-        store.leases("2027-01").size,
-        store.lastUsed(2),
+        store.usage.of(2, "2027-01"),
+        store.usage.daysOfMonth("2027-01").size,
+        store.replica.leases("2027-01").size,
+        store.keys.lastUsed(2),
       ],
       [0, 0, 0, null],
     );
-    assert.deepEqual([store.event(event.id), store.hasSignedUp("a@b.cd")], [undefined, false]);
+    assert.deepEqual([store.events.byId(event.id), store.signups.hasAccount("a@b.cd")], [undefined, false]);
   }
   const contents = Object.values(await client.hgetall("hc:{directory}:rows")).join("\n");
   assert.doesNotMatch(contents, /two|a@b\.cd|evt_|"account":2/, "nor has Redis anything of it");
   // Of a copy that never had them.
   assert.equal(await command.directory.change(make(command.store, "two")), 3, "a key's id isn't given again");
-  assert.equal(command.store.account("two")?.id, 3);
+  assert.equal(command.store.accounts.byName("two")?.id, 3);
 });
 
 test("a deleted account stays deleted when Redis has lost it, and a copy that hadn't heard of it says it again", async () => {
@@ -339,11 +342,11 @@ test("a deleted account stays deleted when Redis has lost it, and a copy that ha
   await a.directory.change(make(a.store, "one"));
   await a.directory.change(make(a.store, "two"));
   await read(a, b);
-  await a.directory.change(() => a.store.deleteAccount(1));
+  await a.directory.change(() => a.store.accounts.delete(1));
   await client.flushdb();
   await read(b, a);
   for (const { store } of [a, b])
-    assert.deepEqual([store.accountIds(), store.keys().map(({ id }) => id)], [[2], [2]]);
+    assert.deepEqual([store.accounts.ids(), store.keys.list().map(({ id }) => id)], [[2], [2]]);
 });
 
 test("after a start from an old backup a command waits for servers that say what was lost", async () => {
@@ -382,7 +385,7 @@ test("who comes late to a Redis that lost something brings what it has, and name
   await read(a, b, late);
   await backUp();
   await late.directory.change(make(late.store, "two"));
-  await late.directory.change(() => late.store.revokeKey(1, now));
+  await late.directory.change(() => late.store.keys.revoke(1, now));
   await late.directory.change(make(late.store, "three"));
   await startFromBackup();
   await read(a, b);
@@ -397,7 +400,7 @@ test("who comes late to a Redis that lost something brings what it has, and name
       ["three-3", 1],
     ]);
     // One id was given twice: the later one has it.
-    assert.equal(store.account("three")?.id, 2);
+    assert.equal(store.accounts.byName("three")?.id, 2);
   }
   await b.directory.change(make(b.store, "four"));
   await read(late, a);
@@ -415,7 +418,7 @@ test("any key of Redis that is deleted alone is written again, and changes count
     await read(a, b);
     const command = join();
     await command.directory.change(make(command.store, String(i + 1)));
-    await command.directory.change(() => command.store.revokeKey(i + 1, now));
+    await command.directory.change(() => command.store.keys.revoke(i + 1, now));
     await read(b, a);
     for (const { store } of [a, b, command])
       assert.deepEqual(
@@ -460,7 +463,7 @@ test("a change whose answer is lost isn't done twice, and may be stored", async 
     message: "Connection is closed.: whether the change is stored isn't known",
   });
   await a.directory.read();
-  assert.deepEqual(a.store.accountIds(), [1, 2]);
+  assert.deepEqual(a.store.accounts.ids(), [1, 2]);
 });
 
 test("without Redis nothing is changed, and what is here stays", async () => {
@@ -477,6 +480,6 @@ test("without Redis nothing is changed, and what is here stays", async () => {
   client.on("error", () => {});
   after(() => client.disconnect());
   await assert.rejects(new Directory(store, client, "a").change(make(store, "two")), DirectoryAway);
-  assert.deepEqual(store.accountIds(), [1]);
+  assert.deepEqual(store.accounts.ids(), [1]);
   await server.stop();
 });
