@@ -1,5 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+
+/** Makes, identifies and flushes files and folders. */
 
 /** Makes a folder and those above it. Node's own `recursive` never returns where a file system refuses new names, as /proc does. */
 export function makeFolder(folder: string): void {
@@ -13,7 +15,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Has the system bring a file's bytes, or a folder's names, to the disk. */
+/** Writes a file's bytes, or a folder's names, to the disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {
@@ -21,4 +23,10 @@ export function sync(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Identifies a file, so that another one in its place is noticed; undefined where there is none. */
+export function identityOf(file: string): string | undefined {
+  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }

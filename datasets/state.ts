@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { DataError, systemCode } from "../engine/query.ts";
+import { identityOf } from "./folder.ts";
 
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
@@ -26,12 +27,6 @@ export function isServed(folder: string): boolean {
   } finally {
     database.close();
   }
-}
-
-/** Identifies a file, so that another one in its place is noticed; undefined where there is none. */
-export function identityOf(file: string): string | undefined {
-  const stat = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }
 
 /** Changes whenever a file is written to; undefined where there is none. Opening the file to read it would drop SQLite's locks. */

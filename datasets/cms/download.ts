@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { DataError, systemCode } from "../../engine/index.ts";
 import { Part, receive, writeError } from "../download.ts";
-import { makeFolder } from "../folder.ts";
-import { identityOf } from "../state.ts";
+import { identityOf, makeFolder } from "../folder.ts";
 import { type Network, retried } from "./http.ts";
 
 /** Downloads one of CMS's files, with retries, and by one process at a time. */

@@ -3,8 +3,8 @@ import { basename, join } from "node:path";
 import type { Logger } from "pino";
 import { bodyOf, directAgents, openAddress, readText } from "../../datasets/cms/http.ts";
 import { Part, receive } from "../../datasets/download.ts";
+import { identityOf } from "../../datasets/folder.ts";
 import { type IndexEntry, indexIn, newestFirst, sha256Of } from "../../datasets/publish/snapshot-index.ts";
-import { identityOf } from "../../datasets/state.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { safely } from "../shared/safely.ts";
 

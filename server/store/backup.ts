@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from "node:fs";
+import { existsSync, linkSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
+import { sync } from "../../datasets/folder.ts";
 import { DataError, fileReasonOf } from "../../engine/query.ts";
 import { makePrivateFile } from "./state-files.ts";
 import { Store } from "./store.ts";
@@ -19,11 +20,11 @@ export function backUp(folder: string, file: string): void {
     if (existsSync(file)) throw new Error("file already exists");
     makePrivateFile(draft);
     store.copyTo(draft);
-    flush(draft);
+    sync(draft);
     // Unlike a rename, a link never replaces another file.
     linkSync(draft, file);
     rmSync(draft);
-    flush(dirname(file));
+    sync(dirname(file));
   } catch (error) {
     throw new DataError(
       `file ${file}`,
@@ -33,15 +34,5 @@ export function backUp(folder: string, file: string): void {
   } finally {
     for (const path of [draft, `${draft}-journal`]) if (existsSync(path)) rmSync(path);
     store.close();
-  }
-}
-
-/** Writes a file or folder to the disk. */
-function flush(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

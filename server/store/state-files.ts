@@ -11,14 +11,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolder } from "../../datasets/folder.ts";
+import { identityOf, makeFolder } from "../../datasets/folder.ts";
 import {
   checkLog,
   checkWhole,
   databaseFile,
   filesOf,
   hasLog,
-  identityOf,
   linesOf,
   lockFile,
   overwritten,
