@@ -1,19 +1,19 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes a folder and those above it. Node's own `recursive` never returns where a file system refuses new names, as /proc does. */
+/** Makes a folder and its parents. Node's `recursive` never returns on file systems that refuse new names, as /proc. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process was faster.
+    // Another process may have made it.
     if (!existsSync(folder)) throw error;
   }
 }
 
-/** Has the system bring a file's bytes, or a folder's names, to the disk. */
+/** Flushes a file or folder to the disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {

@@ -17,7 +17,7 @@ import { makeFolder, sync } from "../folder.ts";
 import { identityOf } from "../state.ts";
 import { Break, bodyOf, type Network, openAddress, retried } from "./http.ts";
 
-/** No release has a tenth of that. */
+/** Bytes of a release, at most: ten times the largest. */
 const maxFileBytes = 2 ** 30;
 /** In a row, without a byte more. */
 const maxTries = 6;
@@ -29,7 +29,7 @@ const maxClaimMs = 100;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
-/** What can be sent in a request's head. */
+/** Values that may be sent in a request header. */
 const headerText = /^[ -~\x80-\xff]+$/;
 
 /** Bytes that are there, and all of them where the server says how many. */
@@ -37,7 +37,7 @@ export type ByteProgress = (bytes: number, totalBytes: number | undefined) => vo
 
 interface Downloading extends Network {
   onProgress: ByteProgress;
-  /** Throws where what has come isn't what it should be; it isn't kept then. */
+  /** Throws if the file isn't a release. It is deleted then. */
   check(path: string): Promise<void>;
 }
 
@@ -51,10 +51,10 @@ interface PartState {
 }
 
 /**
- * Downloads a file, or the rest of one whose download was broken off, at whatever moment: it has its name when it is
- * whole, checked and on the disk, and until then is called `<path>.part`.
+ * Downloads a file, or resumes its download. Until the file is complete, checked and on the disk, it is called
+ * `<path>.part`.
  *
- * @throws DataError when it can't be had, isn't what it should be, or can't be written; what was broken off is kept
+ * @throws DataError when it can't be downloaded, isn't a release, or can't be written; a partial download is kept
  */
 export async function download(url: string, path: string, downloading: Downloading): Promise<void> {
   const part = new Part(path);
@@ -78,7 +78,7 @@ export async function download(url: string, path: string, downloading: Downloadi
   }
 }
 
-/** Does something with a part, which is worth nothing where that fails: the disk is left as it was found. */
+/** Calls a function that works on a part, and deletes the part if it fails. */
 async function dropping(part: Part, work: () => void | Promise<void>): Promise<void> {
   try {
     await work();
@@ -100,7 +100,7 @@ function makeFolderOf(path: string): void {
   }
 }
 
-/** What the system says of a file that can't be written, in our words. */
+/** The error for a file that can't be written. */
 function writeError(path: string, error: unknown): unknown {
   const code = systemCode(error);
   if (code === undefined) return error;
@@ -148,7 +148,7 @@ function claimedError(path: string): DataError {
   return new DataError(path, "another process that downloads it", "one at a time");
 }
 
-/** One try: asks for what is missing, and writes what comes. */
+/** One attempt: requests the missing bytes and writes what arrives. */
 async function receive(
   url: string,
   part: Part,
@@ -204,19 +204,22 @@ function stateOf(url: string, headers: IncomingHttpHeaders): PartState {
 
 const isStrong = (etag: string) => etag.startsWith('"');
 
-/** What a request for the rest is bound to: a strong ETag, or else a date; empty where there is neither. */
+/** The value of If-Range: a strong ETag, or else a date; empty if there is neither. */
 function validatorOf({ etag, lastModified }: PartState): string {
   return isStrong(etag) ? etag : lastModified;
 }
 
-/** Whether an answer is of the same file. Servers send the rest of a changed one, too; beside a strong ETag the date may be missing (RFC 9110, 15.3.7). */
+/**
+ * Whether a response is of the same file. Some servers also send the rest of a changed file. Beside a strong ETag the
+ * date may be missing (RFC 9110, 15.3.7).
+ */
 function isOfSameFile({ etag, lastModified }: PartState, headers: IncomingHttpHeaders): boolean {
   const { etag: newEtag = "", "last-modified": newDate = "" } = headers;
   if (newEtag !== etag) return false;
   return newDate === lastModified || (isStrong(etag) && [newDate, lastModified].includes(""));
 }
 
-/** @throws Break when what comes isn't the rest of what is there, which is dropped then */
+/** @throws Break when the answer isn't the rest of the part, which is deleted then */
 function checkRest(part: Part, had: PartState | undefined, { statusCode, headers }: IncomingMessage): void {
   const { "content-range": range = "" } = headers;
   const [, start, total] = /^bytes ([0-9]+)-[0-9]+\/([0-9]+)$/.exec(range) ?? [];
@@ -245,13 +248,13 @@ function checkSpace(part: Part, totalBytes: number): void {
   );
 }
 
-/** A file that isn't whole yet, and beside it what the server said of it. */
+/** A partial download, and beside it the validators that the server sent. */
 class Part {
   readonly path: string;
   readonly #statePath: string;
   bytes = 0;
   totalBytes: number | undefined;
-  /** The most that was ever there. */
+  /** The largest size so far. */
   #most = 0;
   #mostBefore = 0;
 
@@ -260,7 +263,7 @@ class Part {
     this.#statePath = `${path}.part.json`;
   }
 
-  /** Whether there is more than ever before since this was asked last. */
+  /** Whether the part has grown beyond its largest size since the last call. */
   hasGained(): boolean {
     const hasGained = this.#most > this.#mostBefore;
     this.#mostBefore = this.#most;
@@ -290,7 +293,7 @@ class Part {
     return undefined;
   }
 
-  /** Begins anew. */
+  /** Starts again from the beginning. */
   async begin(state: PartState): Promise<void> {
     // In this order: no part is ever taken for one of another state.
     await (await open(this.path, "w")).close();
@@ -327,7 +330,7 @@ class Part {
       );
   }
 
-  /** Gives the file its name, for good. */
+  /** Renames the complete file. */
   finish(path: string): void {
     sync(this.path);
     renameSync(this.path, path);

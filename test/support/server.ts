@@ -44,6 +44,8 @@ export const currentOnly = [versions[0]] as const;
 function snapshotFile(dataYear: number, revision: number): [name: string, bytes: Uint8Array] {
   const rows: ShortRow[] = [];
   const factor = dataYear - 2020 + revision / 10;
+  // The oldest version has no services.
+  const isOldest = `${dataYear}.${revision}` === versions[versions.length - 1];
   let count = 0;
   for (const [code, states] of Object.entries(pricedRows))
     for (const [state, facilities] of Object.entries(states))
@@ -52,7 +54,7 @@ function snapshotFile(dataYear: number, revision: number): [name: string, bytes:
         // Every seventh charge ties with the one before; the order of charges isn't that of CCNs.
         const charge = 5000 + ((i - (i % 7 === 6 ? 1 : 0)) * 37.17 * factor) / ((i % 3) + 1);
         const name = code === "5361" ? `Hospital ${ccn} ${"院".repeat(480)}` : `Hospital ${ccn}`;
-        rows.push([ccn, state, code, charge, charge / 5, name, { services: 11 + i }]);
+        rows.push([ccn, state, code, charge, charge / 5, name, isOldest ? {} : { services: 11 + i }]);
       }
   rows.push(["000001", "AL", suppressedProcedure, null, null], ["000001", "AL", "5073", 9000, null]);
   const snapshot = snapshotOf(rows, { ...testProvenance, dataYear, revision });
