@@ -10,7 +10,7 @@ export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another process was faster.
+    // Another process may have made it.
     if (!existsSync(folder)) throw error;
   }
 }

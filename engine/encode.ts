@@ -1,9 +1,9 @@
-/** Writes JSON into bytes. Amounts are written digit by digit: the same text as `JSON.stringify(cents / 100)`. */
+/** Writes numbers and texts as bytes. Amounts have the same digits as `JSON.stringify(cents / 100)`. */
 
 const zero = 48;
 const point = 46;
 
-/** Bytes that `writeHundredths` takes for a value. */
+/** The number of bytes that `writeHundredths` writes for a value. */
 export function hundredthsLength(value: number): number {
   let length = 1;
   for (let rest = Math.floor(value / 100); rest >= 10; rest = Math.floor(rest / 10)) length++;
@@ -45,14 +45,14 @@ export function jsonUpTo(field: string, object: Record<string, string>): string 
   return `${JSON.stringify(object).slice(0, -1)},"${field}":`;
 }
 
-/** Strings end to end with the offset of each, as Arrow lays out a Utf8 column. */
+/** Concatenated strings with the offset of each, in the layout of an Arrow Utf8 column. */
 export interface TextColumn {
-  /** Length is one past the number of strings. */
+  /** Start of each string, and the end of the last. */
   offsets: Int32Array;
   bytes: Uint8Array;
 }
 
-/** The strings of a text column. */
+/** Decodes the strings of a text column. */
 export function decodeTexts({ offsets, bytes }: TextColumn): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: offsets.length - 1 }, (_, i) =>

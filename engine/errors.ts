@@ -1,4 +1,4 @@
-/** Data that can't be trusted. The message says subject, found and expected, and is fit for an operator's eyes. */
+/** An error in data, arguments or settings. The message says subject, found and expected, for an operator. */
 export class DataError extends Error {
   readonly subject: string;
   readonly found: string;
@@ -13,10 +13,10 @@ export class DataError extends Error {
   }
 }
 
-/** Data that may be good, and need more memory than there is for them. */
+/** An error because data needs more memory than it may take. */
 export class SizeError extends DataError {}
 
-/** Input as shown in a message: one line, quoted, at most 64 characters of it. */
+/** Input as it is shown in messages: one line, quoted, at most 64 characters. */
 export function shown(value: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
@@ -30,14 +30,14 @@ export function jsonIn(text: string, subject: string, expected: string): unknown
   }
 }
 
-/** What was thrown, in words. */
+/** The reason of whatever was thrown. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // When each of several addresses fails, there is only a code.
+  // When connections to all addresses of a host fail, the error has only a code.
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-/** What the operating system had against a file, without the code and the path; of any other error its words. */
+/** The operating system's reason without code and path, or the message of any other error. */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);
   return systemCode(error) === undefined
@@ -45,7 +45,7 @@ export function fileReasonOf(error: unknown): string {
     : reason.replace(/^[A-Z0-9]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
 }
 
-/** The code of an operating system's error, such as ENOENT; undefined for anything else. */
+/** The code of an operating system error, such as ENOENT; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

@@ -1,3 +1,3 @@
-/** What the footer of a snapshot file says, without what reads the rest of the file. */
+/** Reads the footer of a snapshot file, without what reads its rows. */
 export { headBytes, tailBytes } from "./snapshot/footer.ts";
 export { loadNeed, readSnapshotHead, type SnapshotHead, snapshotFooterRange } from "./snapshot/head.ts";

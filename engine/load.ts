@@ -1,3 +1,3 @@
-/** What loading a snapshot takes, without the libraries that write one. */
+/** What loader threads need: reading a snapshot and building its image, without what writes snapshots. */
 export { type BuildLimits, buildImage } from "./image/build.ts";
 export { decodeSnapshot } from "./snapshot/parquet.ts";

@@ -1,4 +1,4 @@
-/** What answering takes: images and look-ups, without the libraries that read snapshots and build images of them. */
+/** What serving threads need: images and queries, without what reads snapshots and builds images. */
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
 export { type Coverage, coverageOf, statusOf } from "./answers/catalog.ts";

@@ -8,18 +8,18 @@ import {
 } from "../../engine/index.ts";
 import { bodyOf, type Network, openAddress, readText, retried } from "./http.ts";
 
-/** What the publisher offers: the release of each data year and its address. */
+/** Finds the releases that CMS offers, and their URLs. */
 
 export const catalogueUrl = "https://data.cms.gov/data.json";
 /** The letters and digits of the title under which CMS lists the files. */
 const titleLetters = "medicareoutpatienthospitalsbyproviderandservice";
-/** CMS's catalogue has some ten megabytes. */
+/** Bytes of a catalogue, at most. CMS's catalogue has about ten megabytes. */
 const maxCatalogueBytes = 2 ** 28;
 const catalogueTries = 2;
 /** Lists lie three levels deep in it. */
 const maxDepth = 12;
 
-/** Releases whose addresses are known without the catalogue. */
+/** Releases whose URLs are known without the catalogue. */
 const knownFiles = [
   "2026-06/794975f5-e335-4cbf-8e87-982c834a9639/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv",
   "2025-08/bceaa5e1-e58c-4109-9f05-832fc5e6bbc8/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv",
@@ -32,7 +32,7 @@ const knownFiles = [
 export interface Offer {
   year: number;
   url: string;
-  /** Month of publication, by its address. */
+  /** Month of publication, from the URL. */
   released: string | null;
 }
 
@@ -45,7 +45,7 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
   offerOf(dataYearOf([file]) ?? 0, `https://data.cms.gov/sites/default/files/${file}`),
 );
 
-/** The newest release of each data year, newest year first, by the catalogue; where that can't be had, by known addresses. */
+/** The newest release of each data year, newest first, from the catalogue or, if that fails, from known URLs. */
 export async function offers(url: string, network: Network): Promise<readonly Offer[]> {
   try {
     const text = await retried(url, network, catalogueTries, async (signal, alive) => {
@@ -77,7 +77,7 @@ export function offersIn(text: string, subject: string): Offer[] {
     if (year === undefined) continue;
     const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
     const other = newest.get(year);
-    // Of those that say the same the first, as CMS lists the newest first.
+    // The first of equal ones, because CMS lists the newest first.
     if (other === undefined || modified > other.modified)
       newest.set(year, { offer: offerOf(year, url), modified });
   }
@@ -113,7 +113,7 @@ function* filesIn(node: unknown, above: string[], depth: number): Generator<Cata
   for (const value of fields.values()) yield* filesIn(value, titles, depth + 1);
 }
 
-/** The address of a CSV file, if that is what an entry is about. */
+/** The URL of a CSV file, if an entry is about one. */
 function addressOf(fields: Map<string, unknown>): string | undefined {
   const url = textOf(fields.get("downloadurl")) ?? textOf(fields.get("accessurl"));
   if (url === undefined || !isWebAddress(url)) return undefined;

@@ -20,7 +20,7 @@ import {
 } from "../../engine/index.ts";
 import { cleanName, Spellings } from "./names.ts";
 
-/** The columns that are read, in the spelling of the 2023 release; a file's are matched by letters and digits alone. */
+/** The columns that are read, in the spelling of the 2023 release. Only letters and digits are compared. */
 const columnNames = {
   ccn: "Rndrng_Prvdr_CCN",
   facility: "Rndrng_Prvdr_Org_Name",
@@ -41,7 +41,7 @@ const columnNames = {
   outlierAmount: "Avg_Mdcr_Outlier_Amt",
 } as const;
 type Column = keyof typeof columnNames;
-/** Those that a file has to have. Others that it lacks are absent in every row. */
+/** Columns that a file must have. Other missing columns are null in every row. */
 const requiredColumns: readonly Column[] = [
   "ccn",
   "facility",
@@ -59,7 +59,7 @@ const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescriptio
 /** Any of these, letters and digits only, marks the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** What a snapshot of a CMS release says of itself. */
+/** The provenance of a CMS release. */
 export function cmsProvenance(
   dataYear: number,
   released: string | null,
@@ -97,17 +97,17 @@ export function parseCents(text: string): number {
   const [, whole, fraction = "", exponent = "0"] = match;
   const digits = whole + fraction;
   if (digits === "") return Number.NaN;
-  // So many digits are whole cents, and the one after them alone decides the rounding.
+  // This many digits are whole cents. The digit after them decides the rounding.
   const centDigits = whole.length + Number(exponent) + 2;
   if (centDigits < 0) return 0;
   const padded = digits.padEnd(centDigits + 1, "0");
   return Number(padded.slice(0, centDigits)) + (padded[centDigits] >= "5" ? 1 : 0);
 }
 
-/** Zeros after the point are what a spreadsheet makes of a column with blanks. */
+/** A spreadsheet may write whole numbers with zeros after the point. */
 const countPattern = /^([0-9]+)(?:\.0*)?$/;
 
-/** Integers of a column as they come in. The buffer doubles, so a row costs at most 8 bytes of it. */
+/** A growing column of integers. The buffer doubles, so a row takes at most 8 bytes. */
 class GrowingColumn {
   #values = new Int32Array(1024);
   length = 0;
@@ -123,14 +123,14 @@ class GrowingColumn {
   }
 }
 
-/** One release, row by row: a header first, then `add` for every row, then `finish` once. */
+/** Builds the table of a release: constructed with the header, then `add` for every row, then `finish` once. */
 export class CmsTable {
   readonly #file: string;
   readonly #fields: number;
-  /** How many fields there are up to the last that has a name. */
+  /** The number of fields up to the last one with a name. */
   readonly #named: number;
   readonly #at: Record<Column, number>;
-  /** How many fields a row has: all have as many as the first one, which may leave out empty columns or add some. */
+  /** The number of fields of every row, as in the first row, which may leave out empty columns or add some. */
   #width: number;
 
   readonly #ccns: string[] = [];
@@ -139,10 +139,10 @@ export class CmsTable {
   readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: TableParts["procedures"] = { code: [], name: [] };
-  /** By the CCN and by each way in which it is written. */
+  /** Positions by CCN and by each of its spellings. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
-  /** As first read, so that a row that repeats it needs no cleaning; and the line it came from. */
+  /** The first spelling of each name, which needs no cleaning when it is repeated, and its line. */
   readonly #procedureText: { name: string; line: number }[] = [];
 
   readonly #facility = new GrowingColumn();
@@ -225,7 +225,7 @@ export class CmsTable {
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
   }
 
-  /** Columns without a name may be at the end, if they are empty; a row of another width has lost its place. */
+  /** Checks the number of fields. Columns without a name may follow at the end if they are empty. */
   #checkFields(record: string[], line: number): void {
     let filled = record.length;
     while (filled > this.#named && record[filled - 1].trim() === "") filled--;
@@ -329,7 +329,7 @@ export class CmsTable {
     return name;
   }
 
-  /** What a row has in a column; nothing where the file lacks it. */
+  /** The text of a row in a column; empty if the file has no such column. */
   #cell(record: string[], column: Column): string {
     return this.#at[column] < 0 ? "" : record[this.#at[column]];
   }
@@ -344,7 +344,7 @@ export class CmsTable {
     }
     if (column === "ruralUrbanCode" && !ruralUrbanCodePattern.test(trimmed))
       this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
-    // An address may be written in several lines.
+    // Addresses may have line ends.
     return this.#name(trimmed.replace(/[\t\r\n ]+/g, " "), column, line);
   }
 
@@ -372,13 +372,13 @@ export class CmsTable {
   }
 }
 
-/** Digits that are too few are mostly a spreadsheet's doing, which takes codes for numbers. */
+/** Adds a hint to an error where a spreadsheet may have dropped leading zeros. */
 function orLostZero(expected: string, text: string, digits: number): string {
   const isShort = /^[0-9]+$/.test(text) && text.length < digits;
   return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
 }
 
-/** Where the columns are; −1 for one that may be lacking and is. */
+/** The positions of the columns in the header, −1 for a missing optional column. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);

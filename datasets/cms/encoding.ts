@@ -1,4 +1,4 @@
-/** A place in a text file. Both count from 1, the byte within its line. */
+/** A position in a text file. Lines and bytes of a line count from 1. */
 export interface StrayByte {
   line: number;
   byte: number;
@@ -14,13 +14,13 @@ const secondBytes: Readonly<Record<number, readonly [least: number, most: number
 };
 const anySecondByte = [0x80, 0xbf] as const;
 
-/** How many bytes follow a first byte of UTF-8; 0 for one that is none, or stands alone. */
+/** The number of bytes that follow a first byte of UTF-8; 0 for a byte that isn't one, or for ASCII. */
 function followers(first: number): number {
   if (first < 0xc2 || first > 0xf4) return 0;
   return first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
 }
 
-/** Looks at every byte of a text file, chunk after chunk: its lines, and which of them are UTF-8. O(bytes). */
+/** Scans a text file for lines and for bytes that aren't UTF-8. O(bytes). */
 export class TextScan {
   bytes = 0;
   /** The line that the next byte belongs to. */
@@ -64,7 +64,7 @@ export class TextScan {
     }
   }
 
-  /** At the end of the file: a character that has begun and isn't complete is none. */
+  /** Ends the scan. An incomplete character isn't UTF-8. */
   finish(): void {
     if (this.#left > 0) this.#straying();
     this.#left = 0;

@@ -3,11 +3,11 @@ import https from "node:https";
 import { DataError, isWebAddress, shown, shownAddress } from "../../engine/query.ts";
 
 /**
- * Requests to a publisher's server, which may be slow, overloaded or gone for a while. Node's `fetch` isn't used for
- * them: a server that closes the connection while an answer waits to be read ends the process (undici, issue 5360).
+ * Requests to a publisher's server, which may be slow, overloaded or down for a while. Node's `fetch` isn't used: a
+ * server that closes the connection while an answer is unread ends the process (undici, issue 5360).
  */
 
-/** No byte for so long ends a try. */
+/** An attempt ends after this long without a byte. */
 export const stallMs = 30_000;
 const maxRedirects = 5;
 const firstPauseMs = 1000;
@@ -15,30 +15,30 @@ const maxPauseMs = 30_000;
 /** What a server may ask to be waited for. */
 const maxRetryAfterMs = 300_000;
 
-/** Time, which tests have in hand. */
+/** The clock, which tests replace. */
 export interface Clock {
   now(): number;
-  /** Done after so long, or when the signal is aborted. */
+  /** Resolves after a time, or when the signal is aborted. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** What connections are made by. */
+/** The agents that open connections. */
 export interface Agents {
   http: http.Agent;
   https: https.Agent;
 }
 
-/** What requests work with beside the network itself. */
+/** The environment of requests. */
 export interface Network {
   clock: Clock;
   agents: Agents;
-  /** Takes a line for whoever waits. */
+  /** Shows a line to the user. */
   say: (line: string) => void;
 }
 
-/** What has broken off, and may go better next time. */
+/** An error that a retry may avoid. */
 export class Break extends Error {
-  /** What the server asks to be waited for. */
+  /** Milliseconds that the server asks to wait. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -48,12 +48,12 @@ export class Break extends Error {
 }
 
 /**
- * Does something that may break off until it is done, with growing pauses.
+ * Retries an attempt with backoff until it succeeds.
  *
- * @param tries how many in a row may come to nothing
- * @param attempt calls `alive` whenever a byte has come, without which for `stallMs` the signal ends it
- * @param gained whether the last try brought more than all before it
- * @throws DataError what no further try would mend, or when it has been tried often enough
+ * @param tries consecutive attempts without progress, at most
+ * @param attempt calls `alive` for each byte that arrives; the signal aborts it after `stallMs` without a call
+ * @param gained whether the last attempt made progress
+ * @throws DataError when a retry is useless, or after the last one
  */
 export async function retried<Result>(
   url: string,
@@ -79,7 +79,7 @@ export async function retried<Result>(
   }
 }
 
-/** Ends an attempt during which no byte comes for long. */
+/** Aborts an attempt that receives no byte for too long. */
 async function unlessStalled<Result>(
   clock: Clock,
   attempt: (signal: AbortSignal, alive: () => void) => Promise<Result>,
@@ -100,13 +100,13 @@ async function unlessStalled<Result>(
     });
   } finally {
     over.abort();
-    // An answer that isn't read to its end would keep the process.
+    // A response that isn't read to its end would keep the process alive.
     stalled.abort();
     await watching;
   }
 }
 
-/** What the network says, as a reason to try again, or for good. */
+/** Turns a network error into a Break, or into a DataError if a retry is useless. */
 function broken(url: string, what: string, error: unknown, signal: AbortSignal): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   if (!(error instanceof Error)) return new Break(`${what} (${error})`);
@@ -125,22 +125,22 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
 }
 
 const connectionSettings = { keepAlive: false };
-/** Straight to the server. */
+/** Agents for direct connections. */
 export const directAgents: Agents = {
   http: new http.Agent(connectionSettings),
   https: new https.Agent(connectionSettings),
 };
 
 /**
- * By way of the proxies that the usual variables name.
+ * Agents for the proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
  *
- * @throws DataError when one of them names none
+ * @throws DataError when one of them is malformed
  */
 export function agentsBy(environment: NodeJS.ProcessEnv): Agents {
   const [http_proxy, https_proxy] = ["HTTP_PROXY", "HTTPS_PROXY"].map((name) => proxyIn(environment, name));
-  // Those in lower case come first everywhere, and here all of them are.
+  // Lower-case variables take precedence, as in other programs.
   const proxyEnv = { http_proxy, https_proxy, no_proxy: environment.no_proxy || environment.NO_PROXY };
-  // Of the time that a proxy is connected to in no signal takes care.
+  // No signal covers the time of connecting to a proxy.
   const settings = { ...connectionSettings, proxyEnv, timeout: stallMs };
   return { http: new http.Agent(settings), https: new https.Agent(settings) };
 }
@@ -149,7 +149,7 @@ function proxyIn(environment: NodeJS.ProcessEnv, name: string): string | undefin
   const variable = environment[name.toLowerCase()] ? name.toLowerCase() : name;
   const text = environment[variable];
   if (!text) return undefined;
-  // As curl has it: without a scheme http is meant.
+  // Without a scheme it is http, as in curl.
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url !== null && /^https?:$/.test(url.protocol) && areEscaped(url.username + url.password))
     return url.href;
@@ -166,9 +166,9 @@ function areEscaped(text: string): boolean {
 }
 
 /**
- * Asks for an address, wherever it has moved. Whoever doesn't read the answer to its end has to destroy it.
+ * Requests a URL and follows redirects. The caller must read the response to its end or destroy it.
  *
- * @returns an answer of status 200, or for a range 206 or 416, or for what is known already 304
+ * @returns a response with status 200, or 206 or 416 for a range, or 304
  * @throws Break when the server may do better later
  * @throws DataError when it won't
  */
@@ -205,7 +205,7 @@ export async function openAddress(
   }
 }
 
-/** The head of an answer. */
+/** Requests a URL. @returns the response, whose body isn't read yet */
 function ask(
   address: string,
   headers: Record<string, string>,
@@ -227,7 +227,7 @@ function ask(
   });
 }
 
-/** Where an answer leads to. */
+/** The target of a redirect. */
 function redirection(url: string, status: number, from: string, location: string | undefined): string {
   const found = `a redirect (${status})`;
   if (location === undefined) throw new DataError(url, `${found} without an address`, "a file");
@@ -256,15 +256,15 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** By the server's clock, as a date to wait for is, too. */
+/** The time by the server's clock, which Retry-After dates are in. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }
 
 /**
- * What an answer has, as it comes.
+ * Yields the bytes of a response's body.
  *
- * @throws Break when it breaks off
+ * @throws Break when the connection breaks
  */
 export async function* bodyOf(
   url: string,
@@ -278,7 +278,7 @@ export async function* bodyOf(
   }
 }
 
-/** @throws DataError when there is more of it than `maxBytes` */
+/** Reads a response's body as text. @throws DataError when it has more than `maxBytes` */
 export async function readText(
   url: string,
   body: AsyncIterable<Buffer>,
@@ -296,7 +296,7 @@ export async function readText(
   return Buffer.concat(chunks).toString();
 }
 
-/** The machine's own clock. */
+/** The system's clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wait: (ms, signal) =>

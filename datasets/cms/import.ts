@@ -14,15 +14,15 @@ import { type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
-  /** Whether rows are written that a snapshot of the year in the folder has already. */
+  /** Whether to write rows that a snapshot of the year in the folder already has. */
   force: boolean;
 }
 
 interface Imported {
   path: string;
-  /** Whether the file was written now; otherwise it was there, with the same rows. */
+  /** Whether the file was written now. Otherwise a snapshot with the same rows was there. */
   isNew: boolean;
-  /** Options that say something else of the rows than the file that was there. */
+  /** Options that differ from the metadata of the snapshot that was there. */
   unwritten: string[];
   counts: Counts;
   states: number;
@@ -35,7 +35,7 @@ interface Imported {
  * Imports a CMS release as the next snapshot of its year, unless one has its rows already.
  *
  * @param known versions that were ever served, whose numbers are taken
- * @throws DataError whatever is wrong with the file; nothing has been written then
+ * @throws DataError when the file isn't a sound release; nothing has been written then
  */
 export async function importFile(
   options: ImportOptions,
@@ -63,7 +63,7 @@ export async function importFile(
   };
 }
 
-/** Options that were given and aren't in a snapshot. */
+/** Given options that differ from a snapshot's metadata. */
 function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["provenance"]): string[] {
   return [
     ...(released === null || released === there.released ? [] : ["--released"]),
@@ -72,9 +72,9 @@ function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["prov
 }
 
 /**
- * The file of a snapshot.
+ * Encodes a snapshot, and checks that a server can load it.
  *
- * @throws DataError if a server would refuse it, for its size mostly
+ * @throws DataError when a server would refuse it, mostly for its size
  */
 function loadable(snapshot: Snapshot, file: string): Uint8Array {
   const bytes = encodeSnapshot(snapshot);

@@ -10,7 +10,7 @@ const downloadsFolder = "downloads";
 /** Characters of an address's file name that a download's name keeps. */
 const maxNameCharacters = 100;
 
-/** Where the download of an address lies. Each address has a name of its own: releases have come under the same one. */
+/** The path of a download. It contains a hash of the URL, because releases have had the same file name. */
 export function downloadPath(out: string, url: string): string {
   const named = basename(new URL(url).pathname)
     .replace(/\.csv$/i, "")
@@ -67,7 +67,7 @@ function versionsIn(
       const metadata = claimedMetadata(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
-      // The server refuses it as well.
+      // The server also refuses such a file.
       if (claimed !== version) throw new DataError(`${path}: data version in its metadata`, claimed, version);
       return [{ year: metadata.data_year, version, synthetic: isSynthetic(metadata) }];
     } catch (error) {

@@ -1,12 +1,12 @@
 import { maxNameCharacters } from "../../engine/index.ts";
 
-/** What is wrong with a text, and what it should be. */
+/** An error in a text: found and expected. */
 interface Flaw {
   found: string;
   expected: string;
 }
 
-/** Characters that nobody sees or that stand for nothing: a name with one isn't the name that a client would type. */
+/** Invisible and meaningless characters. A client couldn't type a name that has one. */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [
@@ -16,7 +16,7 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
   [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
 ];
 
-/** A name as it is served: trimmed, runs of spaces folded into one, otherwise as written. */
+/** Cleans a name: trims it and folds runs of spaces into one. */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
   if (character !== undefined) {
@@ -37,7 +37,7 @@ export function cleanName(text: string): string | Flaw {
  * be absent, is served only if there is no other.
  */
 export class Spellings {
-  /** The first ones, as read and as served. */
+  /** The first spelling of each facility, as read and as cleaned. */
   readonly #raw: string[] = [];
   readonly #first: string[] = [];
   readonly #others = new Map<number, Map<string, number>>();
@@ -55,7 +55,7 @@ export class Spellings {
     }
   }
 
-  /** Facilities with more than one. */
+  /** Facilities with several spellings. */
   get several(): number[] {
     const named = (facility: number, others: ReadonlyMap<string, number>) =>
       [this.#first[facility], ...others.keys()].filter((text) => text !== "").length;

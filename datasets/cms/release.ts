@@ -9,7 +9,7 @@ import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind } from "./kind.ts";
 
 const readChunkBytes = 2 ** 20;
-/** Far above any record, and low enough that a quote left open can't swallow a large file. */
+/** Bytes of a record, at most: more than any record has, and few enough to notice an open quote. */
 const maxRecordBytes = 2 ** 16;
 
 export interface ReleaseOptions {
@@ -27,7 +27,7 @@ export type Progress = (rows: number, bytes: number, totalBytes: number) => void
 interface Release {
   table: SnapshotTable;
   provenance: Omit<Provenance, "revision">;
-  /** The first byte that isn't UTF-8 in a file that was read as Windows-1252 for that. */
+  /** The first byte that isn't UTF-8, if the file was therefore read as Windows-1252. */
   stray: StrayByte | undefined;
   /** Facilities with several names or addresses, of which the commonest is taken. */
   severalNames: number;
@@ -36,15 +36,15 @@ interface Release {
 }
 
 /**
- * Reads a CMS release in two passes: one over its bytes, which settles what the whole file is, one that parses it.
+ * Reads a CMS release in two passes. The first scans the bytes for encoding and truncation, the second parses them.
  *
- * @throws DataError whatever is wrong with the file
+ * @throws DataError when the file isn't a sound release
  */
 export async function readRelease(options: ReleaseOptions, onProgress?: Progress): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
-    // Before it is opened: opening a pipe waits for its other end.
+    // This comes before opening, because opening a pipe waits for its other end.
     const { isFile, size } = await stat(file).then((found) => ({ isFile: found.isFile(), size: found.size }));
     if (!isFile) throw new DataError(file, "no regular file", "a CSV file");
     handle = await open(file);
@@ -67,10 +67,10 @@ export async function readRelease(options: ReleaseOptions, onProgress?: Progress
 }
 
 /**
- * Looks at the first and the last bytes of a file alone, which tell whether it can be a release, and whole.
+ * Checks whether a file can be a complete release, by its first and last bytes.
  *
  * @param subject what to call it in errors
- * @throws DataError where it can't
+ * @throws DataError when it can't
  */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
@@ -98,7 +98,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
   }
 }
 
-/** The file from its start. Each chunk is a buffer of its own, as the parser holds on to the end of it. */
+/** Yields the file's chunks. Each chunk is a new buffer, because the parser keeps the end of it. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const buffer = Buffer.allocUnsafe(readChunkBytes);
@@ -121,7 +121,7 @@ async function scanFile(handle: FileHandle, file: string): Promise<TextScan> {
   return scan;
 }
 
-/** Refuses a file that seems to be cut, and one of two encodings: the wrong one of them would garble every name. */
+/** Refuses a truncated file, and a file that mixes two encodings. */
 function checkText(
   { isTerminated, line, stray, multibyteLine }: TextScan,
   file: string,
@@ -141,12 +141,12 @@ function checkText(
     );
 }
 
-/** A byte as it is written in messages, such as 0xE9. */
+/** A byte in messages, such as 0xE9. */
 export function hexadecimal({ value }: StrayByte): string {
   return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
-/** Parses the file from its start. Records go into the table one by one and are kept nowhere else. */
+/** Parses the file into a table, record by record. */
 async function readTable(
   handle: FileHandle,
   file: string,
@@ -172,7 +172,7 @@ async function readTable(
       nextLine = line + 1;
       for (const field of record) if (field.includes("\n")) nextLine += field.split("\n").length - 1;
 
-      // A spreadsheet's empty line has its commas.
+      // Empty lines of a spreadsheet have commas.
       if (record.every((field) => field.trim() === "")) return null;
       if (table === undefined) {
         table = new CmsTable(file, record, line);
@@ -183,7 +183,7 @@ async function readTable(
       return null;
     },
   });
-  // Nothing comes out of the parser; without a reader it would not end.
+  // The parser emits no records, but wouldn't end without a reader.
   parser.resume();
 
   const hash = createHash("sha256");

@@ -15,7 +15,7 @@ import {
 
 const extension = ".parquet";
 
-/** Links or copies a file into a folder, whole or not at all. */
+/** Links or copies a file into a folder, atomically. */
 async function place(from: string, to: string): Promise<void> {
   const draft = `${to}.${randomUUID()}.tmp`;
   try {
@@ -39,7 +39,7 @@ function checkSound(path: string, version: string): void {
     throw new DataError(`${path}: data version in its metadata`, versionName(provenance), version);
 }
 
-/** What the folder says so far. @throws DataError when its index isn't one, as it may be something else of another's */
+/** The entries of a folder's index. @throws DataError when the index is malformed */
 function publishedIn(folder: string): IndexEntry[] {
   const path = join(folder, indexName);
   return existsSync(path) ? indexIn(readFileSync(path, "utf8"), path) : [];

@@ -21,9 +21,9 @@ import type { KnownVersion } from "./registry.ts";
 const maxRevision = 9999;
 
 /**
- * Writes the next revision of a year into a folder: beside, synced, then linked into place, so that a reader sees
- * the whole file or none and an existing file is never replaced. It runs without a pause for other code, so a signal
- * that the process handles can't come in between.
+ * Writes the next revision of a year into a folder. The file is written under a temporary name, synced and linked into
+ * place, so a reader sees the whole file or none, and no file is ever replaced. It is synchronous, so a signal handler
+ * can't run in between.
  *
  * @param outDir made if it doesn't exist
  * @param known versions that were ever served: their numbers are taken, too
@@ -42,7 +42,7 @@ export function publishSnapshot(
     const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
     const last = revisionsOf(dataYear, names).at(-1);
     const revision = 1 + (last?.revision ?? 0);
-    // Some folders say of any name that it is taken.
+    // Some file systems say that every name is taken.
     if (revision === taken)
       throw new DataError(outDir, "a name that is taken and not there", "a folder that can be written");
     taken = revision;
@@ -59,10 +59,10 @@ export function publishSnapshot(
 }
 
 /**
- * The newest snapshot of a year in a folder that has these rows, whatever else it says of itself.
+ * Finds the newest snapshot of a year in a folder that has these rows, whatever its provenance.
  *
- * @param known versions that were ever served; a file that has the number of one and isn't it will not be
- * @returns its path, and what it says of its rows
+ * @param known versions that were ever served. A file with the number of one but other content won't be served.
+ * @returns its path and provenance
  */
 export function findContent(
   outDir: string,
@@ -82,31 +82,31 @@ export function findContent(
   return undefined;
 }
 
-/** A snapshot file's content if it is sound, that version, and has these rows. */
+/** The snapshot in a file, if it is sound and has this version and these rows. */
 function snapshotWith(path: string, version: string, contentSha256: string): Snapshot | undefined {
   try {
     if (!statSync(path).isFile()) return undefined;
     const bytes = readFileSync(path);
     const claimed = claimedMetadata(bytes, path).content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
-    // The footer's word is not enough to leave an import out: damaged rows aren't there.
+    // The footer isn't trusted, because the rows may be damaged.
     const snapshot = decodeSnapshot(bytes, path);
     const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
     return isIt ? snapshot : undefined;
   } catch {
-    // What can't be read is not served either.
+    // A file that can't be read isn't served.
     return undefined;
   }
 }
 
-/** What a snapshot file says of itself, which takes no reading of its rows. */
+/** The metadata in a snapshot file's footer. The rows aren't read. */
 export function claimedMetadata(bytes: Uint8Array, subject: string): SnapshotHead["metadata"] {
   const [head, tail] = [bytes.subarray(0, headBytes), bytes.subarray(-tailBytes)];
   const { start, length } = snapshotFooterRange(bytes.length, head, tail, subject);
   return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata;
 }
 
-/** Whether a file says that it is a synthetic snapshot; false where there is none, or it can't be read. */
+/** Whether a file is a synthetic snapshot by its metadata; false if it can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
     return isSynthetic(claimedMetadata(readFileSync(path), path));
@@ -122,7 +122,7 @@ function namesIn(outDir: string): string[] {
 /** The revisions of a year among versions and names of files, lowest first. */
 function revisionsOf(dataYear: number, names: string[]): { revision: number; name: string }[] {
   const found = names.flatMap((name) => {
-    // In any case: some file systems take 2024.1.PARQUET for the same name.
+    // Case is ignored, because on some file systems 2024.1.PARQUET is the same name.
     const [, year, revision] = /^([0-9]{4})\.([1-9][0-9]*)(?:\.parquet)?$/i.exec(name) ?? [];
     return Number(year) === dataYear ? [{ revision: Number(revision), name }] : [];
   });
@@ -134,7 +134,7 @@ function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   const temporary = join(outDir, `.${randomUUID()}.tmp`);
   try {
     writeFileSync(temporary, bytes, { flag: "wx", flush: true });
-    // A link, unlike a rename, fails where the name is taken.
+    // Unlike a rename, a link fails if the name is taken.
     linkSync(temporary, path);
   } catch (error) {
     if (systemCode(error) === "EEXIST") return false;

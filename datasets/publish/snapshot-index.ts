@@ -4,11 +4,11 @@ import { pipeline } from "node:stream/promises";
 import * as v from "valibot";
 import { DataError, jsonIn, shown } from "../../engine/index.ts";
 
-/** The index of snapshots that are fetched from elsewhere: a file beside them, `index.json`. */
+/** The index of a folder of published snapshots, `index.json`. */
 
 export const indexName = "index.json";
 
-/** An image has no more, and is larger than its file. */
+/** Bytes of a snapshot file, at most: an image isn't larger, and is larger than its file. */
 const maxFileBytes = 2 ** 32;
 
 /** `<year>.<revision>`, as a snapshot's metadata can have it. */
@@ -35,14 +35,14 @@ const entry = v.object(
     /** Of the file's bytes. */
     sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
   },
-  // It is no object, or lacks one of them.
+  // The entry is no object, or a field is missing.
   ({ path }) =>
     Object.entries(expected).find(([name]) => name === path?.at(-1)?.key)?.[1] ??
     `an object with ${Object.keys(expected).join(", ")}`,
 );
 export type IndexEntry = v.InferOutput<typeof entry>;
 
-/** One that is empty is no index: nothing would be served by it. */
+/** The index. It has at least one version. */
 const snapshotIndex = v.pipe(
   v.array(entry, "a list of versions"),
   v.minLength(1, "at least one version"),
@@ -73,7 +73,7 @@ export function newestFirst(a: { version: string }, b: { version: string }): num
   return otherYear - year || otherRevision - revision;
 }
 
-/** The SHA-256 of a file, in hexadecimal digits; without holding up anything else for long. */
+/** Computes the SHA-256 of a file, in hexadecimal, without blocking. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);

@@ -14,20 +14,20 @@ import {
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
 
-/** One row more than CMS's file of 2023 has. */
+/** Rows of a sample by default: one more than CMS's file of 2023 has. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
 /** Seeds are whole numbers from 0 to this one. */
 export const maxSampleSeed = 2 ** 32 - 1;
-/** 3,100 facilities at the default size. */
+/** Rows per facility: 3,100 facilities at the default size. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
-/** Fewer services or beneficiaries than this are suppressed, each by itself. */
+/** Smaller numbers of services or beneficiaries are suppressed. */
 const fewestShown = 11;
 /** Procedures rarer than this in the nation are suppressed everywhere: nobody provides more than ten. */
 const fewestPricedServices = 100;
 
-/** How far amounts and volumes stray, as sigma of a logarithm. */
+/** Spreads of amounts and volumes, as sigma of a log-normal distribution. */
 const markupSpread = 0.45;
 const chargeSpread = 0.22;
 const wageSpread = 0.08;
@@ -35,13 +35,13 @@ const allowedSpread = 0.09;
 const demandSpread = 1.3;
 const sizeSpread = 1.2;
 const paymentSpread = 0.01;
-/** Of their number, as few hospitals have most of them; and of their amounts. */
+/** Spreads of the number of outliers, which few hospitals have most of, and of their amounts. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
-/** How far a hospital's services per beneficiary stray from the nation's. */
+/** Spread of a hospital's services per beneficiary. */
 const repeatSpread = 0.3;
-/** What a year adds to these, anew each year. */
+/** Spreads that are drawn anew each year. */
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
-/** Growth a year as a share of the level of 2023, whose figures these are; straight, to stay in range up to 2099. */
+/** Linear growth per year, as a share of the level of 2023. Linear growth stays in range up to 2099. */
 const baseYear = 2023;
 const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 
@@ -85,11 +85,11 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
   });
 }
 
-/** Streams of their own, so that one can draw more and no other number changes. */
+/** Separate random streams, so that more draws in one don't change the numbers of another. */
 const addressStream = 1;
 const useStream = 10_000;
 
-/** Draws; what lasts from year to year comes from one source, and what a year adds from another. */
+/** A source of random numbers. One source has what lasts from year to year, others what a year adds. */
 interface RandomSource {
   /** A whole number below `count`. */
   below(count: number): number;
@@ -131,9 +131,9 @@ interface Hospitals {
   facilities: TableParts["facilities"];
   /** Position in `stateFigures`. */
   state: Uint8Array;
-  /** How large, as a normal number. */
+  /** Size of the hospital, normally distributed. */
   size: Float64Array;
-  /** How many procedures it has rows for; they sum up to the rows asked for. */
+  /** Number of procedures of each hospital. The sum is the number of rows. */
   offered: Uint8Array;
 }
 
@@ -170,7 +170,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** The kind of place at a share of all hospitals, from 0 to below 1. */
+/** The rural-urban code at a share of all hospitals, from 0 to below 1. */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -194,7 +194,7 @@ function statesOf(count: number): Uint8Array {
   return states;
 }
 
-/** Adds or takes one procedure per facility, in turn, until there are exactly `rows`. */
+/** Adds or removes one procedure per facility, in turn, until there are exactly `rows`. */
 function settle(offered: Uint8Array, rows: number): void {
   let missing = rows - offered.reduce((sum, procedures) => sum + procedures, 0);
   const step = Math.sign(missing);
@@ -243,7 +243,7 @@ function rowsFor(
     const { chargeFactor, allowedFactor } = stateFigures[state[facility]];
     const markup = chargeGrowth * chargeFactor * logNormal(lasting.bell(), markupSpread);
     const wage = allowedGrowth * allowedFactor * logNormal(lasting.bell(), wageSpread);
-    // Drawn for every procedure, offered or not, so that another year finds the same numbers.
+    // Numbers are drawn for every procedure, offered or not, so that other years draw the same ones.
     for (let p = 0; p < kinds; p++) {
       demand[p] = services[p] + lasting.bell() * demandSpread + yearly.bell() * yearlySpread.demand;
       chargeNoise[p] = lasting.bell();
@@ -344,7 +344,7 @@ function measureUse(
   }
 }
 
-/** A snapshot lists the procedures that it has rows for; small samples have few. Renumbers the rows in place. */
+/** Removes procedures without rows, which small samples have, and renumbers the rows in place. */
 function usedProcedures(rows: Rows): Procedures {
   const used = new Set(rows.procedure);
   const position = new Int32Array(procedureFigures.length);
@@ -399,14 +399,14 @@ function one(list: readonly string[], random: RandomSource): string {
   return list[random.below(list.length)];
 }
 
-/** A few cities of a state have many hospitals, most have one; which they are differs by state. */
+/** Draws a city. In each state a few cities have many hospitals, and most have one. */
 function cityIn(state: number, random: RandomSource): string {
   const cities = cityHeads.length * cityTails.length;
   const city = (Math.min(random.below(cities), random.below(cities)) + state * 37) % cities;
   return `${cityHeads[city % cityHeads.length]} ${cityTails[Math.floor(city / cityHeads.length)]}`;
 }
 
-/** Half of them after their city; the others can occur in several cities, as in the real file. */
+/** Draws a name. Half of the names begin with the city; the others can occur in several cities. */
 function facilityName(city: string, random: RandomSource): string {
   const institution = one(institutions, random);
   const kind = random.below(10);

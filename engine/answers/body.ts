@@ -1,7 +1,7 @@
 import { utf8 } from "../encode.ts";
 import type { Image } from "../image/image.ts";
 
-/** What the answers to queries of an image have in common: they are put together from its bytes, and end alike. */
+/** Assembles answers from the bytes of an image. */
 
 const lastPage = Buffer.from(utf8("null}"));
 const [quote, closingBrace] = [34, 125];
@@ -11,7 +11,7 @@ export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
 }
 
-/** Writes a body's end. @returns where it ends */
+/** Writes the end of a body. @returns the position after it */
 export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer, start: number): number {
   let at = start + bufferOf(tail).copy(body, start);
   if (next === null) return at + lastPage.copy(body, at);
@@ -23,7 +23,7 @@ export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer,
   return at;
 }
 
-/** The start of `scratch` where there is room, or memory of its own. */
+/** The start of `scratch` if it has room, otherwise a new buffer. */
 export function room(length: number, scratch: Buffer): Buffer {
   return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
 }

@@ -6,11 +6,11 @@ export interface Coverage {
   /** States with a priced row. */
   states: string[];
   missing_states: { state: string; reason: string }[];
-  /** APC codes that are in the data without any priced row. */
+  /** APC codes without a priced row. */
   procedures_without_prices: string[];
 }
 
-/** Territories whose hospitals Medicare's outpatient system leaves out; Puerto Rico's are in it (42 CFR 419.20). */
+/** Territories outside Medicare's outpatient payment system. Puerto Rico is inside (42 CFR 419.20). */
 const outsideOpps = new Set(["AS", "GU", "MP", "VI"]);
 
 export function coverageOf(image: Image): Coverage {
@@ -39,7 +39,7 @@ export function coverageOf(image: Image): Coverage {
   };
 }
 
-/** `current` for the default, `available` for the newest of an older year, `superseded` for the others. */
+/** The status of a version: `current` for the default, `available` for the newest of an older year, else `superseded`. */
 export type Status = "current" | "available" | "superseded";
 
 /** @param images newest version first */

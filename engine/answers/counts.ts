@@ -1,19 +1,19 @@
 import { groupOf, type Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** How many rows there are of any kind, and how many of them are suppressed. */
+/** The number of rows of any kind, and of suppressed rows. */
 export interface RowCounts {
   rows: number;
   suppressed: number;
 }
 
-/** The rows of a procedure in the nation (state null) or in a state. */
+/** Counts the rows of a procedure in the nation (state null) or in a state. */
 export function rowsOfProcedure(image: Image, procedure: number, state: string | null): RowCounts {
   const group = groupOf(image, procedure, state);
   return { rows: image.groupRows[group], suppressed: image.groupSuppressed[group] };
 }
 
-/** All rows of the nation (state null) or of a state. O(procedures). */
+/** Counts the rows of all procedures in the nation (state null) or in a state. O(procedures). */
 export function rowsOfScope(image: Image, state: string | null): RowCounts {
   const sum = { rows: 0, suppressed: 0 };
   for (let procedure = 0; procedure < image.procedures; procedure++) {
@@ -24,7 +24,7 @@ export function rowsOfScope(image: Image, state: string | null): RowCounts {
   return sum;
 }
 
-/** The rows of a facility. O(its rows + log rows). */
+/** Counts the rows of a facility. O(its rows + log rows). */
 export function rowsOfFacility(image: Image, facility: number): RowCounts {
   const start = firstRow(image, facility);
   let row = start;
@@ -34,7 +34,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
   return { rows: row - start, suppressed };
 }
 
-/** Where the rows of a facility start, which lie together. */
+/** The first row of a facility. Its rows are contiguous. */
 export function firstRow({ facility: column }: Image, facility: number): number {
   let low = 0;
   let high = column.length;

@@ -2,13 +2,13 @@ import { type Image, stateGroup, summaryOf } from "../image/image.ts";
 import { percentile, ratioPercentiles } from "../image/statistics.ts";
 import { stateCodes } from "../snapshot/schema.ts";
 
-/** How the charges of a procedure group are distributed. */
+/** The distribution of charges in a procedure group. */
 
-/** Amounts in cents. */
+/** A histogram of amounts in cents. */
 export interface Histogram {
-  /** Ascending strictly; where all charges are equal, that charge twice. */
+  /** Strictly ascending; if all charges are equal, that charge twice. */
   edges: number[];
-  /** How many charges lie in each of the ranges between them: from its lower edge to below its upper one, in the last range up to it. */
+  /** The number of charges from each edge to below the next. The last range includes its upper edge. */
   counts: number[];
 }
 
@@ -38,7 +38,7 @@ export function histogramOf(image: Image, group: number, bins: number): Histogra
   return { edges, counts };
 }
 
-/** Of each facility's allowed amount, in cents. */
+/** Percentiles of the facilities' allowed amounts, in cents. */
 export function allowedOf(image: Image, group: number) {
   const values = Float64Array.from(rowsOf(image, group), (row) => image.allowed[row]).sort();
   const at = (rank: number) => values[rank];
@@ -53,7 +53,7 @@ export function allowedOf(image: Image, group: number) {
   };
 }
 
-/** Of each facility's charge ÷ allowed amount, in hundredths. */
+/** Percentiles of the facilities' charge ÷ allowed amount, in hundredths. */
 export function markupOf(image: Image, group: number) {
   const rows = rowsOf(image, group);
   const charges = rows.map((row) => image.charge[row]);

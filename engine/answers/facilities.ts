@@ -27,7 +27,7 @@ function findSpelling({ ccn: { offsets, bytes } }: Image, ccn: string): number {
   return -1;
 }
 
-/** A facility's own fields, as an answer shows them. */
+/** A facility's fields in an answer. */
 export function describeFacility(image: Image, facility: number) {
   const code = textAt(image.ruralUrbanCode, facility) || null;
   const description = textAt(image.ruralUrbanDescription, facility) || null;
@@ -42,7 +42,7 @@ export function describeFacility(image: Image, facility: number) {
   };
 }
 
-/** How a charge stands among the facilities of a group. Amounts in cents. */
+/** The rank of a charge among the facilities of a group. Amounts are in cents. */
 export interface Standing {
   /** 1 is the lowest charge; equal charges share a rank. */
   rank: number;

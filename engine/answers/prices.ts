@@ -3,7 +3,7 @@ import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 
 const none = Buffer.alloc(0);
 
-/** How many rows a group has, from `findGroup`. */
+/** The number of rows of a group. */
 export function groupSize(image: Image, group: number): number {
   return image.groupStart[group + 1] - image.groupStart[group];
 }
@@ -36,7 +36,7 @@ export function encodePrices(
   const body = room(headEnd - headAt + rowsEnd - rowsAt + endLength(image, next), scratch);
   const answers = bufferOf(image.answers);
   let at: number;
-  // On a first page the rows follow the head as they are.
+  // On a first page the rows follow the head in the image.
   if (offset === 0) at = answers.copy(body, 0, headAt, rowsEnd);
   else {
     at = answers.copy(body, 0, headAt, headEnd);

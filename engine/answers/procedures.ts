@@ -6,7 +6,7 @@ interface ProcedureSummary extends Summary {
   name: string;
 }
 
-/** Orders for the list of procedures; `code` settles what is equal. */
+/** Sort orders of the list of procedures. Ties are ordered by code. */
 const orders = {
   code: () => 0,
   name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
@@ -34,6 +34,6 @@ export function listProcedures(
       ...summary,
     });
   }
-  // Procedures come by code, and the sort is stable.
+  // Procedures are ordered by code, and the sort is stable.
   return list.sort(orders[order]);
 }

@@ -1,14 +1,14 @@
 import type { Image } from "../image/image.ts";
 import { ratioPercentiles } from "../image/statistics.ts";
 
-/** How a procedure group went from one data year to another. Changes are in tenths of a percent. */
+/** Changes of a procedure group between data years, in tenths of a percent. */
 
-/** The change of a number above zero, rounded half up. */
+/** The change from a number above zero, in tenths of a percent, rounded half up. */
 export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
 }
 
-/** The facilities that are in two groups, and the medians of their own changes. */
+/** The facilities that are in two groups, and the medians of their changes. */
 interface Matched {
   facilities: number;
   charge: number;
@@ -41,13 +41,13 @@ export function matchGroups(before: Image, groupBefore: number, now: Image, grou
   };
 }
 
-/** Rows of two images, each with that of the same facility. */
+/** Pairs of rows of the same facility in two images. */
 interface Pairs {
   before: number[];
   now: number[];
 }
 
-/** A snapshot's rows come by CCN. */
+/** Sorts rows by CCN, which is the order of a snapshot. */
 function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }

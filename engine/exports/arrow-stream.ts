@@ -22,7 +22,7 @@ const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 const nothing = padding.subarray(0, 0);
-/** Of a batch, in one piece of work. */
+/** Columns of a batch that are written before the generator yields. */
 const columnsAtOnce = 5;
 
 interface Column {
@@ -46,7 +46,7 @@ function wholeDictionary(texts: string[]): Dictionary {
   return { texts: encodeText(texts), used: Int32Array.from(texts.keys()) };
 }
 
-/** A loop of its own for each kind of column: to call a function for each value would cost several times as much. */
+/** Reads a column. Each kind has its own loop, because a call for each value would cost several times as much. */
 type Reader = (rows: Int32Array, values: Int32Array) => void;
 
 const readerOf =
@@ -153,8 +153,8 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
 }
 
 /**
- * The stream of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
- * rows were looked at and none is in the scope, or a batch is half written.
+ * Yields the stream of a scope's rows in pieces. A piece is valid until the next one is requested. It is empty if none of
+ * the examined rows is in the scope, or while a batch is incomplete.
  */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image, scope);
@@ -241,7 +241,7 @@ function dictionaryBytes({ texts: { offsets }, used }: Dictionary): DictionaryBy
   return { count: used.length, offsets: 4 * (used.length + 1), texts };
 }
 
-/** Batches of so many rows, written into the same memory one after the other. */
+/** Writes batches of a fixed number of rows, all into the same memory. */
 class Batch {
   readonly #columns: readonly Column[];
   readonly #count: number;
@@ -260,7 +260,7 @@ class Batch {
     return this.#head.length + this.#body;
   }
 
-  /** All of it at the end, and nothing after a few columns each: what is absent is counted in its head. */
+  /** Yields the whole batch at the end, because its head counts the nulls, and nothing after every few columns. */
   *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
       this.#out = new Uint8Array(this.length);
@@ -270,8 +270,8 @@ class Batch {
     const view = new DataView(out.buffer);
     const values = new Int32Array(rows.length);
     let at = this.#head.length;
-    // The message ends in a pair for each column, the second of which is how many values are absent; a length, padded;
-    // and two pairs for each column.
+    // The message ends with a pair for each column, whose second number counts the nulls, a padded length, and two pairs
+    // for each column.
     let absentAt = at - this.#columns.length * 3 * 16;
     for (const [i, column] of this.#columns.entries()) {
       if (i % columnsAtOnce === columnsAtOnce - 1) yield nothing;
@@ -321,10 +321,10 @@ class Batch {
   }
 }
 
-/** As Arrow's `Message.fbs` counts them. */
+/** Numbers of message types in Arrow's `Message.fbs`. */
 const messageTypes = { schema: 1, dictionaryBatch: 2, recordBatch: 3 };
 const metadataVersion = 4;
-/** As Arrow's `Schema.fbs` counts them. */
+/** Numbers of types in Arrow's `Schema.fbs`. */
 const types = { int: 2, float: 3, utf8: 5 };
 const double = 2;
 

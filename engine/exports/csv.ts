@@ -4,15 +4,15 @@ import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
 /**
- * Writes rows as CSV (RFC 4180). A row is a facility's first fields, its procedure's, amounts and status, and then what
- * the snapshot has beside; each part is encoded once as long as rows need it.
+ * Writes rows as CSV (RFC 4180). A row is fields of the facility, of the procedure, amounts and status, then the other
+ * columns. The parts that consecutive rows share are encoded once.
  */
 
-/** A piece ends with the line that reaches it. */
+/** A piece ends with the line that reaches this many bytes. */
 const pieceBytes = 4 * 2 ** 10;
-/** More than any line takes: its six texts that may be long have no more than 500 characters of three bytes each. */
+/** Bytes of a line, at most: it has six long texts of at most 500 characters of three bytes. */
 const maxLineBytes = 10 * 2 ** 10;
-/** Shorter ones are faster copied byte by byte than by a call. */
+/** Fewer bytes are copied faster one by one than by `set`. */
 const minSetBytes = 40;
 const comma = 44;
 const lineEnd = utf8("\r\n");
@@ -40,8 +40,8 @@ const header = utf8(`${[...firstColumns, ...furtherColumns].join(",")}\r\n`);
 const statusBytes = rowStatuses.map(utf8);
 
 /**
- * The lines of some rows, a piece at a time. A piece is valid until the next one is asked for; it may be empty, when
- * rows were looked at and none is in the scope.
+ * Yields the lines of a scope's rows in pieces. A piece is valid until the next one is requested. It is empty if none of
+ * the examined rows is in the scope.
  */
 export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const lines = new RowLines(image);
@@ -63,7 +63,7 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
   yield out.subarray(0, at);
 }
 
-/** The length of each row's line. */
+/** Returns a function that gives the length of a row's line. */
 export function csvLengths(image: Image): (row: number) => number {
   const lines = new RowLines(image);
   return (row) => {
@@ -77,7 +77,7 @@ export function csvBytes(image: Image, scope: ExportScope): number {
   return header.length + sumOver(image, scope, image.csvBytes);
 }
 
-/** Each procedure's fields, once for all exports of an image. */
+/** The encoded fields of each procedure, shared by all exports of an image. */
 const proceduresOf = new WeakMap<Image, Uint8Array[]>();
 
 /** Writes lines, row by row in the image's order. */
@@ -98,7 +98,7 @@ class RowLines {
     proceduresOf.set(image, this.#procedures);
   }
 
-  /** Gets ready for a row. */
+  /** Encodes what the next row shares with others. */
   enter(row: number): void {
     const image = this.#image;
     const facility = image.facility[row];
@@ -122,7 +122,7 @@ class RowLines {
     this.#procedure = this.#procedures[procedure];
   }
 
-  /** What `write` takes. Writing takes thrice as long, and every row is measured when an image is built. */
+  /** The number of bytes that `write` writes, in a third of the time. */
   length(row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];
@@ -177,7 +177,7 @@ function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
-/** Texts as fields, each with the separator behind it. */
+/** Encodes texts as fields, each followed by the separator. */
 function fields(start: Uint8Array, i: number, columns: readonly TextColumn[], separator: string): Uint8Array {
   const texts = columns.map((column) => textAt(column, i)).map(field);
   const end = utf8(texts.map((text) => text + separator).join(""));

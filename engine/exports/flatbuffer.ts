@@ -1,8 +1,8 @@
 import { utf8 } from "../encode.ts";
 
-/** Writes FlatBuffers, as Arrow's messages are. Every field is written, so a message's length depends on its form alone. */
+/** Writes FlatBuffers, the format of Arrow's messages. Every field is written, so lengths don't depend on values. */
 
-/** A scalar of so many bytes; part of a table. */
+/** A number of 1 to 8 bytes in a table. */
 type Scalar = { size: 1 | 2 | 4 | 8; value: number };
 export type Node =
   | { kind: "table"; fields: (Scalar | Node | undefined)[] }
@@ -25,7 +25,7 @@ export function encodeFlatbuffer(root: Node): Uint8Array {
   return writer.bytes();
 }
 
-/** Room for the longest message: the schema takes a bit more than half of it, and no data makes one longer. */
+/** Bytes of a message, at most. The schema is the longest message and takes a bit more than half. */
 const maxBytes = 4096;
 
 class Writer {
@@ -43,7 +43,7 @@ class Writer {
     return this.#bytes.subarray(0, this.#at);
   }
 
-  /** Writes a node behind all else, and its distance where it is referred to. */
+  /** Appends a node, and writes its distance at the place that refers to it. */
   #refer(from: number, node: Node): void {
     const at = this.#place(node);
     this.#view.setUint32(from, at - from, true);
@@ -56,7 +56,7 @@ class Writer {
       case "text": {
         const bytes = utf8(node.text);
         const at = this.#placeLength(4, bytes.length);
-        // A zero behind it.
+        // A zero byte ends the text.
         this.#bytes.set(bytes, this.#take(bytes.length + 1));
         return at;
       }
@@ -75,7 +75,7 @@ class Writer {
     }
   }
 
-  /** The length of what follows, which is aligned. */
+  /** Writes the length of aligned content that follows. */
   #placeLength(alignment: number, length: number): number {
     this.#align(alignment, 4);
     const at = this.#take(4);
@@ -91,7 +91,7 @@ class Writer {
     this.#view.setInt32(start, start - directory, true);
     const sized = fields.flatMap((field, slot) => (field === undefined ? [] : [{ field, slot, at: 0 }]));
     const sizeOf = (field: Scalar | Node) => ("kind" in field ? 4 : field.size);
-    // The widest first: then all are aligned.
+    // The widest fields come first, so all are aligned.
     sized.sort((a, b) => sizeOf(b.field) - sizeOf(a.field));
     for (const entry of sized) {
       entry.at = this.#take(sizeOf(entry.field));
@@ -109,7 +109,7 @@ class Writer {
     return start;
   }
 
-  /** Leaves bytes out until the position `ahead` of here is a multiple of the alignment. */
+  /** Skips bytes until the position `ahead` bytes from here is a multiple of the alignment. */
   #align(alignment: number, ahead = 0): void {
     this.#take((alignment - ((this.#at + ahead) % alignment)) % alignment);
   }

@@ -1,7 +1,7 @@
 import { groupOf, type Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The part of a snapshot that is exported: everything, or the rows of a procedure, of a state, or both. */
+/** The rows that are exported: all, or those of a procedure, of a state, or of both. */
 export interface ExportScope {
   /** A procedure's place, or null. */
   procedure: number | null;
@@ -17,12 +17,12 @@ export function statusOfRow(charge: number, allowed: number): number {
   return charge === blank && allowed === blank ? 1 : 2;
 }
 
-/** How many rows are in a scope. O(procedures). */
+/** The number of rows in a scope. O(procedures). */
 export function rowsInScope(image: Image, scope: ExportScope): number {
   return sumOver(image, scope, image.groupRows);
 }
 
-/** The sum of what each group of a scope has; each row is in one of them. */
+/** Sums a figure over the groups of a scope. */
 export function sumOver(image: Image, { procedure, state }: ExportScope, of: ArrayLike<number>): number {
   if (procedure !== null) return of[groupOf(image, procedure, state)];
   let sum = 0;
@@ -30,10 +30,10 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
   return sum;
 }
 
-/** Rows that are looked at for one piece of an export: a scope may have few of them. */
+/** Rows that are examined for one piece of an export, at most. */
 const maxScannedRows = 2 ** 12;
 
-/** Finds the rows of a scope, in the image's order. */
+/** Iterates over the rows of a scope, in the image's order. */
 export class ScopeRows {
   readonly #image: Image;
   readonly #scope: ExportScope;
@@ -50,7 +50,7 @@ export class ScopeRows {
     return this.#next >= this.#image.facility.length;
   }
 
-  /** The next row; −1 where there is none, or none among many: then it is to be asked for later. */
+  /** The next row, or −1 if there is none among the next `maxScannedRows`. Call again unless `isOver`. */
   next(): number {
     const { facility, procedure } = this.#image;
     const end = Math.min(facility.length, this.#next + maxScannedRows);

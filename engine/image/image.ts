@@ -3,22 +3,21 @@ import { DataError, SizeError } from "../errors.ts";
 import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts";
 
 /*
- * The image is what a data version is at run time: one buffer that any thread attaches to by reference. It holds
+ * The image is a data version at run time: one buffer that any thread attaches to by reference. It holds
  *
- *  - the Arrow columns of the snapshot, rows ascending by CCN and APC code;
+ *  - the columns of the snapshot's table, rows ascending by CCN and APC code;
  *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
- *  - how many rows of any kind each group has, how many of them are suppressed, and how long they are as CSV;
- *  - every group's summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
- *  - every group's JSON as an answer has it: the head up to the first row, and then all rows.
- *
- * So a first page is one range of bytes and a tail. A snapshot's sections are laid out once, all sizes known.
+ *  - for each group the number of its rows, of its suppressed rows, and the length of its rows as CSV;
+ *  - for each group its summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
+ *  - for each group its price list as JSON: the head up to the first row, then all rows;
+ *  - the search indexes.
  */
 
 const magic = 0x49514348; // "HCQI"
-/** Counted up when the layout or the bytes of an answer change, cursors included: ETags name it. */
+/** Increased when the layout or the bytes of any answer change, including cursors, because ETags contain it. */
 export const imageFormatVersion = 11;
 export const maxImageBytes = 2 ** 32 - 1;
-/** A code has four digits. */
+/** APC codes have four digits. */
 const maxProcedures = 10_000;
 
 type Elements = Uint8Array | Int32Array | Uint32Array | Float64Array;
@@ -34,13 +33,13 @@ const int32: ElementType<Int32Array> = Int32Array;
 const uint32: ElementType<Uint32Array> = Uint32Array;
 const float64: ElementType<Float64Array> = Float64Array;
 
-/** A `TextColumn`; a text that is absent is empty. */
+/** A `TextColumn`. Absent texts are empty. */
 const texts = { offsets: int32, bytes };
 
 /**
- * A `TextIndex` of the documents by the sizes of their names, then by name and code; a bit for each that has prices; the
- * document of each facility or procedure; the place of each document by name and code, and which facility or procedure
- * has that place; and its row as JSON, up to its score.
+ * A `TextIndex` of documents in order of the sizes of their names, then of name and code; the set of documents with
+ * prices; the document of each facility or procedure; the rank of each document by name and code, and the facility or
+ * procedure of each rank; and the row of each document as JSON, up to its score.
  */
 const documents = {
   wordOffsets: int32,
@@ -62,7 +61,7 @@ const documents = {
   rows: texts,
 };
 
-/** The sections in the order they lie in, each with the type of its elements. */
+/** The sections in order, each with the type of its elements. */
 const layout = {
   description: bytes,
   tail: bytes,
@@ -105,21 +104,21 @@ type SectionsOf<Part> = {
 };
 type Sections = SectionsOf<typeof layout>;
 
-/** Bytes that are written where they are to lie: too many to be held twice. */
+/** Bytes that are written directly into the image, because they are too many to be held twice. */
 interface Written {
   length: number;
   write(out: Uint8Array): void;
 }
 
-/** The elements of every section. */
+/** The contents of every section. */
 export type Contents = Omit<Sections, "answers"> & { readonly answers: Written };
 
 const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 2 + 2 * elementTypes.length;
 
 /**
- * Statistics of a group, in this order in `summaries`: amounts in cents, spread in hundredths. The last three are NaN
- * where there are none, as no row of the group says how many services it is about.
+ * Statistics of a group, in the order of `summaries`: amounts in cents, spread in hundredths. The last three are NaN if
+ * no row of the group has services.
  */
 export const summaryFields = [
   "facilities",
@@ -137,7 +136,7 @@ export const summaryFields = [
   "weighted_mean_charge",
 ] as const;
 
-/** What an image says of its snapshot. */
+/** A snapshot's metadata in an image. */
 export interface Description {
   provenance: Provenance;
   counts: Counts;
@@ -146,7 +145,7 @@ export interface Description {
   contentSha256: string;
 }
 
-/** An attached image: views on shared memory, read only by convention, and the few look-ups over them. */
+/** An attached image: typed arrays over shared memory, read-only by convention, and look-up tables. */
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;
@@ -159,10 +158,10 @@ export interface Image extends Omit<Sections, "description"> {
   readonly procedures: number;
 }
 
-/** State code → its place among a procedure's groups. */
+/** State code → position among a procedure's groups. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
-/** A group's statistics by name: amounts in cents, spread in hundredths; all 0 for a group without rows. */
+/** A group's statistics: amounts in cents, spread in hundredths; all 0 for a group without rows. */
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
 export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
@@ -170,14 +169,14 @@ export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number
   return Object.fromEntries(summaryFields.map((field, i) => [field, summaries[at + i]])) as Summary;
 }
 
-/** The same as answers show it: in dollars and ratios. What isn't known is NaN, which JSON writes as null. */
+/** A summary in dollars and ratios. Unknown values are NaN, which JSON writes as null. */
 export function dollarsOf(summary: Summary): Summary {
   return Object.fromEntries(
     summaryFields.map((field) => [field, inDollars(field, summary[field])]),
   ) as Summary;
 }
 
-/** A field of that. */
+/** A field of a summary in dollars or as a ratio. */
 export function inDollars(field: keyof Summary, value: number): number {
   return field === "facilities" || field === "services" ? value : value / 100;
 }

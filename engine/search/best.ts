@@ -1,11 +1,11 @@
 import { codedPoints } from "./scoring.ts";
 
-/** Keeps the best of what is offered. */
+/** Keeps the best of many offers. */
 
 /** More points come first, and by name where they are equal. */
 export class Best {
   readonly wanted: number;
-  /** The best so far, and after these what was offered since. */
+  /** The best offers so far, followed by newer offers. */
   readonly #keys: Float64Array;
   #length = 0;
   #worst = Number.POSITIVE_INFINITY;

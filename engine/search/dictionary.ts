@@ -1,16 +1,16 @@
 import { textOf } from "../image/image.ts";
 import type { TextIndex } from "./text.ts";
 
-/** Looks up words of an index, whole ones and those with a start. */
+/** Looks up words of an index, by the whole word or by a prefix. */
 
 export function wordAt({ wordOffsets, wordBytes }: TextIndex, i: number): Uint8Array {
   return wordBytes.subarray(wordOffsets[i], wordOffsets[i + 1]);
 }
 
-/** The words of an index, as each thread reads them once. */
+/** The words of each index, decoded once per thread. */
 const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
 
-/** A word of the index; −1 where there is none. */
+/** The position of a word in the index, or −1. */
 export function findWord(index: TextIndex, word: string): number {
   let words = wordsOfIndexes.get(index);
   if (words === undefined) {
@@ -21,7 +21,7 @@ export function findWord(index: TextIndex, word: string): number {
   return words.get(word) ?? -1;
 }
 
-/** The first word that doesn't come before some bytes. */
+/** The first word that isn't before some bytes. */
 export function lowerBound(index: TextIndex, bytes: Uint8Array): number {
   let low = 0;
   let high = index.wordOffsets.length - 1;

@@ -1,23 +1,23 @@
 import type { Image } from "../image/image.ts";
 import { bitWordsOf, type TextIndex } from "./text.ts";
 
-/** Finds the documents that have words, as sets of bits: a 32nd of the documents for each word. */
+/** Finds the documents that have words, as bit sets. */
 
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
 export type SearchIndex = Image["documents"][DocumentKind];
 
-/** The sets that one search works on and the next one again, a bit for each document. */
+/** Bit sets with a bit per document, reused by all searches of a thread. */
 export const sets = {
-  /** Whether it is done with, and whether it matches all terms since this level. */
+  /** Documents that were found at an earlier level, and documents that match all terms at this level. */
   done: new Int32Array(0),
   fresh: new Int32Array(0),
-  /** Whether it matches a term, for each that is needed. */
+  /** Documents that match each needed term. */
   terms: [] as Int32Array[],
 };
 
-/** Makes room for an index, with nothing done, and so many terms that no document matches yet. */
+/** Clears the sets for a search of an index with a number of needed terms, and enlarges them as necessary. */
 export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   const bitWords = bitWordsOf(documentOf.length);
   if (sets.done.length < bitWords) {
@@ -30,7 +30,7 @@ export function makeRoom({ documentOf }: SearchIndex, terms: number): void {
   for (let i = 0; i < terms; i++) sets.terms[i].fill(0, 0, bitWords);
 }
 
-/** A bit for each document: whether it has all of some words. It holds until the next search for anything. */
+/** The documents that have all of some words. The set is valid until the next search. */
 export function withWords(index: SearchIndex, words: readonly number[]): Int32Array {
   makeRoom(index, words.length);
   for (const [i, word] of words.entries()) markWord(index, word, sets.terms[i]);
@@ -53,7 +53,7 @@ export function markWord(
     }
 }
 
-/** The documents that match all needed terms at this level, and didn't at a better one, into `fresh`; how many. */
+/** Sets `fresh` to the documents that match all needed terms at this level but at no better one. @returns their number */
 export function intersect(terms: number, bitWords: number): number {
   const { done, fresh } = sets;
   for (let i = 0; i < bitWords; i++) fresh[i] = ~done[i];
@@ -77,7 +77,7 @@ function bitsIn(bits: number): number {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The first bit from `from` on that is set; `end` or more where there is none before. */
+/** The first set bit from `from` on; `end` or more if there is none before `end`. */
 export function nextOf(bits: Int32Array, from: number, end: number): number {
   if (from >= end) return end;
   const last = (end - 1) >>> 5;

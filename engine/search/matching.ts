@@ -16,37 +16,37 @@ import {
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";
 
-/** Finds what of an index matches a word of a query: exactly, by its start, with typos, or as several words. */
+/** Finds the words of an index that match a word of a query: exactly, as a prefix, with typos, or as several words. */
 
-/** How a word of the query matches one of the index, from worst to best; 0 is not at all. */
+/** Levels of a match between a word of the query and a word of the index, from none to best. */
 export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
 export const levelBits = 3;
 export const levelMask = (1 << levelBits) - 1;
 
-/** Into how many words of the index one word of the query is cut, or from how many it is joined, at most. */
+/** Words of the index that one word of the query may be split into or joined from, at most. */
 export const mostParts = 3;
 
-/** A word of the query, and what of the index matches it. */
+/** A word of the query, and its matches in the index. */
 export interface Term {
   word: string;
-  /** Whether every match has to have it. */
+  /** Whether every found document must match it. */
   isNeeded: boolean;
-  /** Whether it stands after "in" or "near", in a city followed by its state, or for a place that a name repeats. */
+  /** Whether it follows "in" or "near", is part of a city before its state, or is a place that a name repeats. */
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
-  /** The documents that have it as several words, one after the other; of each, the field. */
+  /** Documents that have it as several consecutive words → the field of these. */
   phrases: Map<number, number>;
-  /** The document whose code (CCN or APC) it is; −1 for none. */
+  /** The document whose CCN or APC code it is, or −1. */
   code: number;
 }
 
-/** What is looked up for a word that every match has to have. */
+/** Finds the matches of a needed word. */
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
   matchTypos(index, term, word);
-  // A plural with a typo may be that of a singular, which the index has.
+  // The index may have the singular of a plural with a typo.
   if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
   for (const other of otherNumbers(word)) matchExactly(index, other, exact, [term]);
@@ -57,7 +57,7 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
-/** The facility with a CCN, which may have lost its leading zero unless it is something else there; −1 for none. */
+/** The facility with a CCN, or −1. Five digits are a CCN without its leading zero, unless they are a word. */
 function facilityWithCode(image: Image, word: string): number {
   const isShort = /^[0-9]{5}$/.test(word) && findWord(image.documents.facility, word) < 0;
   return findFacility(image, isShort ? `0${word}` : word);
@@ -70,7 +70,7 @@ export function matchExactly(index: TextIndex, word: string, level: number, term
   }
 }
 
-/** Words come in order of their bytes: those with a prefix stand together. */
+/** Adds the words with a prefix, which are contiguous because words are in order of their bytes. */
 export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly Term[]): void {
   const count = index.wordOffsets.length - 1;
   for (let i = lowerBound(index, start); i < count && startsWith(index, i, start); i++)
@@ -80,14 +80,14 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
 function matchTypos(index: TextIndex, { matches }: Term, word: string): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
-  // Another number is another place or procedure.
+  // Numbers aren't matched by typos: another number is another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
     if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }
 
-/** Finds documents that have a word as several ones. @param before words of the index that stand for its start */
+/** Finds documents that have a word as several words. @param before words of the index that match its start */
 function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
   for (let cut = 1; cut < rest.length; cut++) {
     const start = findWord(index, meaningOf(rest.slice(0, cut)));
@@ -99,7 +99,7 @@ function matchPhrases(index: SearchIndex, rest: string, before: readonly number[
   }
 }
 
-/** Adds the documents in which words stand one after the other, as a name or place is written. */
+/** Adds the documents that have words consecutively. */
 function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<number, number>): void {
   const { tokenStart, tokens, documentOf } = index;
   const having = withWords(index, words);
@@ -120,14 +120,14 @@ function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<nu
   }
 }
 
-/** How many documents match a term, those of several words counted again. */
+/** An upper bound of the number of documents that match a term. */
 export function documentsWith({ documentCount }: TextIndex, { matches, phrases, code }: Term): number {
   let count = phrases.size + (code < 0 ? 0 : 1);
   for (const match of matches) count += documentCount[match >>> levelBits];
   return count;
 }
 
-/** Sets the bits of the documents that match a term at a level. @returns whether there are any */
+/** Adds the documents that match a term at a level to a set. @returns whether there are any */
 export function mark(
   index: SearchIndex,
   { matches, phrases, code }: Term,

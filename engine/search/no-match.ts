@@ -8,10 +8,10 @@ import { splitWords, type TextIndex } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";
 
-/** Says why a search finds nothing. */
+/** The reason why a search finds nothing. */
 
 interface NoMatch {
-  /** The word at fault; undefined where a text has no words at all. */
+  /** The word without a match; undefined if the text has no words. */
   word: string | undefined;
   /** Whether nothing at all matches it, or only nothing that matches the other words. */
   isUnknown: boolean;

@@ -14,11 +14,11 @@ import {
   wordSize,
 } from "./text.ts";
 
-/** Weighs documents: how well their words match, where these stand, and how much of their names is asked for. */
+/** Scores documents by how well words match, in which fields, and how much of the name is asked for. */
 
-/** What a match is worth more in several fields than in the best of them. */
+/** Bonus for a match in several fields. */
 const severalFields = 0.02;
-/** What a match is worth by where it is. A word after "in" is a place. */
+/** Worth of a match by field. Words that may be a place, as after "in", have their own table. */
 const fieldWorth = worths({
   [nameField]: 1,
   [fillerField]: 1,
@@ -39,14 +39,14 @@ const placeWorth = worths({
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 });
-/** The weight of a word that no match needs, where one that is needed has 1. */
+/** Weight of a word that isn't needed. A needed word has weight 1. */
 const optionalWeight = 0.15;
-/** How a word of the index is asked for: by a word of the query that is needed, or another. */
+/** Flags of a word of the index: asked for by an optional or by a needed word of the query. */
 const [askedAsOptional, askedAsNeeded] = [1, 2];
-/** What a name is worth that doesn't begin with what is asked for: West Virginia University isn't that of Virginia. */
+/** Factor for names that don't begin with a word of the query: West Virginia University isn't Virginia's. */
 const notLed = 0.8;
 
-/** The worth of every set of fields, a bit for each. */
+/** The worth of every set of fields. A set has a bit per field. */
 function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
   return Float64Array.from({ length: 1 << (fieldMask + 1) }, (_, fields) => {
     const matched = Object.entries(worthOf).filter(([field]) => (fields & (1 << Number(field))) !== 0);
@@ -54,25 +54,25 @@ function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
   });
 }
 
-/** The best score, in points; and the points of a document whose code is asked for, which comes first. */
+/** Points of the best score, and of a document whose code is asked for. */
 export const maxPoints = 1000;
 export const codedPoints = 2 * maxPoints;
 
-/** Not 3, so that a half rounds down: a score's last digit hangs on it, and with it the bytes of answers. */
+/** Slightly more than 3, so that halves round down. It decides the last digit of scores. */
 const almostThree = 3.0001;
 
-/** What one search works on and the next one again. */
+/** Memory that all searches of a thread reuse. */
 const scratch = {
-  /** Of each word of the index, its first entry; zeros between searches. */
+  /** First entry of each word of the index. All zeros between searches. */
   entryOf: new Int32Array(0),
-  /** Of each entry: the term that its word matches, how well, how the word is asked for, and its next entry; 0 for none. */
+  /** Entries: the term that a word matches, the level, the flags of the word, and the word's next entry or 0. */
   entryTerm: new Uint16Array(0),
   entryLevel: new Uint8Array(0),
   entryAsked: new Uint8Array(0),
   nextEntry: new Int32Array(0),
 };
 
-/** Lists by word which terms ask for it. */
+/** Lists the terms that ask for each word. */
 function enterWords({ wordOffsets }: SearchIndex, terms: readonly Term[]): void {
   const count = terms.reduce((sum, { matches }) => sum + matches.length, 1);
   if (scratch.entryOf.length < wordOffsets.length) scratch.entryOf = new Int32Array(wordOffsets.length);
@@ -96,7 +96,7 @@ function enterWords({ wordOffsets }: SearchIndex, terms: readonly Term[]): void 
     }
 }
 
-/** Leaves the lists of a search's words empty, for the next one. */
+/** Clears the lists after a search. */
 export function forgetWords(terms: readonly Term[]): void {
   for (const { matches } of terms) for (const match of matches) scratch.entryOf[match >>> levelBits] = 0;
 }
@@ -104,7 +104,7 @@ export function forgetWords(terms: readonly Term[]): void {
 /** Gives the points of a document that matches all needed terms. */
 type Scorer = (document: number, size: number) => number;
 
-/** Weighs documents by their words, which lie together, until `forgetWords`. */
+/** Makes the scorer of a search. It is valid until `forgetWords`. */
 export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   enterWords(index, terms);
   const { tokenStart, tokens } = index;
@@ -122,7 +122,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
     let nameWords = 0;
     let nameFillers = 0;
     let asked = 0;
-    // Whether the first word that says something is asked for.
+    // Whether the first significant word of the name is asked for.
     let isLed = true;
     let isBegun = false;
     const end = tokenStart[document + 1];
@@ -135,7 +135,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
         isLed = entryAsked[entry] !== 0;
       }
       if (entry === 0) continue;
-      // A word stands in one of these only where a name has it first.
+      // Only the first occurrence of a word in a name has one of these fields.
       if ((field === nameField || field === fillerField) && entryAsked[entry] !== 0) {
         nameWords++;
         if (field === fillerField) nameFillers++;
@@ -176,8 +176,8 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
 }
 
 /**
- * How much of a name is asked for: nothing, unless a needed word of it is or all of it. A word that says little is a small
- * part, unless it is asked for.
+ * The share of a name that is asked for; 0 unless a needed word or the whole name is asked for. A weak word is a small
+ * part of the name, unless it is asked for.
  */
 export function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
   if (nameWords === 0) return 0;

@@ -7,33 +7,32 @@ import { termsOf } from "./terms.ts";
 import { bitWordsOf } from "./text.ts";
 
 /*
- * Finds the documents that match a text, the best first. A search looks up the words of the index that match each of its
- * words (`terms.ts`, `matching.ts`) and intersects their documents as bits, which counts them. Then it weighs them
- * (`scoring.ts`), level by level, until no other can be among the best. So it costs a 32nd of the documents
- * for each word, and beside that a comparison with the words of about the same length, of which a directory has few
- * thousand: too few for tables of n-grams or deletions.
+ * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
+ * query (`terms.ts`, `matching.ts`), intersects their documents as bit sets, and scores them (`scoring.ts`) level by
+ * level, until no other can be among the best. A directory has a few thousand words, so typos are found by comparing
+ * words of about the same length, without tables of n-grams or deletions.
  *
- * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, Lucene and
- * Tantivy are other runtimes; and words written apart or together would come on top of any of them.
+ * No library does this over memory that threads share: MiniSearch keeps JavaScript objects in each thread, and Lucene
+ * and Tantivy need other runtimes. None of them matches words that are written apart or together.
  */
 
-/** The first documents that match, best first. */
+/** A page of matches, best first. */
 export interface Matches {
-  /** How many match in all. */
+  /** Number of all matches. */
   total: number;
   documents: Uint32Array;
-  /** Of each document: above 0, at most 1. */
+  /** The score of each document, above 0 and at most 1. */
   scores: number[];
 }
 
 /**
- * Finds the documents of which every word of a text that says something and isn't one of kind matches one: exactly, as a
- * prefix, or with few typos, written apart or together. A document is as good as its worst match; then how well the words
- * match and where, then how much of its name they are, decide. The facility or procedure whose code is a word comes
- * first. What has no price isn't found.
+ * Finds the documents that match every significant word of a text: exactly, by prefix, or with a few typos, written
+ * apart or together. Documents are ordered by their worst match; then by how well and in which fields the words match,
+ * and how much of the name they are. A document whose code is a word of the text comes first. Documents without prices
+ * aren't found.
  *
- * @param offset how many of the best to leave out
- * @param limit how many to give at most
+ * @param offset number of the best matches to skip
+ * @param limit number of matches to return, at most
  */
 export function search(
   image: Image,
@@ -52,8 +51,8 @@ export function unpricedMatches(image: Image, kind: DocumentKind, text: string):
 }
 
 /**
- * Goes from the best level to the worst. It weighs no document of a level that can't be better than those of the page:
- * equal ones come by name.
+ * Goes from the best level to the worst. It doesn't score documents that can't be better than those of the page. Ties
+ * are ordered by name.
  *
  * @param isPriced whether to look for documents that have prices, or for the others
  */
@@ -71,7 +70,7 @@ export function find(
   const bitWords = bitWordsOf(documentOf.length);
   makeRoom(index, needed.length);
   const { done, fresh } = sets;
-  // As if those that aren't looked for had been found before.
+  // Documents that aren't looked for count as found before.
   for (let i = 0; i < bitWords; i++) done[i] = isPriced ? ~priced[i] : priced[i];
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);

@@ -19,14 +19,14 @@ import {
 import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
 import { fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
-/** Reads a query: which of its words every match has to have, which are of a place, and which belong together. */
+/** Parses a query: which of its words are needed, which are a place, and which belong together. */
 
-/** Letters of words written together from which the start of another is enough. */
+/** Letters of joined words from which a prefix of a word of the index is enough. */
 const joinedPrefixLetters = 6;
-/** The fields of a place. */
+/** The fields of cities and states. */
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 
-/** The words of a query in order, each once, or twice where it may be a place, and what matches them. */
+/** The words of a query in order with their matches. A word is there once, or twice if it may also be a place. */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
   const typed = splitWords(text).map((word) => kindMeant(index, kind, word));

@@ -3,11 +3,11 @@ import { stateNames } from "../snapshot/schema.ts";
 import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
 
 /*
- * Words, as search compares them: no case, no accents, no punctuation, initials in one, abbreviations written out. The
- * index and queries get theirs here alike.
+ * Splits texts into words for the index and for queries: without case, accents and punctuation, with initials joined and
+ * abbreviations written out.
  */
 
-/** The words of a text, as they stand there; initials (`M. D.`) are one word, and a possessive s belongs to its word. */
+/** The words of a text. Initials (`M. D.`) are one word, and a possessive s is part of its word. */
 export function splitWords(text: string): string[] {
   const parts = text
     .normalize("NFKD")
@@ -16,7 +16,7 @@ export function splitWords(text: string): string[] {
     .replace(/\b([di]) ?& ?([cd])\b/g, "$1and$2")
     .replaceAll("&", " and ")
     .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
-    // Facilities have the first five digits of a ZIP code only.
+    // Facilities have only the first five digits of a ZIP code.
     .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
@@ -34,7 +34,7 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
-/** What the index calls a word. */
+/** The long form of a word, as the index has it. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
@@ -43,7 +43,7 @@ export function indexWords(text: string): string[] {
   return splitWords(text).map(meaningOf);
 }
 
-/** The words that a name doesn't have but whose institution is called by. */
+/** The words of an institution's other name. */
 export function otherNameWords(words: readonly string[]): string[] {
   const has = (phrase: readonly string[]) =>
     words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
@@ -52,7 +52,7 @@ export function otherNameWords(words: readonly string[]): string[] {
 
 const institutionWords = institutions.map((names) => names.map(indexWords));
 
-/** A plural → its possible singulars, and a singular → its possible plurals. */
+/** The possible singulars of a plural, or plurals of a singular. */
 export function otherNumbers(word: string): string[] {
   if (word.length < pluralLetters) return [];
   if (word.endsWith("ies")) return [`${word.slice(0, -3)}y`];
@@ -61,7 +61,7 @@ export function otherNumbers(word: string): string[] {
   return word.endsWith("y") ? [`${word.slice(0, -1)}ies`] : [`${word}s`];
 }
 
-/** Letters from which a word may be a plural or have one. */
+/** Letters of a word, at least, to be a plural or have one. */
 const pluralLetters = 5;
 
 /** Words of states, their codes and their names in one word. */
@@ -69,7 +69,7 @@ export const stateWords: ReadonlySet<string> = new Set(
   Object.entries(stateNames).flatMap(([code, name]) => [code.toLowerCase(), splitWords(name).join("")]),
 );
 
-/** A word → those that it may stand for, or that may stand for it: states and their codes, and ambiguous short forms. */
+/** A word → words that may mean the same: states and their codes, and ambiguous short forms. */
 const others = new Map<string, string[]>();
 const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
   code.toLowerCase(),
@@ -84,15 +84,15 @@ export function otherMeanings(word: string): readonly string[] {
   return others.get(word) ?? [];
 }
 
-/** A city as people call it → as it is called; both written in one word. */
+/** The name of a city for its nickname. Both are written as one word. */
 export function cityOf(joined: string): string {
   return cityNicknames.get(joined) ?? joined;
 }
 
 /**
- * Where in a document a word stands: in its name, there as a word that says little, or once more; as the whole city or
- * state, whose words are joined, or as one of several words of these; or beyond these, as a ZIP code or among the plain
- * words for a procedure.
+ * The fields of a document that a word may be in: its name (there as a significant word, a weak word, or a repeated
+ * one), the whole city or state with its words joined, one of several words of a city or state, or anything else, such
+ * as a ZIP code or a plain word for a procedure.
  */
 export const [
   nameField,
@@ -104,15 +104,15 @@ export const [
   statePartField,
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
-/** How much of a name one of its words is, where one that says little is 1. */
+/** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;
 export const fieldBits = 3;
 export const fieldMask = (1 << fieldBits) - 1;
 
-/** A document's words, one text after the other, and the field of each text. */
+/** The texts of a document as words, each with its field. */
 export type Document = { words: string[]; field: number }[];
 
-/** The words of a place: each of them, and where they are several, all of them joined. */
+/** The words of a place, and if there are several, all of them joined. */
 export function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [
@@ -121,45 +121,45 @@ export function placeWordsOf(words: string[], whole: number, part: number): Docu
   ];
 }
 
-/** Distinct words in order of their bytes, which of them each document has, and which documents have each. */
+/** The distinct words in order of their bytes, the words of each document, and the documents of each word. */
 export interface TextIndex {
   wordOffsets: Int32Array;
   wordBytes: Uint8Array;
-  /** The words by how many letters they have, and then in order. */
+  /** The words in order of their numbers of letters, then of their bytes. */
   byLength: Uint32Array;
-  /** Where the words of a length start in that; one longer than the longest word. */
+  /** The start of each length in `byLength`. */
   lengthStart: Uint32Array;
-  /** Which letters each of those has, see `lettersOf`. */
+  /** The letters of each word of `byLength`, by `lettersOf`. */
   letters: Int32Array;
-  /** Where a document's tokens start; one longer than the documents. */
+  /** The start of each document's tokens, and the end of the last. */
   tokenStart: Uint32Array;
-  /** Words and their fields, as they stand in the document: word << fieldBits | field. */
+  /** The words of each document in order, with their fields: word << fieldBits | field. */
   tokens: Uint32Array;
-  /** How many documents have each word. */
+  /** The number of documents that have each word. */
   documentCount: Uint32Array;
-  /** Where a word's postings start; one longer than the words. */
+  /** The start of each word's postings, and the end of the last. */
   postingStart: Uint32Array;
-  /** The documents of each word, ascending; or where that is shorter, a bit for every document of the index. */
+  /** The documents of each word, ascending, or as a bit set if that is shorter. */
   postings: Int32Array;
   /** The fields in which any document has a word, a bit for each field. */
   wordFields: Uint8Array;
-  /** Where the documents of which the name has a size start, one longer than the longest name. */
+  /** The start of the documents with each size of name. */
   sizeStart: Uint32Array;
 }
 
-/** How many elements have a bit for each document. */
+/** The length of an Int32Array with a bit per document. */
 export function bitWordsOf(documents: number): number {
   return (documents >>> 5) + 1;
 }
 
-/** A bit for each document: whether it is among some. */
+/** A bit set of documents. */
 export function bitsOf(some: readonly number[], documents: number): Int32Array {
   const bits = new Int32Array(bitWordsOf(documents));
   for (const document of some) bits[document >>> 5] |= 1 << (document & 31);
   return bits;
 }
 
-/** How much a document's name is: a word that says little is 1, any other `wordSize`. */
+/** The size of a document's name: 1 for each distinct weak word, `wordSize` for each other word. */
 export function nameSizeOf(document: Document): number {
   const words = new Set(document.filter(({ field }) => field === nameField).flatMap(({ words }) => words));
   let size = 0;
@@ -214,7 +214,7 @@ export function indexText(documents: Document[]): TextIndex {
   };
 }
 
-/** In order of their bytes, with these. */
+/** The distinct words of documents, in order of their bytes. */
 function distinctWords(documents: Document[]): [word: string, bytes: Buffer][] {
   const bytesOf = new Map<string, Buffer>();
   for (const document of documents)
@@ -245,7 +245,7 @@ function tokensOf(documents: Document[], words: string[]) {
   return { tokenStart, tokens, documentsOf, wordFields };
 }
 
-/** Where each key starts among keys in order; one longer than the largest. */
+/** The start of each key among sorted keys, and the end of the last. */
 function startsOf(keys: number[], largest: number): Uint32Array {
   const starts = new Uint32Array(largest + 2);
   for (const key of keys) starts[key + 1]++;
@@ -253,7 +253,7 @@ function startsOf(keys: number[], largest: number): Uint32Array {
   return starts;
 }
 
-/** Where each list starts among all of them; one longer than the lists. */
+/** The start of each list in their concatenation, and the end of the last. */
 function listStartsOf(lists: ArrayLike<unknown>[]): Uint32Array {
   const starts = new Uint32Array(lists.length + 1);
   for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i] + length;

@@ -2,9 +2,9 @@ import { textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
 import { lettersOf, type TextIndex } from "./text.ts";
 
-/** Finds the words of an index that are those of a query but for a few typos. */
+/** Finds the words of an index within a few typos of a word. */
 
-/** Letters from which a word may have one typo, and two. */
+/** Letters of a word, at least, for one typo and for two. */
 export const oneTypoLetters = 5;
 const twoTyposLetters = 9;
 
@@ -12,7 +12,7 @@ export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
-/** Gives all words within so many typos of what was typed. */
+/** Calls a function with all words within a number of typos of a word. */
 export function forEachClose(
   index: TextIndex,
   typed: Uint8Array,
@@ -54,7 +54,7 @@ export function hasMoreBits(bits: number, most: number): boolean {
   return true;
 }
 
-/** Three rows of a table of typos, for words of nearly any length. */
+/** Three rows of the distance table, long enough for nearly all words. */
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
 const ordinaryRows = rowsOf(64);
 

@@ -1,5 +1,5 @@
 /*
- * What words mean, as data: search compares words by it, those of the index and those of queries alike.
+ * The meanings of words, as data for the index and for queries.
  */
 
 /** Abbreviations, cut words, misspellings and plurals of names in CMS's directory; the index holds the long form. */
@@ -56,7 +56,7 @@ export const abbreviations: ReadonlyMap<string, string> = new Map(
   Object.entries(shortFormsOf).flatMap(([long, short]) => short.split(" ").map((form) => [form, long])),
 );
 
-/** Short forms that may mean something else, so that either matches the other a little less than itself. */
+/** Short forms that may mean something else. They match their long form like a prefix. */
 export const ambiguousForms: readonly (readonly [short: string, long: string])[] = [
   ["co", "company"],
   ["co", "county"],
@@ -71,7 +71,7 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["sw", "southwest"],
 ];
 
-/** What people call a city, or a state that has a city's name, several words written together, and what the index does. */
+/** Nicknames of cities, and of states with a city's name → their words in the index. Words are joined. */
 export const cityNicknames: ReadonlyMap<string, string> = new Map([
   ["nyc", "newyork"],
   ["newyorkcity", "newyork"],
@@ -82,15 +82,15 @@ export const cityNicknames: ReadonlyMap<string, string> = new Map([
 
 const setOf = (words: string) => new Set(words.split(" "));
 
-/** Words before a place. */
+/** Words that are followed by a place. */
 export const placeWords: ReadonlySet<string> = setOf("in near");
 
-/** Words that say nothing: no match needs them. */
+/** Words without meaning in a query. They are never needed. */
 export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc corp",
 );
 
-/** Words of kind: beside others no match needs them, but one that has them is better. By what is looked for. */
+/** Generic words, by what is searched for. Beside other words they aren't needed, but improve the score. */
 export const genericWords = {
   facility: setOf(
     "hospital medical center health healthcare system clinic institute network service facility authority campus " +
@@ -101,14 +101,14 @@ export const genericWords = {
   ),
 } as const;
 
-/** Words of names that say less than others: a name is asked for by its other words. */
+/** Weak words of names, which tell little about the institution. */
 export const weakWords: ReadonlySet<string> = new Set([
   ...fillerWords,
   ...genericWords.facility,
   ...["university", "science"],
 ]);
 
-/** Names of institutions, as they stand in the directory, and what else they are called: either finds the other. */
+/** Names of institutions in the directory and their other names. Each finds the other. */
 export const institutions: readonly (readonly [name: string, otherName: string])[] = [
   ["iu", "indiana university"],
   ["musc", "medical university of south carolina"],
@@ -130,10 +130,9 @@ export const institutions: readonly (readonly [name: string, otherName: string])
 ];
 
 /**
- * What patients call the procedures of an APC. An APC is a mix of procedures of like cost: these are the frequent ones.
- * Source: the groups' descriptions, and CMS, Hospital Outpatient PPS Addendum B, which assigns each HCPCS code to its
- * APC: the code meant is named beside the words, to be compared there. Words that stand for one thing only together are
- * written in one.
+ * Patients' words for the frequent procedures of each APC. An APC is a mix of procedures of similar cost. Sources are the
+ * groups' descriptions and CMS, Hospital Outpatient PPS Addendum B, which assigns each HCPCS code to its APC. The comments
+ * name the HCPCS codes. Words that mean one thing only together are joined.
  */
 export const plainWordsOf: Readonly<Record<string, string>> = {
   "5072": "skin lesion removal abscess drainage breast iandd liver", // 10061, 11042, 47000
@@ -199,7 +198,7 @@ export const plainWordsOf: Readonly<Record<string, string>> = {
   "8011": "observation stay overnight", // G0378
 };
 
-/** What patients look for that no comprehensive APC holds. */
+/** Words for procedures that no comprehensive APC contains. */
 export const absentProcedures: ReadonlySet<string> = setOf(
   "mri ct cat scan scans xray x ray imaging ultrasound sonogram mammogram mammography pet emergency er ed visit visits " +
     "consultation checkup lab laboratory blood test tests ekg ecg echocardiogram vaccine vaccination shot chemo " +

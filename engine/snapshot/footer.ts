@@ -1,8 +1,8 @@
 import { countOf, listOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * The footer of a Parquet file: what the file says of itself, read before anything else of it. It isn't trusted. What
- * follows from it is held against the file's size here, and against the pages where they are read. parquet-format 2.
+ * Reads the footer of a Parquet file (parquet-format 2). The footer isn't trusted: its figures are checked against the
+ * file's size here, and against the pages when they are read.
  */
 
 export interface ParquetFooter {
@@ -14,46 +14,46 @@ export interface ParquetFooter {
 
 interface ColumnSchema {
   name: string;
-  /** As Parquet calls it, e.g. `INT32`. */
+  /** Parquet's name of the type, e.g. `INT32`. */
   type: string;
   isOptional: boolean;
 }
 
 export interface RowGroup {
   rows: number;
-  /** As many as the file has columns, in their order. */
+  /** One chunk per column, in the file's order. */
   chunks: ColumnChunk[];
 }
 
-/** The pages of a column in a row group. */
+/** A column chunk: the pages of one column in a row group. */
 export interface ColumnChunk {
-  /** As Parquet calls it, e.g. `ZSTD`. */
+  /** Parquet's name of the compression, e.g. `ZSTD`. */
   codec: string;
   values: number;
-  /** Of all pages with their headers, as they lie in the file. */
+  /** Bytes of all pages with their headers, as they are in the file. */
   start: number;
   length: number;
-  /** Of the same when they are decompressed. */
+  /** Bytes of all pages with their headers, decompressed. */
   decodedLength: number;
 }
 
-/** The magic at the file's start. */
+/** Bytes of the magic number at the file's start. */
 export const headBytes = 4;
-/** The footer's length and the magic at its end. */
+/** Bytes of the footer's length and the magic number at the file's end. */
 export const tailBytes = 8;
-/** Far above the footer of the largest snapshot. */
+/** Bytes of a footer, at most: far more than the largest snapshot needs. */
 const maxFooterBytes = 2 ** 18;
 const magic = "PAR1";
 const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
-/** By Parquet's names. zstd is what snapshots are written with. */
+/** Parquet's names of the compressions that are read. Snapshots are written with zstd. */
 export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
 const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
 
 /**
- * Where the footer of a file lies.
+ * Finds the footer of a file.
  *
  * @param size of the file, in bytes
- * @throws Error, in its own few words, when it is no Parquet file
+ * @throws Error with a short reason when it is no Parquet file
  */
 export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
@@ -66,9 +66,11 @@ export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
 }
 
 /**
+ * Parses a footer.
+ *
  * @param bytes the footer alone
  * @param end where it starts in the file, and so where the pages end
- * @throws Error, in its own few words, when it is no footer of a Parquet file
+ * @throws Error with a short reason when it is no footer of a Parquet file
  */
 export function parseFooter(bytes: Uint8Array, end: number): ParquetFooter {
   const footer = new ThriftReader(bytes).struct();

@@ -14,12 +14,12 @@ import {
 
 /** Bytes of a row outside of the heap: its columns in the table, and what sorting and encoding them takes. */
 const bytesPerRow = 108;
-/** Of a row in the row group that is being read: the codes of the columns with texts and of one more, and levels. */
+/** Bytes of a row of the row group that is being read: codes of the text columns and one more column, and levels. */
 const bytesPerGroupRow = 64;
-/** Of a procedure: its summaries over the nation and every state, and where its groups lie. */
+/** Bytes of a procedure: its summaries over the nation and every state, and the positions of its groups. */
 const bytesPerProcedure = 8192;
 
-/** What a snapshot file promises in its footer. Nothing of it is proved before the whole file is read. */
+/** The footer of a snapshot file. Its figures aren't trusted before the whole file is read. */
 export interface SnapshotHead {
   /** Bytes of the whole file. */
   fileBytes: number;
@@ -28,7 +28,7 @@ export interface SnapshotHead {
 }
 
 /**
- * Where the footer of a snapshot file lies, so that it can be read before anything else.
+ * Finds the footer of a snapshot file, which is read before the rest.
  *
  * @param size of the file, in bytes
  * @param head its first `headBytes`, and `tail` its last `tailBytes`, or fewer where it has no more
@@ -43,9 +43,11 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 }
 
 /**
+ * Reads and checks a snapshot file's footer.
+ *
  * @param bytes the footer alone
  * @param start where it lies in the file
- * @throws DataError when it isn't that of a snapshot, or promises too much
+ * @throws DataError when it isn't a snapshot's, or says that the file is too large
  */
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
   const footer = guarded(subject, "footer", () => parseFooter(bytes, start));
@@ -55,11 +57,11 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
   return { fileBytes: start + bytes.length + tailBytes, footer, metadata };
 }
 
-/** What loading a snapshot may take at most, in bytes, before it is known how long its texts are. */
+/** Upper bounds of the memory for loading a snapshot, in bytes, as far as the footer tells. */
 interface LoadNeed {
-  /** Outside of the JavaScript heap, to read it and to build its image, without the image. */
+  /** Bytes outside of the JavaScript heap for reading the file and building its image, without the image. */
   buffers: number;
-  /** On the heap, to read it. */
+  /** Bytes on the heap for reading the file. */
   heap: number;
 }
 
@@ -73,15 +75,15 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
       fileBytes +
       metadata.rows * bytesPerRow +
       largest(groups.map((group) => group.rows)) * bytesPerGroupRow +
-      // A page decompressed, and once more while that is checked.
+      // A decompressed page, and its copy while it is checked.
       largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => 2 * chunk.decodedLength))) +
       metadata.procedures * bytesPerProcedure,
-    // A text of a few bytes is a value of some dozen; what the groups before had may be kept.
+    // A short string takes some dozen bytes on the heap. Strings of earlier row groups may be kept.
     heap: 6 * largest(textBytes) + 2 * textBytes.reduce((sum, bytes) => sum + bytes, 0),
   };
 }
 
-/** Wraps what is thrown at a damaged file; its own few words tell an operator little, so they come last. */
+/** Calls a function that reads part of a file, and wraps its errors as DataError. */
 export function guarded<T>(subject: string, part: string, read: () => T): T {
   try {
     return read();
@@ -98,7 +100,7 @@ function checkedMetadata({ metadata }: ParquetFooter, subject: string) {
   const [issue] = parsed.issues;
   const key = v.getDotPath(issue) ?? "metadata";
   const found = metadata.get(key);
-  // A source's address may hold a password.
+  // A source URL may contain a password.
   const inWords = key === "source_url" ? shownAddress : shown;
   const expected = issue.expected ?? issue.message;
   throw new DataError(

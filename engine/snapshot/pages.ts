@@ -3,10 +3,9 @@ import type { ColumnChunk } from "./footer.ts";
 import { countOf, type Struct, structOf, ThriftReader } from "./thrift.ts";
 
 /*
- * The pages of a column chunk. A page says itself how many bytes it decompresses to and how many values it has, and
- * may lie. So nothing is taken at its word: a page gets no more bytes than its header says, a chunk no more than the
- * footer says, and every value is backed by bytes or by the row count. What a reader like this one doesn't do can't be
- * used against it: it knows the encodings that writers use for snapshots, and refuses every other one.
+ * Reads the pages of a column chunk. A page's header says how many bytes it decompresses to and how many values it has,
+ * and may lie. So a page gets no more bytes than its header says, a chunk no more than the footer says, and every value
+ * is backed by bytes or by the row count. Only the encodings that writers use for snapshots are read.
  */
 
 const encodings =
@@ -14,14 +13,14 @@ const encodings =
     " ",
   );
 const pageTypes = "DATA_PAGE INDEX_PAGE DICTIONARY_PAGE DATA_PAGE_V2".split(" ");
-/** What a decompressor may keep behind it, as a power of two: 8 MiB is what every one must support (RFC 8878). */
+/** Logarithm of the largest zstd window: 8 MiB, which every decompressor must support (RFC 8878). */
 const maxWindowLog = 23;
-/** Of positions in a dictionary: 16 million values. */
+/** Bits of a dictionary position, at most: 16 million values. */
 const maxBitWidth = 24;
-/** Of a run's last digit to the base of 128: five make 32 bits. */
+/** Value of the last digit of a run length, to base 128: five digits make 32 bits. */
 const maxRunScale = 128 ** 4;
 
-/** A page's values, still encoded. */
+/** A decompressed page with encoded values. */
 interface Page {
   isDictionary: boolean;
   values: number;
@@ -29,7 +28,7 @@ interface Page {
   bytes: Uint8Array;
 }
 
-/** The pages of a chunk, one after the other. @throws Error, in its own few words */
+/** Yields the pages of a chunk. @throws Error with a short reason */
 function* pagesOf(file: Uint8Array, chunk: ColumnChunk): Generator<Page> {
   const bytes = file.subarray(chunk.start, chunk.start + chunk.length);
   let decodedLeft = chunk.decodedLength;
@@ -51,7 +50,7 @@ function* pagesOf(file: Uint8Array, chunk: ColumnChunk): Generator<Page> {
 
 function decompressed(bytes: Uint8Array, length: number): Uint8Array {
   return zstdDecompressSync(bytes, {
-    // One byte more would be an error, not memory.
+    // One byte more is an error, and takes no memory.
     maxOutputLength: Math.max(1, length),
     chunkSize: Math.max(64, length),
     params: { [constants.ZSTD_d_windowLogMax]: maxWindowLog },
@@ -68,11 +67,11 @@ function valuesOf(header: Struct): Omit<Page, "bytes"> {
   return { isDictionary, values: countOf(values.get(1)), encoding };
 }
 
-/** How the values of a type lie in a page, plainly encoded. */
+/** Reads values of a type in PLAIN encoding. */
 export interface PlainType<Value> {
-  /** Of one value at least. */
+  /** Bytes of a value, at least. */
   minBytes: number;
-  /** @returns the position after `count` values from `at` on, each given to `take` */
+  /** Passes `count` values from `at` on to `take`. @returns the position after them */
   read(bytes: Uint8Array, at: number, count: number, take: (value: Value) => void): number;
 }
 
@@ -102,10 +101,10 @@ export const plainText: PlainType<string> = {
   },
 };
 
-/** A column of a row group: for each row the position of its value, −1 where there is none. */
+/** A column of a row group: for each row the position of its value, −1 for null. */
 export interface ColumnValues<Value> {
   codes: Int32Array;
-  /** Distinct as far as the file's own dictionary is. */
+  /** The values. They are distinct if the file's own dictionary is. */
   values: Value[];
 }
 
@@ -113,7 +112,7 @@ export interface ColumnValues<Value> {
  * Reads a column of a row group.
  *
  * @param rows of the row group
- * @throws Error, in its own few words, when its pages don't hold what the footer says
+ * @throws Error with a short reason when the pages contradict the footer
  */
 export function readColumn<Value>(
   file: Uint8Array,
@@ -147,7 +146,7 @@ export function readColumn<Value>(
       present = 0;
       for (let i = 0; i < into.length; i++) present += into[i];
     }
-    // Present values first, side by side; then each to its row.
+    // The codes of present values are read side by side, then moved to their rows.
     const dense = present === into.length ? into : new Int32Array(present);
     if (page.encoding === "RLE_DICTIONARY" || page.encoding === "PLAIN_DICTIONARY") {
       if (present > 0) readHybrid(bytes.subarray(at + 1), bytes[at], dense, present);
@@ -156,7 +155,7 @@ export function readColumn<Value>(
     } else {
       let next = 0;
       plainly(page, at, present, type, (value) => {
-        // Rows come by CCN, so that what is said of a facility repeats.
+        // Rows are ordered by CCN, so values of facilities repeat.
         if (values.length === dictionary || value !== values[values.length - 1]) values.push(value);
         dense[next++] = values.length - 1;
       });
@@ -167,7 +166,7 @@ export function readColumn<Value>(
   return { codes, values };
 }
 
-/** Levels become codes: the next one where the level is 1, −1 where it is 0. */
+/** Replaces levels by codes: the next code where the level is 1, −1 where it is 0. */
 function spread(dense: Int32Array, levels: Int32Array): void {
   let next = 0;
   for (let i = 0; i < levels.length; i++) levels[i] = levels[i] === 1 ? dense[next++] : -1;
@@ -190,10 +189,10 @@ function lengthAt(bytes: Uint8Array): number {
 }
 
 /**
- * Reads whole numbers that are written in runs of equal ones and in groups of eight packed ones.
+ * Reads integers in Parquet's RLE and bit-packing hybrid encoding.
  *
  * @param width bits of a number
- * @param count how many numbers are wanted; what the last group has beyond them is nothing
+ * @param count number of integers; further ones in the last group are padding
  */
 function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: number): void {
   if (width > maxBitWidth) throw new Error(`numbers of ${width} bits`);
@@ -227,7 +226,7 @@ function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: n
     for (let i = 0; i < packed; i++) {
       const bit = i * width;
       const from = start + (bit >>> 3);
-      // Four bytes hold any number of 24 bits, wherever it starts; beyond the end they are none of it.
+      // Four bytes hold any number of 24 bits, at any bit position. Bytes beyond the end aren't part of it.
       const word = bytes[from] | (bytes[from + 1] << 8) | (bytes[from + 2] << 16) | (bytes[from + 3] << 24);
       into[filled++] = (word >>> (bit & 7)) & mask;
     }

@@ -20,13 +20,13 @@ import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
- * Reads and verifies a snapshot file. The footer is read first, and then one column of a row group at a time: memory
- * stays what `loadBytes` says.
+ * Reads and verifies a snapshot file. It reads the footer first, then one column of a row group at a time, so memory
+ * stays within `loadNeed`.
  *
  * @param file the whole Parquet file
  * @param subject what to call it in errors, usually the file's name
- * @param onRows told how many rows are read so far, a row group at a time
- * @throws DataError whatever is wrong with it
+ * @param onRows called after each row group with the number of rows read so far
+ * @throws DataError when the file isn't a sound snapshot
  */
 export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows: number) => void): Snapshot {
   const { footer, metadata } = headOf(file, subject);
@@ -139,16 +139,16 @@ function readTable(
   return makeTable(parts);
 }
 
-/** Whether every facility has to have a text: its address alone may be absent. */
+/** Whether a text must be present for every facility. Only addresses may be absent. */
 const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
-/** Whether a row has another value than the one before in any of the columns. */
+/** Whether a row differs from the row before in any of the columns. */
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
   for (const { codes } of columns) if (codes[row] !== codes[row - 1]) return true;
   return false;
 }
 
-/** Codes into the distinct values of a text column, each decoded once. */
+/** Reads a text column. Each distinct text is decoded once. */
 function readTexts(
   file: Uint8Array,
   footer: ParquetFooter,
@@ -200,7 +200,7 @@ function readValues<Value>(
   );
 }
 
-/** What a column of facilities holds where it isn't empty. */
+/** Patterns of the columns of facilities that have one, for texts that aren't empty. */
 const facilityPatterns: [field: FacilityField, what: string, pattern: RegExp, expected: string][] = [
   ["zip", "ZIP code", zipPattern, "five digits"],
   ["ruralUrbanCode", "RUCA code", ruralUrbanCodePattern, "a code such as 1 or 4.1"],

@@ -19,14 +19,6 @@ import {
 } from "./schema.ts";
 import { identityOrder, stableOrder } from "./sort.ts";
 
-/*
- * The rows of a snapshot in memory: an Arrow table of one record batch, one row per facility and procedure that has one,
- * ascending by CCN and APC code. A text column is dictionary-coded. The columns of facilities have one dictionary entry
- * per facility, ascending by CCN, and the columns of procedures one per procedure, ascending by code, so all columns of
- * facilities have the same codes, and all columns of procedures too. The memory of a null has `blank` in a column of
- * numbers, and the code of an empty text in a column of texts.
- */
-
 /** The type of each column, by its name. */
 type ColumnTypes = {
   [Column in SnapshotColumn as Column["name"]]: Column["part"] extends "rows"
@@ -34,7 +26,13 @@ type ColumnTypes = {
     : Dictionary<Utf8, Int32>;
 };
 
-/** A snapshot's rows as an Arrow table, in the layout that `makeTable` describes. */
+/**
+ * The rows of a snapshot: an Arrow table of one record batch, with one row per facility and procedure, ascending by CCN
+ * and APC code. Text columns are dictionary-coded. A column of facilities has one dictionary entry per facility, ascending
+ * by CCN, and a column of procedures one per procedure, ascending by code. So all columns of facilities have the same
+ * codes, and all columns of procedures too. An absent value is null. In memory it is `blank` in a column of numbers, and
+ * the code of an empty text in a column of texts.
+ */
 export type SnapshotTable = Table<ColumnTypes>;
 
 /** The Arrow schema of every snapshot. */
@@ -60,7 +58,7 @@ export interface TableParts {
  * @param parts facilities ascending by CCN, procedures by code, and rows by both
  */
 export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
-  // The library's IPC writer takes two buffers in succession for one if they share memory.
+  // Neighbouring columns must not share memory: the library's IPC writer would merge their buffers.
   const codes = {
     facilities: [rows.facility, rows.facility.slice()],
     procedures: [rows.procedure, rows.procedure.slice()],

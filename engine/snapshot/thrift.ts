@@ -1,6 +1,6 @@
 /*
- * Thrift's compact protocol, as far as Parquet's footer and page headers use it. The bytes aren't trusted: every
- * length is held against the bytes that are left, and nothing is allocated that they can't fill.
+ * Reads Thrift's compact protocol, as far as Parquet's footer and page headers use it. The bytes aren't trusted: every
+ * length is checked against the remaining bytes before memory is allocated.
  */
 
 const maxDepth = 16;
@@ -46,7 +46,7 @@ export class ThriftReader {
       if (header === 0) return fields;
       id = header >> 4 === 0 ? this.#integer() : id + (header >> 4);
       const type = header & 15;
-      // A boolean field's value is its type.
+      // The type of a boolean field is its value.
       fields.set(id, type === 1 || type === 2 ? type === 1 : this.#value(type, depth));
     }
   }
@@ -69,7 +69,7 @@ export class ThriftReader {
       case 9: {
         const header = this.#byte();
         const length = header >> 4 === 15 ? this.#varint() : header >> 4;
-        // Every element takes a byte at least.
+        // Every element takes at least one byte.
         if (length > this.#bytes.length - this.#at) throw new Error(`a list of ${length}`);
         return Array.from({ length }, () => this.#value(header & 15, depth + 1));
       }
@@ -95,7 +95,7 @@ export class ThriftReader {
     for (let scale = 1; ; scale *= 128) {
       const byte = this.#byte();
       value += (byte & 127) * scale;
-      // Zeros in front don't make a number large, but without end.
+      // Leading zeros don't make a number large, but could go on without end.
       if (value > Number.MAX_SAFE_INTEGER || scale > 2 ** 64) throw new Error("a number beyond 2^53");
       if (byte < 128) return value;
     }
