@@ -5,8 +5,8 @@ import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { digits } from "../bench/figures.ts";
 import { markdownOf, type Results } from "../bench/report.ts";
-import { filesOf, servedFile } from "../datasets/state.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
+import { filesOf, servedFile } from "../server/store/served.ts";
 import { blocksOf, documentAt, documents } from "./support/readme.ts";
 
 /** What the documents say is there: commands, options, links, files, metrics, figures. */

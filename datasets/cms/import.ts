@@ -7,8 +7,8 @@ import {
   type Snapshot,
   sealSnapshot,
 } from "../../engine/index.ts";
+import type { KnownVersion } from "../publish/publish.ts";
 import { findContent, publishSnapshot } from "../publish/publish.ts";
-import type { KnownVersion } from "../publish/registry.ts";
 import type { StrayByte } from "./encoding.ts";
 import { type Progress, type ReleaseOptions, readRelease } from "./release.ts";
 

@@ -15,7 +15,12 @@ import {
 } from "../../engine/index.ts";
 import { makeFolder, sync } from "../folder.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
-import type { KnownVersion } from "./registry.ts";
+
+/** A data version that a server has served: its number is taken. */
+export interface KnownVersion {
+  version: string;
+  sha256: string;
+}
 
 /** The highest revision that a snapshot's metadata can carry. */
 const maxRevision = 9999;

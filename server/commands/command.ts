@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import Database from "better-sqlite3";
 import * as v from "valibot";
-import { checkServed, databaseFile, isServed } from "../../datasets/state.ts";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
 import { type CommandOutput, configure, type Part } from "../part.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { asksForHelp, type Settings } from "../shared/settings.ts";
+import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { narrowAccess } from "../store/state-files.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 

@@ -3,7 +3,6 @@ import path from "node:path";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { hexadecimal, type Progress } from "../../datasets/cms/release.ts";
 import { isSyntheticFile } from "../../datasets/publish/publish.ts";
-import { registryOf } from "../../datasets/publish/registry.ts";
 import {
   DataError,
   isSourceUrl,
@@ -15,6 +14,7 @@ import {
   sourceUrlExpected,
 } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { registryOf } from "../store/registry.ts";
 import { runDataCommand, say } from "./data-command.ts";
 
 /** The `import` command: imports a CMS release as a snapshot. */

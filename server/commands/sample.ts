@@ -1,5 +1,4 @@
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
-import { registryOf } from "../../datasets/publish/registry.ts";
 import {
   defaultSampleRows,
   defaultSampleSeed,
@@ -16,6 +15,7 @@ import {
   versionName,
 } from "../../engine/index.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
+import { registryOf } from "../store/registry.ts";
 import { runDataCommand, say } from "./data-command.ts";
 
 /** The `sample` command: writes a synthetic snapshot. */

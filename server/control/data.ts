@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { knownVersions } from "../../datasets/publish/registry.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
 import type { Published } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
@@ -8,6 +7,7 @@ import { listSnapshots } from "../snapshots/folder.ts";
 import { Loads } from "../snapshots/loads.ts";
 import type { Mirror, MirrorOptions } from "../snapshots/mirror.ts";
 import { SnapshotFolder } from "../snapshots/snapshots.ts";
+import { knownVersions } from "../store/registry.ts";
 import { closers, log, metrics, repeat, stdout, unlessStopping } from "./running.ts";
 import { onSignal } from "./signals.ts";
 import type { State } from "./state.ts";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { databaseFile, restoring } from "../../datasets/state.ts";
 import { reasonOf } from "../../engine/query.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
+import { databaseFile, restoring } from "../store/served.ts";
 import { narrowAccess, StateGuard } from "../store/state-files.ts";
 import { onlyACopy, Store } from "../store/store.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";

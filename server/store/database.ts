@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, lstatSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
-import { databaseFile, hasLog, restoring } from "../../datasets/state.ts";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { schema, schemaVersion } from "./schema.ts";
+import { databaseFile, hasLog, restoring } from "./served.ts";
 import { makePrivateFile, makeStateFolder } from "./state-files.ts";
 import { lastingWalFault } from "./wal.ts";
 

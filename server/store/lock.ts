@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
-import { lockFile } from "../../datasets/state.ts";
 import { DataError } from "../../engine/query.ts";
+import { lockFile } from "./served.ts";
 
 /** Locks a state folder, so that two servers don't use it at once. */
 

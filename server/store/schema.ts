@@ -1,4 +1,4 @@
-import { versionsTable } from "../../datasets/publish/registry.ts";
+import { versionsTable } from "./registry.ts";
 
 /** The schema of the state database. */
 

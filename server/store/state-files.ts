@@ -12,6 +12,8 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { identityOf, makeFolder } from "../../datasets/folder.ts";
+import { DataError, reasonOf } from "../../engine/query.ts";
+import { lockFolder } from "./lock.ts";
 import {
   checkLog,
   checkWhole,
@@ -23,9 +25,7 @@ import {
   overwritten,
   servedFile,
   writtenOf,
-} from "../../datasets/state.ts";
-import { DataError, reasonOf } from "../../engine/query.ts";
-import { lockFolder } from "./lock.ts";
+} from "./served.ts";
 
 /** Keeps the state's files private, and notices when they are deleted, replaced or overwritten under a running server. */
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { databaseFile } from "../../datasets/state.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
@@ -10,6 +9,7 @@ import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
+import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import { call, startServer, temporaryFolder, until } from "../support/server.ts";

@@ -6,9 +6,9 @@ import { type AddressInfo, createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
-import { knownVersions } from "../../datasets/publish/registry.ts";
 import { isoTime } from "../../server/shared/time.ts";
 import { backUp } from "../../server/store/backup.ts";
+import { knownVersions } from "../../server/store/registry.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   Connection,

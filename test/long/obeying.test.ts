@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
-import { isServed } from "../../datasets/state.ts";
 import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { lockFolder } from "../../server/store/lock.ts";
+import { isServed } from "../../server/store/served.ts";
 import { makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
@@ -160,7 +160,7 @@ test("a folder is served from its lock on until that is given back", () => {
 test("commands that look whether a server runs keep none from starting", async (t) => {
   const folder = temporaryFolder();
   lockFolder(folder)();
-  const state = new URL("../../datasets/state.ts", import.meta.url);
+  const state = new URL("../../server/store/served.ts", import.meta.url);
   const look = `import { isServed } from "${state}"; process.send(0); for (;;) isServed(${JSON.stringify(folder)});`;
   const lookers = [0, 1].map(() =>
     spawn(process.execPath, [...keepingStripped, "--input-type=module", "--eval", look], {

@@ -18,9 +18,9 @@ import {
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { registryOf } from "../../datasets/publish/registry.ts";
-import { checkServed } from "../../datasets/state.ts";
 import { lockFolder } from "../../server/store/lock.ts";
+import { registryOf } from "../../server/store/registry.ts";
+import { checkServed } from "../../server/store/served.ts";
 import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";

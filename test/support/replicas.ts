@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import Database from "better-sqlite3";
-import { databaseFile } from "../../datasets/state.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
+import { databaseFile } from "../../server/store/served.ts";
 import { Connection } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
 import { metricsText } from "./metrics-text.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import Database from "better-sqlite3";
-import { databaseFile } from "../../datasets/state.ts";
+import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { run } from "../support/commands.ts";
 import { until } from "../support/connection.ts";

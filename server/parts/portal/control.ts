@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { databaseFile } from "../../../datasets/state.ts";
 import type { Core, RunningPart } from "../../part.ts";
+import { databaseFile } from "../../store/served.ts";
 import { noPortalAccount, PortalHost } from "./host.ts";
 import type { PortalSettings } from "./settings.ts";
 

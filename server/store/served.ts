@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { DataError, systemCode } from "../engine/query.ts";
-import { identityOf } from "./folder.ts";
+import { identityOf } from "../../datasets/folder.ts";
+import { DataError, systemCode } from "../../engine/query.ts";
 
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 

@@ -1,8 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
+import type { KnownVersion } from "../../datasets/publish/publish.ts";
 import { DataError } from "../../engine/query.ts";
-import { checkServed, databaseFile } from "../state.ts";
+import { checkServed, databaseFile } from "./served.ts";
+
+/** Reads the registry of data versions, which says whose numbers are taken. */
 
 /**
  * The registry of all data versions that were ever served. It is part of the server's state, so that a number never
@@ -16,12 +19,6 @@ export const versionsTable = `
     first_served INTEGER NOT NULL, -- Unix milliseconds
     retired INTEGER -- null while it is served
   ) STRICT;`;
-
-/** A data version that a server has served. */
-export interface KnownVersion {
-  version: string;
-  sha256: string;
-}
 
 const maxWaitMs = 5000;
 
