@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, matchesGlob, resolve } from "node:path";
 import { test } from "node:test";
 
 /** The repository keeps its own rules. */
@@ -46,6 +46,20 @@ test("the top level has the given entries and dotfiles only", () => {
     (entry) => ![...given, ...folders].includes(entry) && !entry.startsWith("."),
   );
   assert.deepEqual(others, []);
+});
+
+test("each test file is run by one of npm's scripts", () => {
+  const { scripts } = JSON.parse(read("package.json"));
+  const patterns = ["test", "test:system", "test:long"].map((name) =>
+    [...scripts[name].matchAll(/'([^']+)'/g)].map(([, pattern]) => pattern),
+  );
+  const tests = sources.filter((path) => path.endsWith(".test.ts"));
+  const runs = (path: string) =>
+    patterns.filter((each) => each.some((pattern) => matchesGlob(path, pattern))).length;
+  assert.deepEqual(
+    tests.filter((path) => runs(path) !== 1),
+    [],
+  );
 });
 
 test("the engine imports nothing of the server, the datasets or the world outside", () => {
@@ -266,6 +280,19 @@ test("nothing that a callback throws ends the process: each is wrapped, or has a
 test("every file of the server begins with a sentence that says its job", () => {
   const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
   const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));
+  assert.deepEqual(offenders, []);
+});
+
+/** Beginnings of comments that make no sense alone: of a sentence that goes on, or of a phrase without a noun. */
+const dangling =
+  /^(?:And|Or|But|Also|Then|So|The same|Such|Of|By|To be|In which|With which|As (?:long|much|many|often)|Said|Told|Beside)\b/;
+
+test("doc comments make sense alone", () => {
+  const offenders = product.flatMap((path) =>
+    Array.from(read(path).matchAll(/\/\*\*\s*(?:\* )?((?:(?!\*\/)[^\n])*)/g), ([, text]) => text)
+      .filter((text) => dangling.test(text))
+      .map((text) => `${path}: ${text}`),
+  );
   assert.deepEqual(offenders, []);
 });
 
