@@ -8,7 +8,6 @@ import { syncBuiltinESMExports } from "node:module";
 import { connect, createServer as createNetServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
-import Database from "better-sqlite3";
 import { knownOffers, offers, offersIn } from "../../datasets/cms/catalogue.ts";
 import { download } from "../../datasets/cms/download.ts";
 import {
@@ -624,25 +623,6 @@ test("one file is downloaded by one process at a time", async () => {
   await second;
   assert.equal(trial.text, content);
   assert.deepEqual(trial.files, ["release.csv"]);
-});
-
-test("a claim is seen by a process that shares nothing but the folder, and ends with its own", async () => {
-  const out = temporaryFolder();
-  const url = serve(part(content, '"a"', 100), file(content, '"a"'));
-  const args = ["--year", "2023", "--url", url];
-  const [kept, first] = [downloadPath(out, url), command(args, out)];
-  const partPath = `${kept}.part`;
-  await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
-  // SQLite's own lock on the file, which holds between containers as well; only a process of its own may look at it.
-  const lock = new Database(`${partPath}.lock`, { timeout: 0 });
-  assert.throws(() => lock.exec("BEGIN EXCLUSIVE"), { code: "SQLITE_BUSY" });
-  lock.close();
-  first.signal("SIGKILL");
-  await until("the end of the first", () => first.hasEnded);
-  const { code, stderr } = await command(args, out).finished();
-  assert.equal(code, 0, stderr);
-  assert.equal(readFileSync(kept, "utf8"), content);
-  assert.deepEqual(readdirSync(path.dirname(kept)), [path.basename(kept)]);
 });
 
 test("a part that somebody else has written to never gets the file's name", async () => {

@@ -14,13 +14,12 @@ import path from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { importFile } from "../../datasets/cms/import.ts";
-import { publishSnapshot } from "../../datasets/publish/publish.ts";
 import { type KnownVersion, knownVersions, registryOf } from "../../datasets/publish/registry.ts";
-import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
+import { decodeSnapshot, type Snapshot } from "../../engine/index.ts";
 import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
-import { columnsOf, fileOf, metadataOf, randomSnapshot } from "../support/fixtures.ts";
+import { columnsOf, fileOf, metadataOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { servedSha256, stateThatServed } from "../support/state.ts";
 
@@ -136,15 +135,6 @@ test("a number that was served is never given out again, whether its file is the
   const again = await importFile(options, known("2023.4", "2022.9", "2023.5"));
   assert.equal(path.basename(again.path), "2023.6.parquet");
   assert.equal(decoded(again.path).provenance.revision, 6);
-});
-
-test("a sample gets the next number, too", () => {
-  const out = temporaryFolder();
-  const encode = (revision: number) => {
-    const content = randomSnapshot(1);
-    return encodeSnapshot(sealSnapshot(content.table, { ...content.provenance, revision }));
-  };
-  assert.equal(publishSnapshot(out, 2024, known("2024.7"), encode), path.join(out, "2024.8.parquet"));
 });
 
 test("rows that are there already aren't written again, whatever is said of them, unless that is forced", async () => {

@@ -120,19 +120,8 @@ test("absent provenance reads back as absent", () => {
   assert.deepEqual(decodeSnapshot(encodeSnapshot(snapshot), subject).provenance, provenance);
 });
 
-test("a file with other columns is refused", () => {
-  const metadata = metadataOf(encodeSnapshot(small));
-  const columns = columnsOf(small);
-  assert.match(refusal(fileOf(columns.slice(0, 8), metadata)), /^columns: found ccn: /);
-});
-
 test("an empty text reads as an absent one", () => {
   assert.deepEqual(contentOf(decodeSnapshot(withCell("street", 4, ""), subject)), contentOf(small));
-});
-
-test("a file that another writer made of the same columns reads the same", () => {
-  const file = fileOf(columnsOf(small), metadataOf(encodeSnapshot(small)));
-  assert.deepEqual(contentOf(decodeSnapshot(file, subject)), contentOf(small));
 });
 
 test("the checksum is that of the content, whatever the Parquet encoding", () => {
@@ -249,12 +238,6 @@ test("a file that is no snapshot at all is refused", () => {
     assert.match(refusal(bytes(text)), /^footer: found damage \(.+\), expected a readable snapshot$/);
   const anothers = refusal(fileOf(columnsOf(small), new Map()));
   assert.equal(anothers, 'metadata schema_version: found nothing, expected "schema_version"');
-});
-
-test("a truncated file is refused, wherever it ends", () => {
-  const ends = new Set(Array.from({ length: 200 }, (_, i) => Math.floor((i * sampleFile.length) / 200)));
-  for (let i = 1; i <= 100; i++) ends.add(sampleFile.length - i);
-  for (const end of ends) refusal(sampleFile.subarray(0, end));
 });
 
 test("metadata that is missing or malformed is refused by its key", () => {
@@ -534,17 +517,4 @@ test(`${damagedFiles} damaged files are each refused, or hold the same content`,
   assert.ok(refused > 0.85 * damagedFiles, `only ${refused} refused`);
   for (const file of files)
     assert.deepEqual(contentOf(decodeSnapshot(file, subject)), contentOf(sample), "the file itself reads on");
-});
-
-test("a footer whose fields change their type, wherever they stand, lets no other error out", () => {
-  const start = footerStart(sampleFile);
-  // In a long trial each byte, else one in four.
-  const [step, changes] = damagedFiles > 1000 ? [1, [1, 3]] : [4, [3]];
-  for (const bits of changes) {
-    for (let at = start; at < sampleFile.length - 8; at += step) {
-      const copy = sampleFile.slice();
-      copy[at] ^= bits;
-      refusedOrIntact(copy, `byte ${at - start} of the footer, exclusive or ${bits}`);
-    }
-  }
 });

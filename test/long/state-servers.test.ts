@@ -92,24 +92,6 @@ test("a server whose database is gone, replaced and back says so, and counts in 
   store.close();
 });
 
-test("a server whose folder is deleted refuses commands, and says at its end that counts are lost", async (t) => {
-  const stateDir = path.join(temporaryFolder(), "state");
-  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
-  const server = spawnServer({ datasetsDir, stateDir });
-  t.after(() => server.signal("SIGKILL"));
-  const { api, ops } = await ready(server);
-  rmSync(stateDir, { recursive: true });
-  await until("the server not to be ready", async () => (await fetch(`${ops}/readyz`)).status === 503);
-  assert.equal((await call({ api, key }, request)).remaining, 99);
-  const { code, stderr } = await runKeys(stateDir, "create", "--account", "new", "--plan", "free");
-  assert.equal(code, 1);
-  assert.match(stderr, /found none, while a server runs on the one that was here/);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 1);
-  assert.match(server.stderr, /the last counts can't be saved/);
-  assert.ok(!existsSync(stateDir));
-});
-
 test("a server whose database is overwritten by a backup says so, and leaves it alone until it is put right", async (t) => {
   const stateDir = path.join(temporaryFolder(), "state");
   const file = path.join(stateDir, "state.sqlite");
