@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { blank, findGroup, maxCents, maxCount, partsOf, type Snapshot } from "../../engine/index.ts";
 import { answer, comparePrices, everyRow, imageOf, textOfBody } from "../support/compared-prices.ts";
 import { changed, randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
-import type { PricesBody } from "../support/prices-schema.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** Every number of a JSON text, as it is written. */

@@ -10,8 +10,9 @@ import {
   type Snapshot,
   stateCodes,
 } from "../../engine/index.ts";
+import { pricesResponse } from "../../server/api/responses.ts";
+import type { PricesBody } from "./oracle.ts";
 import { groupKey, naivePrices } from "./oracle.ts";
-import { type PricesBody, pricesSchema } from "./prices-schema.ts";
 
 /** Price lists of the engine, held against what the oracle computes. */
 
@@ -28,7 +29,7 @@ export function textOfBody(image: Image, group: number, limit: number): string {
 }
 
 export function bodyOf(image: Image, group: number, limit: number): PricesBody {
-  const { next, ...body } = v.parse(pricesSchema, JSON.parse(textOfBody(image, group, limit)));
+  const { next, ...body } = v.parse(pricesResponse, JSON.parse(textOfBody(image, group, limit)));
   return body;
 }
 

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import type * as v from "valibot";
 import { blank, partsOf, type Snapshot, versionName } from "../../engine/index.ts";
-import type { PricesBody } from "./prices-schema.ts";
+import type { pricesResponse } from "../../server/api/responses.ts";
+
+/** An answer with prices, but for the way to the next page, which the data doesn't say. */
+export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
 /** Hundredths as the number that their decimal text reads as, exactly what a JSON parser makes of it. */
 function hundredths(value: bigint): number {
