@@ -10,7 +10,7 @@ import {
 import { findContent, publishSnapshot } from "../publish/publish.ts";
 import type { KnownVersion } from "../publish/registry.ts";
 import type { StrayByte } from "./encoding.ts";
-import { type Progress, type ReleaseOptions, readRelease } from "./release.ts";
+import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
@@ -37,13 +37,9 @@ interface Imported {
  * @param known versions that were ever served, whose numbers are taken
  * @throws DataError when the file isn't a sound release; nothing has been written then
  */
-export async function importFile(
-  options: ImportOptions,
-  known: readonly KnownVersion[],
-  onProgress?: Progress,
-): Promise<Imported> {
+export async function importFile(options: ImportOptions, known: readonly KnownVersion[]): Promise<Imported> {
   const { file, year, out } = options;
-  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
+  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options);
   const sealed = sealSnapshot(table, { ...provenance, revision: 1 });
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
   const written =

@@ -21,9 +21,6 @@ export interface ReleaseOptions {
   allowUnterminated: boolean;
 }
 
-/** Called after every chunk of the file: rows so far, bytes so far, bytes of the file. */
-export type Progress = (rows: number, bytes: number, totalBytes: number) => void;
-
 interface Release {
   table: SnapshotTable;
   provenance: Omit<Provenance, "revision">;
@@ -40,19 +37,16 @@ interface Release {
  *
  * @throws DataError when the file isn't a sound release
  */
-export async function readRelease(options: ReleaseOptions, onProgress?: Progress): Promise<Release> {
+export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
     // This comes before opening, because opening a pipe waits for its other end.
-    const { isFile, size } = await stat(file).then((found) => ({ isFile: found.isFile(), size: found.size }));
-    if (!isFile) throw new DataError(file, "no regular file", "a CSV file");
+    if (!(await stat(file)).isFile()) throw new DataError(file, "no regular file", "a CSV file");
     handle = await open(file);
     const scan = await scanFile(handle, file);
     checkText(scan, file, options.allowUnterminated);
-    const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined, (rows, bytes) =>
-      onProgress?.(rows, bytes, size),
-    );
+    const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined);
     if (bytes !== scan.bytes)
       throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
     const provenance = cmsProvenance(year, released, sourceUrl, sha256);
@@ -151,7 +145,6 @@ async function readTable(
   handle: FileHandle,
   file: string,
   isWindows1252: boolean,
-  onProgress: (rows: number, bytes: number) => void,
 ): Promise<{ table: CmsTable; sha256: string; bytes: number }> {
   let table: CmsTable | undefined;
   let header: string[] = [];
@@ -197,7 +190,6 @@ async function readTable(
           hash.update(chunk);
           yield isWindows1252 ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
           bytes += chunk.length;
-          onProgress(table?.rows ?? 0, bytes);
         }
       },
       parser,

@@ -14,28 +14,21 @@ import { type Context, checkEnd, listed, overlapOptions, readOptions, runCommand
 
 /** The command `accounts`: lists, suspends, deletes and moves accounts. `keys` makes and changes them. */
 
-const columns = [
-  "account",
-  "plan",
-  "burst",
-  "quota",
-  "month",
-  "used",
-  "keys",
-  "webhook",
-  "email",
-  "state",
-] as const;
-
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));
-  const accounts = store.accounts
-    .list(month, now)
-    .map(({ name, plan, burst, quota, used, keys, webhook, email, suspended_at }) => {
-      const state = suspended_at === null ? "active" : "suspended";
-      return { account: name, plan, burst, quota, month, used, keys, webhook, email, state };
-    });
-  return { result: listed("accounts list", args, columns, accounts) };
+  const result = listed("accounts list", args, store.accounts.list(month, now), {
+    account: ({ name }) => name,
+    plan: ({ plan }) => plan,
+    burst: ({ burst }) => burst,
+    quota: ({ quota }) => quota,
+    month: () => month,
+    used: ({ used }) => used,
+    keys: ({ keys }) => keys,
+    webhook: ({ webhook }) => webhook,
+    email: ({ email }) => email,
+    state: ({ suspended_at }) => (suspended_at === null ? "active" : "suspended"),
+  });
+  return { result };
 }
 
 /** @throws DataError when there is no account of that name */

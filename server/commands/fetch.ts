@@ -6,8 +6,8 @@ import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts
 import { checkEnds } from "../../datasets/cms/release.ts";
 import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
-import { runDataCommand, say } from "./data-command.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `fetch` command: downloads CMS releases and imports them. */
 
@@ -255,4 +255,4 @@ async function fetchAll(
     }
 }
 
-if (import.meta.main) await runDataCommand(help, run);
+if (import.meta.main) await runProgram(() => help, run);
