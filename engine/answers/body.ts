@@ -30,10 +30,7 @@ export function room(length: number, scratch: Buffer): Buffer {
 
 const buffers = new WeakMap<Uint8Array, Buffer>();
 
-/**
- * A section as a Buffer, made once: its copy() is one move of memory, where a typed array's set() from shared memory
- * goes word by word.
- */
+/** A section as a Buffer, made once: its copy() moves memory, where set() from shared memory goes word by word. */
 export function bufferOf(section: Uint8Array): Buffer {
   let buffer = buffers.get(section);
   if (buffer === undefined) {

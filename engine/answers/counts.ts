@@ -1,7 +1,6 @@
 import { groupOf, type Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The number of rows of any kind, and of suppressed rows. */
 export interface RowCounts {
   rows: number;
   suppressed: number;

@@ -35,7 +35,6 @@ interface Column {
   read: Reader;
 }
 
-/** Some texts of a column of the image. */
 interface Dictionary {
   texts: TextColumn;
   /** The positions of the texts, by code. */
@@ -137,7 +136,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
   ];
 }
 
-/** The length of what `arrowPieces` writes. O(rows). */
+/** The length of what `arrowPieces` yields. O(rows). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
   const rows = rowsInScope(image, scope);

@@ -17,7 +17,6 @@ const minSetBytes = 40;
 const comma = 44;
 const lineEnd = utf8("\r\n");
 
-/** The columns that every export begins with. */
 const firstColumns = [
   "data_year",
   "data_version",
@@ -63,7 +62,6 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
   yield out.subarray(0, at);
 }
 
-/** Returns a function that gives the length of a row's line. */
 export function csvLengths(image: Image): (row: number) => number {
   const lines = new RowLines(image);
   return (row) => {
@@ -98,7 +96,6 @@ class RowLines {
     proceduresOf.set(image, this.#procedures);
   }
 
-  /** Encodes what the next row shares with others. */
   enter(row: number): void {
     const image = this.#image;
     const facility = image.facility[row];

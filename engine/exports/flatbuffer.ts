@@ -2,7 +2,6 @@ import { utf8 } from "../encode.ts";
 
 /** Writes FlatBuffers, the format of Arrow's messages. Every field is written, so lengths don't depend on values. */
 
-/** A number of 1 to 8 bytes in a table. */
 type Scalar = { size: 1 | 2 | 4 | 8; value: number };
 export type Node =
   | { kind: "table"; fields: (Scalar | Node | undefined)[] }

@@ -110,7 +110,6 @@ interface Written {
   write(out: Uint8Array): void;
 }
 
-/** The contents of every section. */
 export type Contents = Omit<Sections, "answers"> & { readonly answers: Written };
 
 const elementTypes = leavesOf<ElementType>(layout);
@@ -136,7 +135,6 @@ export const summaryFields = [
   "weighted_mean_charge",
 ] as const;
 
-/** A snapshot's metadata in an image. */
 export interface Description {
   provenance: Provenance;
   counts: Counts;
@@ -176,7 +174,6 @@ export function dollarsOf(summary: Summary): Summary {
   ) as Summary;
 }
 
-/** A field of a summary in dollars or as a ratio. */
 export function inDollars(field: keyof Summary, value: number): number {
   return field === "facilities" || field === "services" ? value : value / 100;
 }
@@ -199,11 +196,7 @@ export function findGroup(image: Image, procedureCode: string, state: string | n
   return image.groupStart[group] === image.groupStart[group + 1] ? -1 : group;
 }
 
-/**
- * Attaches to an image without copying or parsing its rows.
- *
- * @throws DataError when the buffer is no image of this format
- */
+/** Attaches to an image without copying or parsing its rows. @throws DataError when it is none of this format */
 export function attachImage(buffer: SharedArrayBuffer): Image {
   const header = new Uint32Array(buffer, 0, Math.min(headerWords, Math.floor(buffer.byteLength / 4)));
   if (header.length < headerWords || header[0] !== magic || header[1] !== imageFormatVersion)
@@ -236,7 +229,6 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
   });
 }
 
-/** A string of a text column. */
 export function textAt({ offsets, bytes }: TextColumn, i: number): string {
   return textOf(bytes.subarray(offsets[i], offsets[i + 1]));
 }
@@ -268,9 +260,7 @@ function viewsOf<Shape extends Tree<ElementType>>(
 /**
  * Lays out an image: the header, and then every section.
  *
- * @param maxBytes of the whole
- * @throws SizeError when it would be larger
- * @throws DataError when it would be larger than any image can be
+ * @throws SizeError when it would be larger than `maxBytes`, DataError when it would be larger than any image can be
  */
 export function layOut(contents: Contents, subject: string, maxBytes: number): SharedArrayBuffer {
   let end = headerWords * 4;

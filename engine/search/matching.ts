@@ -41,7 +41,6 @@ export interface Term {
   code: number;
 }
 
-/** Finds the matches of a needed word. */
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
@@ -99,7 +98,6 @@ function matchPhrases(index: SearchIndex, rest: string, before: readonly number[
   }
 }
 
-/** Adds the documents that have words consecutively. */
 function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<number, number>): void {
   const { tokenStart, tokens, documentOf } = index;
   const having = withWords(index, words);

@@ -8,8 +8,6 @@ import { splitWords, type TextIndex } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";
 
-/** The reason why a search finds nothing. */
-
 interface NoMatch {
   /** The word without a match; undefined if the text has no words. */
   word: string | undefined;

@@ -34,7 +34,6 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
-/** The long form of a word, as the index has it. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
@@ -152,7 +151,6 @@ export function bitWordsOf(documents: number): number {
   return (documents >>> 5) + 1;
 }
 
-/** A bit set of documents. */
 export function bitsOf(some: readonly number[], documents: number): Int32Array {
   const bits = new Int32Array(bitWordsOf(documents));
   for (const document of some) bits[document >>> 5] |= 1 << (document & 31);
@@ -178,11 +176,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
   return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
-/**
- * Builds the index of documents. O(words · log words), runs at load only.
- *
- * @param documents ascending by the sizes of their names
- */
+/** Builds the index of documents, which ascend by the sizes of their names. O(words · log words), runs at load only. */
 export function indexText(documents: Document[]): TextIndex {
   const sorted = distinctWords(documents);
   const { offsets, bytes } = encodeText(sorted.map(([word]) => word));

@@ -12,7 +12,6 @@ export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
-/** Calls a function with all words within a number of typos of a word. */
 export function forEachClose(
   index: TextIndex,
   typed: Uint8Array,
@@ -58,11 +57,7 @@ export function hasMoreBits(bits: number, most: number): boolean {
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
 const ordinaryRows = rowsOf(64);
 
-/**
- * Typos between two words: letters added, left out, replaced, or two neighbours swapped (optimal string alignment).
- *
- * @returns the number, or something above `most` once it can't be reached
- */
+/** Typos between two words (optimal string alignment): their number, or more than `most` once it can't be reached. */
 export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);

@@ -20,11 +20,9 @@ import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
- * Reads and verifies a snapshot file. It reads the footer first, then one column of a row group at a time, so memory
- * stays within `loadNeed`.
+ * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so memory stays within
+ * `loadNeed`.
  *
- * @param file the whole Parquet file
- * @param subject what to call it in errors, usually the file's name
  * @param onRows called after each row group with the number of rows read so far
  * @throws DataError when the file isn't a sound snapshot
  */
@@ -63,7 +61,6 @@ function headOf(file: Uint8Array, subject: string): SnapshotHead {
   return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
-/** Reads one row group at a time, so that memory is bounded by the largest one. */
 function readTable(
   file: Uint8Array,
   footer: ParquetFooter,
@@ -142,7 +139,6 @@ function readTable(
 /** Whether a text must be present for every facility. Only addresses may be absent. */
 const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
-/** Whether a row differs from the row before in any of the columns. */
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
   for (const { codes } of columns) if (codes[row] !== codes[row - 1]) return true;
   return false;

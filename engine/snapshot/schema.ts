@@ -32,7 +32,6 @@ export type SnapshotColumn = (typeof snapshotColumns)[number];
 type FieldOf<Part> = Extract<SnapshotColumn, { part: Part }>["field"];
 export type FacilityField = FieldOf<"facilities">;
 export type ProcedureField = FieldOf<"procedures">;
-/** What a row says in numbers. */
 export type MeasureField = FieldOf<"rows">;
 export const facilityFields = snapshotColumns
   .filter((column) => column.part === "facilities")
@@ -44,7 +43,6 @@ export const measureFields = snapshotColumns
   .filter((column) => column.part === "rows")
   .map(({ field }) => field);
 
-/** A value for each field. */
 export function byField<Field extends string, Value>(
   fields: readonly Field[],
   value: (field: Field) => Value,
@@ -134,9 +132,7 @@ export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateName
 
 /** A CCN is six letters or digits, kept as text: 010001 is not 10001. */
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
-/** An APC code is four digits, kept as text. */
 export const procedureCodePattern = /^[0-9]{4}$/;
-/** A ZIP code is five digits, kept as text. */
 export const zipPattern = /^[0-9]{5}$/;
 /** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 and perhaps a digit more, or 99 where none is coded. */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
@@ -144,7 +140,6 @@ export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 /** The longest name of a facility, a city or a procedure, and the longest of their other texts. */
 export const maxNameCharacters = 500;
 
-/** Data years that the file layout exists for. */
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
 

@@ -13,7 +13,6 @@ export interface Snapshot {
   contentSha256: string;
 }
 
-/** Counts the rows of a table and computes the checksums. */
 export function sealSnapshot(table: SnapshotTable, provenance: Provenance): Snapshot {
   const counts = countRows(table);
   return { table, provenance, counts, ...checksums(table, provenance, counts) };
