@@ -3,7 +3,6 @@
 const zero = 48;
 const point = 46;
 
-/** The number of bytes that `writeHundredths` writes for a value. */
 export function hundredthsLength(value: number): number {
   let length = 1;
   for (let rest = Math.floor(value / 100); rest >= 10; rest = Math.floor(rest / 10)) length++;

@@ -34,7 +34,6 @@ interface Imported {
 /**
  * Imports a CMS release as the next snapshot of its year, unless one has its rows already.
  *
- * @param known versions that were ever served, whose numbers are taken
  * @throws DataError when the file isn't a sound release; nothing has been written then
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]): Promise<Imported> {
@@ -59,7 +58,6 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   };
 }
 
-/** Given options that differ from a snapshot's metadata. */
 function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["provenance"]): string[] {
   return [
     ...(released === null || released === there.released ? [] : ["--released"]),
@@ -67,11 +65,7 @@ function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["prov
   ];
 }
 
-/**
- * Encodes a snapshot, and checks that a server can load it.
- *
- * @throws DataError when a server would refuse it, mostly for its size
- */
+/** Encodes a snapshot. @throws DataError when a server would refuse it, mostly for its size */
 function loadable(snapshot: Snapshot, file: string): Uint8Array {
   const bytes = encodeSnapshot(snapshot);
   buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));

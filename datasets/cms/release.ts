@@ -32,11 +32,7 @@ interface Release {
   absentColumns: string[];
 }
 
-/**
- * Reads a CMS release in two passes. The first scans the bytes for encoding and truncation, the second parses them.
- *
- * @throws DataError when the file isn't a sound release
- */
+/** Reads a CMS release: once for encoding and truncation, then its rows. @throws DataError when it isn't sound */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
@@ -60,12 +56,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/**
- * Checks whether a file can be a complete release, by its first and last bytes.
- *
- * @param subject what to call it in errors
- * @throws DataError when it can't
- */
+/** Checks whether a file can be a complete release, by its first and last bytes. @throws DataError when it can't */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
@@ -135,12 +126,10 @@ function checkText(
     );
 }
 
-/** A byte in messages, such as 0xE9. */
 export function hexadecimal({ value }: StrayByte): string {
   return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
-/** Parses the file into a table, record by record. */
 async function readTable(
   handle: FileHandle,
   file: string,

@@ -171,12 +171,11 @@ interface ProcedureFigures {
   name: string;
 }
 
+/** Factors are the state's average by the national one. */
 interface StateFigures {
   state: string;
   hospitals: number;
-  /** State average by national average. */
   chargeFactor: number;
-  /** State average by national average. */
   allowedFactor: number;
   /** The first two digits of a ZIP code. */
   zip: string;

@@ -2,7 +2,6 @@ import { type Image, stateGroup, summaryOf } from "../image/image.ts";
 import { percentile, ratioPercentiles } from "../image/statistics.ts";
 import { stateCodes } from "../snapshot/schema.ts";
 
-/** A histogram of amounts in cents. */
 export interface Histogram {
   /** Strictly ascending; if all charges are equal, that charge twice. */
   edges: number[];

@@ -48,18 +48,15 @@ export interface Standing {
   medianCharge: number;
 }
 
+/** A priced row. Amounts are in cents. */
 export interface FacilityPrice {
   procedure: number;
-  /** Cents. */
   charge: number;
-  /** Cents. */
   allowed: number;
   services: number | null;
   beneficiaries: number | null;
-  /** Cents. */
   payment: number | null;
   outlierServices: number | null;
-  /** Cents. */
   outlierAmount: number | null;
   national: Standing;
   state: Standing;

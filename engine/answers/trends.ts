@@ -35,7 +35,6 @@ export function matchGroups(before: Image, groupBefore: number, now: Image, grou
   };
 }
 
-/** Pairs of rows of the same facility in two images. */
 interface Pairs {
   before: number[];
   now: number[];

@@ -37,7 +37,6 @@ interface Column {
 
 interface Dictionary {
   texts: TextColumn;
-  /** The positions of the texts, by code. */
   used: Int32Array;
 }
 
@@ -305,7 +304,6 @@ class Batch {
     return padded(this.#count * (isFloat ? 8 : 4));
   }
 
-  /** The message of a batch without absent values. */
   #message(): Uint8Array {
     let at = 0;
     const extents = this.#columns.flatMap((column) =>

@@ -70,7 +70,6 @@ export function csvLengths(image: Image): (row: number) => number {
   };
 }
 
-/** The length of what `csvPieces` writes. O(procedures). */
 export function csvBytes(image: Image, scope: ExportScope): number {
   return header.length + sumOver(image, scope, image.csvBytes);
 }
@@ -78,7 +77,6 @@ export function csvBytes(image: Image, scope: ExportScope): number {
 /** The encoded fields of each procedure, shared by all exports of an image. */
 const proceduresOf = new WeakMap<Image, Uint8Array[]>();
 
-/** Writes lines, row by row in the image's order. */
 class RowLines {
   readonly #image: Image;
   readonly #source: Uint8Array;
@@ -101,21 +99,16 @@ class RowLines {
     const facility = image.facility[row];
     if (facility !== this.#facility) {
       this.#facility = facility;
-      this.#head = fields(
-        this.#source,
-        facility,
-        [image.ccn, image.facilityName, image.city, image.state],
-        ",",
-      );
-      this.#address = fields(
-        utf8(","),
-        facility,
-        [image.street, image.zip, image.ruralUrbanCode, image.ruralUrbanDescription],
-        ",",
-      );
+      this.#head = fields(this.#source, facility, [image.ccn, image.facilityName, image.city, image.state]);
+      this.#address = fields(utf8(","), facility, [
+        image.street,
+        image.zip,
+        image.ruralUrbanCode,
+        image.ruralUrbanDescription,
+      ]);
     }
     const procedure = image.procedure[row];
-    this.#procedures[procedure] ??= fields(utf8(""), procedure, [image.code, image.procedureName], ",");
+    this.#procedures[procedure] ??= fields(utf8(""), procedure, [image.code, image.procedureName]);
     this.#procedure = this.#procedures[procedure];
   }
 
@@ -135,7 +128,6 @@ class RowLines {
     return first + this.#address.length + further + 4 + lineEnd.length;
   }
 
-  /** @returns the position after the row's line */
   write(out: Uint8Array, start: number, row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];
@@ -174,10 +166,10 @@ function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
-/** Encodes texts as fields, each followed by the separator. */
-function fields(start: Uint8Array, i: number, columns: readonly TextColumn[], separator: string): Uint8Array {
+/** Encodes texts as fields, each followed by a comma. */
+function fields(start: Uint8Array, i: number, columns: readonly TextColumn[]): Uint8Array {
   const texts = columns.map((column) => textAt(column, i)).map(field);
-  const end = utf8(texts.map((text) => text + separator).join(""));
+  const end = utf8(texts.map((text) => `${text},`).join(""));
   const bytes = new Uint8Array(start.length + end.length);
   bytes.set(start);
   bytes.set(end, start.length);

@@ -74,7 +74,6 @@ class Writer {
     }
   }
 
-  /** Writes the length of aligned content that follows. */
   #placeLength(alignment: number, length: number): number {
     this.#align(alignment, 4);
     const at = this.#take(4);

@@ -9,13 +9,11 @@ export interface ExportScope {
 
 export const rowStatuses = ["priced", "suppressed", "incomplete"] as const;
 
-/** The place of a row's status in `rowStatuses`. */
 export function statusOfRow(charge: number, allowed: number): number {
   if (charge > 0 && allowed > 0) return 0;
   return charge === blank && allowed === blank ? 1 : 2;
 }
 
-/** The number of rows in a scope. O(procedures). */
 export function rowsInScope(image: Image, scope: ExportScope): number {
   return sumOver(image, scope, image.groupRows);
 }

@@ -36,24 +36,36 @@ const float64: ElementType<Float64Array> = Float64Array;
 /** A `TextColumn`. Absent texts are empty. */
 const texts = { offsets: int32, bytes };
 
-/**
- * A `TextIndex` of documents in order of the sizes of their names, then of name and code; the set of documents with
- * prices; the document of each facility or procedure; the rank of each document by name and code, and the facility or
- * procedure of each rank; and the row of each document as JSON, up to its score.
- */
-const documents = {
+/** The distinct words of documents in order of their bytes, the words of each document, and the documents of each word. */
+const textIndex = {
   wordOffsets: int32,
   wordBytes: bytes,
+  /** The words in order of their numbers of letters, then of their bytes; and the start of each length there. */
   byLength: uint32,
   lengthStart: uint32,
+  /** The letters of each word of `byLength`, by `lettersOf`. */
   letters: int32,
+  /** The start of each document's tokens, and the end of the last; its words with their fields: word << fieldBits | field. */
   tokenStart: uint32,
   tokens: uint32,
+  /** The number of documents that have each word; and these, ascending, or as a bit set if that is shorter. */
   documentCount: uint32,
   postingStart: uint32,
   postings: int32,
+  /** The fields in which any document has a word, a bit for each field. */
   wordFields: bytes,
+  /** The start of the documents with each size of name. */
   sizeStart: uint32,
+};
+export type TextIndex = SectionsOf<typeof textIndex>;
+
+/**
+ * An index of documents in order of the sizes of their names, then of name and code; the set of documents with prices;
+ * the document of each facility or procedure; the rank of each document by name and code, and the facility or procedure
+ * of each rank; and the row of each document as JSON, up to its score.
+ */
+const documents = {
+  ...textIndex,
   priced: int32,
   documentOf: uint32,
   nameRank: uint32,

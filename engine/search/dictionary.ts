@@ -1,5 +1,5 @@
+import type { TextIndex } from "../image/image.ts";
 import { textOf } from "../image/image.ts";
-import type { TextIndex } from "./text.ts";
 
 /** Looks up words of an index, by the whole word or by a prefix. */
 

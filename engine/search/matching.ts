@@ -1,5 +1,5 @@
 import { findFacility } from "../answers/facilities.ts";
-import type { Image } from "../image/image.ts";
+import type { Image, TextIndex } from "../image/image.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import {
@@ -11,7 +11,6 @@ import {
   otherMeanings,
   otherNumbers,
   stateField,
-  type TextIndex,
 } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";

@@ -1,8 +1,7 @@
+import type { TextIndex } from "../image/image.ts";
 import { textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
-import { lettersOf, type TextIndex } from "./text.ts";
-
-/** Finds the words of an index within a few typos of a word. */
+import { lettersOf } from "./text.ts";
 
 /** Letters of a word, at least, for one typo and for two. */
 export const oneTypoLetters = 5;

@@ -35,7 +35,6 @@ export interface ColumnChunk {
   decodedLength: number;
 }
 
-/** Bytes of the magic number at the file's start. */
 export const headBytes = 4;
 /** Bytes of the footer's length and the magic number at the file's end. */
 export const tailBytes = 8;

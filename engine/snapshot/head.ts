@@ -57,7 +57,6 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
 interface LoadNeed {
   /** Bytes outside of the JavaScript heap for reading the file and building its image, without the image. */
   buffers: number;
-  /** Bytes on the heap for reading the file. */
   heap: number;
 }
 

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { blank, type Counts, type Provenance, schemaVersion, snapshotColumns } from "./schema.ts";
 import { columnsOf, partsOf, type SnapshotTable } from "./table.ts";
 
-/** A snapshot of hospital charges: its rows, where they come from, what they count to, and two checksums. */
 export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;

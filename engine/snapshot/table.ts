@@ -95,7 +95,6 @@ function validity(values: Int32Array) {
 
 /** The columns of a table, in the memory of the table. */
 export interface TableColumns {
-  /** For each facility, its texts. */
   facilities: Record<FacilityField, TextColumn>;
   procedures: Record<ProcedureField, TextColumn>;
   /** For each row the positions of its facility and procedure, and its numbers, `blank` where absent. */
@@ -158,7 +157,6 @@ export function arrangeTable({ facilities, procedures, rows }: TableParts): {
   return { table, order };
 }
 
-/** The positions that are used, ascending by their keys. */
 function ascendingOf(used: Int32Array, keys: string[]): number[] {
   const isUsed = new Uint8Array(keys.length);
   for (const position of used) isUsed[position] = 1;
@@ -179,7 +177,6 @@ export function ranked(column: Int32Array, order: number[]): Int32Array {
   return taken(ranks, column);
 }
 
-/** `column[position]` for each position. */
 function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
   const values = new Int32Array(positions.length);
   for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];

@@ -31,7 +31,6 @@ function list(args: string[], { store, now }: Context): CommandOutput {
   return { result };
 }
 
-/** @throws DataError when there is no account of that name */
 function findAccount(store: Store, command: string, name: string | undefined): Account {
   if (name === undefined || name.startsWith("-"))
     throw new DataError(
@@ -63,7 +62,6 @@ function resume([name, ...more]: string[], { store }: Context): CommandOutput {
   return { result: `resumed account ${account.name}: its keys work again, as far as they did before\n` };
 }
 
-/** Deletes an account and everything that belongs to it, for good. */
 function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "delete", name);
   if (more.length > 0 && more[0] !== "--yes")

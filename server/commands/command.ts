@@ -30,14 +30,12 @@ export interface Context {
 }
 
 interface Help {
-  /** Arguments and options, on one line. */
   usage: string;
   about: string;
 }
 
 /** A subcommand that works on the state's folder and changes nothing there. */
 interface FolderSubcommand extends Help {
-  /** @returns what is printed on stdout */
   onFolder(args: string[], stateDir: string): string;
 }
 
@@ -69,10 +67,8 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 }
 
 /**
- * Runs an operator's command on the state, in one transaction, and waits until a running server has applied it. A
- * failure prints one message on stderr, sets exit code 1 and changes nothing.
+ * Runs an operator's command on the state, in one transaction. A failure changes nothing.
  *
- * @param name what npm calls the command
  * @param parts those that may share the state
  */
 export async function runCommand(
@@ -208,12 +204,7 @@ async function doubtAbout(
   }
 }
 
-/**
- * Reads `--name value` options by a schema.
- *
- * @param command what the message is about
- * @throws DataError when they aren't as the schema says
- */
+/** Reads `--name value` options by a schema. @throws DataError when they aren't as it says */
 export function readOptions<Entries extends v.ObjectEntries>(
   command: string,
   schema: v.ObjectSchema<Entries, undefined>,
@@ -250,7 +241,6 @@ type Cell = string | number | null;
 /**
  * Formats a list: with `--json` an array, else a header and rows with tabs.
  *
- * @param columns what each column says of an item
  * @param inWords a cell as a line shows it; null becomes a dash
  */
 export function listed<Item>(

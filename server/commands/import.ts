@@ -39,10 +39,7 @@ then.
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-/**
- * @param environment its DATASETS_DIR is the default for `--out`
- * @throws DataError if the command line is not as `usage` says, or names a time after `now`
- */
+/** @throws DataError if the command line is not as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
