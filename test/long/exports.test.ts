@@ -8,7 +8,7 @@ import { defaultSampleRows, syntheticSnapshot } from "../../datasets/sample/synt
 import { encodeSnapshot, partsOf, type Snapshot } from "../../engine/index.ts";
 import { parseFooter } from "../../engine/snapshot/footer.ts";
 import { readers } from "../support/export-readers.ts";
-import { expectedRows, type ExportedRow as Row } from "../support/exported-rows.ts";
+import { expectedRows } from "../support/exported-rows.ts";
 import { asVersion, randomSnapshot, rowsOf } from "../support/fixtures.ts";
 import { memoryBytes } from "../support/memory.ts";
 import {
@@ -29,8 +29,6 @@ import {
 /** Of the table that slow readers are sent. */
 const exportRows = Number(process.env.EXPORT_ROWS || defaultSampleRows);
 assert.ok(Number.isInteger(exportRows) && exportRows > 0, `EXPORT_ROWS is ${process.env.EXPORT_ROWS}`);
-
-const _folder = temporaryFolder();
 
 const tables = [
   syntheticSnapshot({ dataYear: 2030, revision: 1, rows: 40_000, seed: 1 }),
@@ -70,39 +68,7 @@ for (const [reader, { format, read }] of Object.entries(readers)) {
       assert.deepEqual(rows, expectedRows(table), nameOf(table));
     }
   });
-
-  test(`procedure and state leave the rows that they name, as ${reader} reads them`, async () => {
-    for (const table of tables) {
-      const all = expectedRows(table);
-      const base = `/versions/${nameOf(table)}/export.${format}`;
-      for (const { code, state } of [all[0], all[all.length >> 1]]) {
-        const [ofProcedure, inState] = [`procedure=${code}`, `state=${String(state).toLowerCase()}`];
-        const assertRows = async (query: string, of: (row: Row) => boolean) =>
-          assert.deepEqual(await read(await download(`${base}?${query}`)), all.filter(of), query);
-        await assertRows(ofProcedure, (row) => row.code === code);
-        await assertRows(inState, (row) => row.state === state);
-        await assertRows(`${ofProcedure}&${inState}`, (row) => row.code === code && row.state === state);
-      }
-    }
-  });
 }
-
-test("an export without rows, of an unknown version or with a bad parameter is refused", async () => {
-  for (const [target, status] of [
-    ["/export.csv?procedure=9999x", 404],
-    ["/export.csv?state=GU", 404],
-    ["/versions/1999/export.csv", 404],
-    ["/export.csv?state=XX", 400],
-    ["/export.csv?limit=1", 400],
-    ["/export.arrow?procedure=9999", 404],
-    ["/export.arrow?limit=1", 400],
-    ["/export.parquet?state=CA", 400],
-    ["/export.csv?procedure=", 400],
-  ] as const)
-    assert.equal((await call(server, `GET /api/v1${target}`)).status, status, target);
-  assert.equal((await call(server, "POST /api/v1/export.csv")).status, 405);
-  assert.equal((await call(server, "GET /api/v1/export.csv", { Authorization: undefined })).status, 401);
-});
 
 test("an export has a name, a length and an ETag, counts once, and isn't compressed", async () => {
   const first = await call(server, "HEAD /api/v1/export.csv", { "Accept-Encoding": "br" });
