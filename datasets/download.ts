@@ -29,21 +29,18 @@ export interface Receiving {
   say?: (line: string) => void;
 }
 
-/** What the server said of the file of which a part is there. */
+/** What the server said of the file of which a part is there; empty texts where it gave none. */
 interface PartState {
-  /** Empty where there is none. */
   etag: string;
-  /** Empty where there is none. */
   lastModified: string;
   totalBytes: number | null;
 }
 
 /**
- * Asks once for what is missing of a file, and appends what comes. What has come is kept when the connection breaks,
- * and dropped when it turns out to be of no use.
+ * Asks once for what is missing of a file, and appends what comes. It is kept when the connection breaks, and dropped when
+ * it turns out to be of no use.
  *
- * @throws Break when a further try may succeed
- * @throws DataError when it won't
+ * @throws Break when a further try may succeed, DataError when it won't
  */
 export async function receive(url: string, part: Part, receiving: Receiving): Promise<void> {
   const { agents, signal, checkHead, onProgress, say } = receiving;
@@ -156,7 +153,6 @@ export class Part {
   readonly statePath: string;
   bytes = 0;
   totalBytes: number | undefined;
-  /** The largest size so far. */
   #most = 0;
   #mostBefore = 0;
 
@@ -195,7 +191,6 @@ export class Part {
     return undefined;
   }
 
-  /** Makes an empty part. */
   async begin(state: PartState): Promise<void> {
     // In this order, so that content never lies beside the state of another file.
     await (await open(this.path, "w")).close();
@@ -222,9 +217,7 @@ export class Part {
   }
 
   /**
-   * Gives the complete part its final name, and writes it to the disk.
-   *
-   * @param check throws where the content isn't what it should be; the part is dropped then
+   * Gives the complete part its final name, and writes it to the disk. The part is dropped where `check` throws.
    */
   async finish(path: string, check: () => Promise<void>): Promise<void> {
     await this.dropUnless(async () => {
@@ -243,7 +236,6 @@ export class Part {
     });
   }
 
-  /** Does something with the part, and drops the part where that fails. */
   async dropUnless(work: () => void | Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,7 +1,5 @@
 import { shown } from "./errors.ts";
 
-/** URLs from settings, options, catalogues and snapshots. */
-
 /** Whether a text is an http or https URL without a name and password, which would be shown with the URL. */
 export function isWebAddress(text: string): boolean {
   // `URL.parse` also accepts one slash, three or none.

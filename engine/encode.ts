@@ -3,18 +3,13 @@
 const zero = 48;
 const point = 46;
 
-/** The number of bytes that `writeHundredths` writes for a value. */
 export function hundredthsLength(value: number): number {
   let length = 1;
   for (let rest = Math.floor(value / 100); rest >= 10; rest = Math.floor(rest / 10)) length++;
   return value % 100 === 0 ? length : value % 10 === 0 ? length + 2 : length + 3;
 }
 
-/**
- * Writes a whole number of hundredths as a JSON number with at most two decimals: 218894 → `2188.94`.
- *
- * @returns the position after the last byte
- */
+/** Writes hundredths as a JSON number with at most two decimals: 218894 → `2188.94`. @returns the position after it */
 export function writeHundredths(out: Uint8Array, start: number, value: number): number {
   const end = start + hundredthsLength(value);
   const fraction = value % 100;
@@ -52,7 +47,6 @@ export interface TextColumn {
   bytes: Uint8Array;
 }
 
-/** Decodes the strings of a text column. */
 export function decodeTexts({ offsets, bytes }: TextColumn): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: offsets.length - 1 }, (_, i) =>

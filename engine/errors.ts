@@ -30,7 +30,6 @@ export function jsonIn(text: string, subject: string, expected: string): unknown
   }
 }
 
-/** The reason of whatever was thrown. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // When connections to all addresses of a host fail, the error has only a code.

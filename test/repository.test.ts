@@ -87,7 +87,6 @@ const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
   "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
-  "test/long/kill.test.ts": "kills come at drawn moments",
   "test/long/mutation.test.ts": "a mutant that hangs is ended",
   "test/long/signals.test.ts": "a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",

@@ -28,7 +28,6 @@ const knownFiles = [
   "2021-08/MUP_OUT_RY21_P04_V10_DY19_Prov_Svc.csv",
 ];
 
-/** A release that can be downloaded. */
 export interface Offer {
   year: number;
   url: string;
@@ -61,9 +60,8 @@ export async function offers(url: string, network: Network): Promise<readonly Of
 }
 
 /**
- * The newest release of each data year in a DCAT catalogue. Only what has to be there is asked for: a title, on the
- * file or above it, that has the data set's words, and an address of a CSV file. Where the fields lie, and how their
- * names are written, doesn't matter.
+ * The newest release of each data year in a DCAT catalogue. Only what has to be there is asked for, wherever it lies: a
+ * title that has the data set's words, on the file or above it, and an address of a CSV file.
  *
  * @throws DataError when it has none
  */
@@ -97,7 +95,6 @@ interface CatalogueEntry {
   fields: Map<string, unknown>;
 }
 
-/** Every object in the catalogue. */
 function* filesIn(node: unknown, above: string[], depth: number): Generator<CatalogueEntry> {
   if (typeof node !== "object" || node === null || depth > maxDepth) return;
   if (Array.isArray(node)) {

@@ -20,8 +20,8 @@ import {
 } from "../../engine/index.ts";
 import { cleanName, Spellings } from "./names.ts";
 
-/** The columns that are read, in the spelling of the 2023 release. Only letters and digits are compared. */
-const columnNames = {
+/** The columns that a file must have, in the spelling of the 2023 release. Only letters and digits are compared. */
+const requiredNames = {
   ccn: "Rndrng_Prvdr_CCN",
   facility: "Rndrng_Prvdr_Org_Name",
   city: "Rndrng_Prvdr_City",
@@ -30,6 +30,10 @@ const columnNames = {
   procedure: "APC_Desc",
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
+} as const;
+/** These too, and those that are null in every row where a file lacks them. */
+const columnNames = {
+  ...requiredNames,
   street: "Rndrng_Prvdr_St",
   zip: "Rndrng_Prvdr_Zip5",
   ruralUrbanCode: "Rndrng_Prvdr_RUCA",
@@ -41,17 +45,6 @@ const columnNames = {
   outlierAmount: "Avg_Mdcr_Outlier_Amt",
 } as const;
 type Column = keyof typeof columnNames;
-/** Columns that a file must have. Other missing columns are null in every row. */
-const requiredColumns: readonly Column[] = [
-  "ccn",
-  "facility",
-  "city",
-  "state",
-  "code",
-  "procedure",
-  "charge",
-  "allowed",
-];
 const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const;
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
 const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
@@ -59,7 +52,6 @@ const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescriptio
 /** Any of these, letters and digits only, marks the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** The provenance of a CMS release. */
 export function cmsProvenance(
   dataYear: number,
   released: string | null,
@@ -83,11 +75,9 @@ export function cmsProvenance(
 const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
 
 /**
- * Dollars in plain decimal text as cents, rounded once, half up. It works on the digits: 1.005 is 101 cents here,
- * though the nearest binary number lies below it.
+ * Dollars in plain decimal text as cents, rounded once, half up, by the digits: the nearest binary number to 1.005 is less.
  *
- * @returns `blank` for white space only, NaN for anything else that is not an amount of 0 or more. The result can be
- *   larger than `maxCents` and is inexact then.
+ * @returns `blank` for white space only, NaN for what is no amount of 0 or more; inexact above `maxCents`
  */
 export function parseCents(text: string): number {
   const trimmed = text.trim();
@@ -150,10 +140,7 @@ export class CmsTable {
   readonly #measures = byField(measureFields, () => new GrowingColumn());
   readonly #line = new GrowingColumn();
 
-  /**
-   * @param file what to call the file in errors
-   * @throws DataError if a column is missing or named twice, or the layout is that of 2011–2015
-   */
+  /** @throws DataError if a column is missing or named twice, or the layout is that of 2011–2015 */
   constructor(file: string, header: string[], line: number) {
     this.#file = file;
     this.#fields = header.length;
@@ -166,11 +153,7 @@ export class CmsTable {
     return this.#line.length;
   }
 
-  /**
-   * @param record all fields of the row
-   * @param line where the record starts
-   * @throws DataError naming line and column
-   */
+  /** @param line where the record starts @throws DataError naming line and column */
   add(record: string[], line: number): void {
     this.#checkFields(record, line);
     if (this.rows === maxSnapshotRows)
@@ -219,7 +202,6 @@ export class CmsTable {
     return { table, severalNames: new Set(spellings.flatMap(({ several }) => several)).size };
   }
 
-  /** Columns that the file lacks, in CMS's spelling. */
   get absentColumns(): string[] {
     const columns = Object.keys(columnNames) as Column[];
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
@@ -329,7 +311,6 @@ export class CmsTable {
     return name;
   }
 
-  /** The text of a row in a column; empty if the file has no such column. */
   #cell(record: string[], column: Column): string {
     return this.#at[column] < 0 ? "" : record[this.#at[column]];
   }
@@ -378,7 +359,7 @@ function orLostZero(expected: string, text: string, digits: number): string {
   return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
 }
 
-/** The positions of the columns in the header, −1 for a missing optional column. */
+/** The positions of the columns, −1 for a missing one that a file may lack. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);
@@ -392,9 +373,7 @@ function findColumns(header: string[], subject: string): Record<Column, number> 
   if (twice !== -1)
     throw new DataError(subject, `column ${shown(header[twice].trim())} twice`, "each column once");
 
-  const missing = requiredColumns
-    .map((column) => columnNames[column])
-    .filter((name) => !names.includes(plain(name)));
+  const missing = Object.values(requiredNames).filter((name) => !names.includes(plain(name)));
   if (missing.length > 0)
     throw new DataError(
       subject,

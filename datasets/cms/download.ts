@@ -31,8 +31,8 @@ interface Downloading extends Network {
 }
 
 /**
- * Downloads a file, or the rest of one whose download was interrupted at any moment. It gets its name when it is
- * complete, checked and on the disk; until then it is called `<path>.part`.
+ * Downloads a file, or the rest of one. It gets its name when it is complete, checked and on the disk; until then it is
+ * called `<path>.part`.
  *
  * @throws DataError when it can't be downloaded or written, or isn't what it should be; an interrupted part is kept
  */
@@ -76,10 +76,8 @@ function makeFolderOf(path: string): void {
 }
 
 /**
- * Keeps two processes from writing to the same part, also where they run in different containers or know the folder by
- * different names: the lock is on a file beside the part. The operating system drops it with its process.
- *
- * @returns what releases it
+ * Keeps two processes from writing to the same part, also in different containers: the lock is on a file beside the part,
+ * and the operating system drops it with its process. @returns what releases it
  */
 function claim(path: string): () => void {
   const lock = `${path}.part.lock`;

@@ -23,9 +23,7 @@ function followers(first: number): number {
 /** Scans a text file for lines and for bytes that aren't UTF-8. O(bytes). */
 export class TextScan {
   bytes = 0;
-  /** The line that the next byte belongs to. */
   line = 1;
-  /** The first byte that is not UTF-8. */
   stray: StrayByte | undefined;
   /** The line of the first character that takes several bytes in UTF-8. */
   multibyteLine: number | undefined;
@@ -64,13 +62,11 @@ export class TextScan {
     }
   }
 
-  /** Ends the scan. An incomplete character isn't UTF-8. */
   finish(): void {
     if (this.#left > 0) this.#straying();
     this.#left = 0;
   }
 
-  /** Whether the last byte ends a line. */
   get isTerminated(): boolean {
     return this.#previous === 10 || this.#previous === 13;
   }

@@ -22,17 +22,14 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The agents that open connections. */
 export interface Agents {
   http: http.Agent;
   https: https.Agent;
 }
 
-/** The environment of requests. */
 export interface Network {
   clock: Clock;
   agents: Agents;
-  /** Shows a line to the user. */
   say: (line: string) => void;
 }
 
@@ -125,17 +122,12 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal):
 }
 
 const connectionSettings = { keepAlive: false };
-/** Agents for direct connections. */
 export const directAgents: Agents = {
   http: new http.Agent(connectionSettings),
   https: new https.Agent(connectionSettings),
 };
 
-/**
- * Agents for the proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
- *
- * @throws DataError when one of them is malformed
- */
+/** Agents for the proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY. @throws DataError when one of them is malformed */
 export function agentsBy(environment: NodeJS.ProcessEnv): Agents {
   const [http_proxy, https_proxy] = ["HTTP_PROXY", "HTTPS_PROXY"].map((name) => proxyIn(environment, name));
   // Lower-case variables take precedence, as in other programs.
@@ -227,7 +219,6 @@ function ask(
   });
 }
 
-/** The target of a redirect. */
 function redirection(url: string, status: number, from: string, location: string | undefined): string {
   const found = `a redirect (${status})`;
   if (location === undefined) throw new DataError(url, `${found} without an address`, "a file");
@@ -261,11 +252,7 @@ function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }
 
-/**
- * Yields the bytes of a response's body.
- *
- * @throws Break when the connection breaks
- */
+/** Yields the bytes of a response's body. @throws Break when the connection breaks */
 export async function* bodyOf(
   url: string,
   response: IncomingMessage,
@@ -296,7 +283,6 @@ export async function readText(
   return Buffer.concat(chunks).toString();
 }
 
-/** The system's clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wait: (ms, signal) =>

@@ -10,7 +10,7 @@ import {
 import type { KnownVersion } from "../publish/publish.ts";
 import { findContent, publishSnapshot } from "../publish/publish.ts";
 import type { StrayByte } from "./encoding.ts";
-import { type Progress, type ReleaseOptions, readRelease } from "./release.ts";
+import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
@@ -34,16 +34,11 @@ interface Imported {
 /**
  * Imports a CMS release as the next snapshot of its year, unless one has its rows already.
  *
- * @param known versions that were ever served, whose numbers are taken
  * @throws DataError when the file isn't a sound release; nothing has been written then
  */
-export async function importFile(
-  options: ImportOptions,
-  known: readonly KnownVersion[],
-  onProgress?: Progress,
-): Promise<Imported> {
+export async function importFile(options: ImportOptions, known: readonly KnownVersion[]): Promise<Imported> {
   const { file, year, out } = options;
-  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options, onProgress);
+  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options);
   const sealed = sealSnapshot(table, { ...provenance, revision: 1 });
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
   const written =
@@ -63,7 +58,6 @@ export async function importFile(
   };
 }
 
-/** Given options that differ from a snapshot's metadata. */
 function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["provenance"]): string[] {
   return [
     ...(released === null || released === there.released ? [] : ["--released"]),
@@ -71,11 +65,7 @@ function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["prov
   ];
 }
 
-/**
- * Encodes a snapshot, and checks that a server can load it.
- *
- * @throws DataError when a server would refuse it, mostly for its size
- */
+/** Encodes a snapshot. @throws DataError when a server would refuse it, mostly for its size */
 function loadable(snapshot: Snapshot, file: string): Uint8Array {
   const bytes = encodeSnapshot(snapshot);
   buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));

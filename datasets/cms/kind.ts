@@ -21,10 +21,9 @@ const separators: readonly [separator: string, name: string][] = [
 ];
 
 /**
- * What a file is instead of comma-separated text, such as "a gzip file".
+ * What a file is instead of comma-separated text, such as "a gzip file"; undefined where nothing speaks against a CSV file.
  *
  * @param start its first bytes, up to a megabyte: a workbook is told from another zip archive by the names in it
- * @returns undefined where nothing speaks against a CSV file
  */
 export function foreignKind(start: Buffer): string | undefined {
   const hexadecimal = start.toString("hex", 0, 16);

@@ -27,11 +27,7 @@ export interface Listed {
   url: string | null;
 }
 
-/**
- * Lists what is offered of each year, and what is in a folder.
- *
- * @param say told of files that are no snapshots
- */
+/** Lists what is offered of each year, and what is in a folder. `say` is told of files that are no snapshots. */
 export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void): Listed[] {
   const loaded = versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));
@@ -53,7 +49,6 @@ export function listOf(offered: readonly Offer[], out: string, say: (line: strin
     });
 }
 
-/** The snapshots in a folder, by their metadata. */
 function versionsIn(
   out: string,
   say: (line: string) => void,

@@ -1,6 +1,5 @@
 import { maxNameCharacters } from "../../engine/index.ts";
 
-/** An error in a text: found and expected. */
 interface Flaw {
   found: string;
   expected: string;
@@ -37,7 +36,6 @@ export function cleanName(text: string): string | Flaw {
  * be absent, is served only if there is no other.
  */
 export class Spellings {
-  /** The first spelling of each facility, as read and as cleaned. */
   readonly #raw: string[] = [];
   readonly #first: string[] = [];
   readonly #others = new Map<number, Map<string, number>>();
@@ -55,7 +53,6 @@ export class Spellings {
     }
   }
 
-  /** Facilities with several spellings. */
   get several(): number[] {
     const named = (facility: number, others: ReadonlyMap<string, number>) =>
       [this.#first[facility], ...others.keys()].filter((text) => text !== "").length;

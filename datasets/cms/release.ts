@@ -21,9 +21,6 @@ export interface ReleaseOptions {
   allowUnterminated: boolean;
 }
 
-/** Called after every chunk of the file: rows so far, bytes so far, bytes of the file. */
-export type Progress = (rows: number, bytes: number, totalBytes: number) => void;
-
 interface Release {
   table: SnapshotTable;
   provenance: Omit<Provenance, "revision">;
@@ -35,24 +32,17 @@ interface Release {
   absentColumns: string[];
 }
 
-/**
- * Reads a CMS release in two passes. The first scans the bytes for encoding and truncation, the second parses them.
- *
- * @throws DataError when the file isn't a sound release
- */
-export async function readRelease(options: ReleaseOptions, onProgress?: Progress): Promise<Release> {
+/** Reads a CMS release: once for encoding and truncation, then its rows. @throws DataError when it isn't sound */
+export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
   try {
     // This comes before opening, because opening a pipe waits for its other end.
-    const { isFile, size } = await stat(file).then((found) => ({ isFile: found.isFile(), size: found.size }));
-    if (!isFile) throw new DataError(file, "no regular file", "a CSV file");
+    if (!(await stat(file)).isFile()) throw new DataError(file, "no regular file", "a CSV file");
     handle = await open(file);
     const scan = await scanFile(handle, file);
     checkText(scan, file, options.allowUnterminated);
-    const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined, (rows, bytes) =>
-      onProgress?.(rows, bytes, size),
-    );
+    const { table, sha256, bytes } = await readTable(handle, file, scan.stray !== undefined);
     if (bytes !== scan.bytes)
       throw new DataError(file, `${scan.bytes} bytes and then ${bytes}`, "a file that nobody writes to");
     const provenance = cmsProvenance(year, released, sourceUrl, sha256);
@@ -66,12 +56,7 @@ export async function readRelease(options: ReleaseOptions, onProgress?: Progress
   }
 }
 
-/**
- * Checks whether a file can be a complete release, by its first and last bytes.
- *
- * @param subject what to call it in errors
- * @throws DataError when it can't
- */
+/** Checks whether a file can be a complete release, by its first and last bytes. @throws DataError when it can't */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
@@ -141,17 +126,14 @@ function checkText(
     );
 }
 
-/** A byte in messages, such as 0xE9. */
 export function hexadecimal({ value }: StrayByte): string {
   return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
-/** Parses the file into a table, record by record. */
 async function readTable(
   handle: FileHandle,
   file: string,
   isWindows1252: boolean,
-  onProgress: (rows: number, bytes: number) => void,
 ): Promise<{ table: CmsTable; sha256: string; bytes: number }> {
   let table: CmsTable | undefined;
   let header: string[] = [];
@@ -197,7 +179,6 @@ async function readTable(
           hash.update(chunk);
           yield isWindows1252 ? Buffer.from(decoder.decode(chunk, { stream: true })) : chunk;
           bytes += chunk.length;
-          onProgress(table?.rows ?? 0, bytes);
         }
       },
       parser,

@@ -55,10 +55,8 @@ export interface SampleOptions {
 }
 
 /**
- * An invented snapshot with exactly `rows` rows. The same options give the same snapshot on any machine; another year
- * with the same rows and seed has the same facilities, nearly the same procedures at each, and grown amounts.
- *
- * O(rows), about 56 bytes a row.
+ * An invented snapshot. The same options give the same one on any machine; another year with the same rows and seed has
+ * the same facilities, nearly the same procedures at each, and grown amounts. O(rows), about 56 bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -91,7 +89,6 @@ const useStream = 10_000;
 
 /** A source of random numbers. One source has what lasts from year to year, others what a year adds. */
 interface RandomSource {
-  /** A whole number below `count`. */
   below(count: number): number;
   /** A nearly normal number, mean 0 and variance 1, never beyond ±3.47, so that no amount is absurd. */
   bell(): number;
@@ -129,9 +126,7 @@ type Rows = TableParts["rows"];
 
 interface Hospitals {
   facilities: TableParts["facilities"];
-  /** Position in `stateFigures`. */
   state: Uint8Array;
-  /** Size of the hospital, normally distributed. */
   size: Float64Array;
   /** Number of procedures of each hospital. The sum is the number of rows. */
   offered: Uint8Array;
@@ -278,7 +273,6 @@ function rowsFor(
   return { procedures: usedProcedures(rows), rows };
 }
 
-/** A log-normal factor with mean 1. */
 function logNormal(bell: number, sigma: number): number {
   return Math.exp(sigma * bell - (sigma * sigma) / 2);
 }
@@ -288,9 +282,7 @@ function cents(dollars: number): number {
 }
 
 /**
- * Blanks both amounts of the rows with the least volume, as CMS does where there were ten services or fewer.
- *
- * @returns the least volume of the others
+ * Blanks both amounts of the rows with the least volume, as CMS does for ten services or fewer. @returns the others' least
  */
 function suppress(rows: Rows, volume: Float32Array): number {
   const least = volume.slice().sort()[Math.round(volume.length * suppressedShare)];

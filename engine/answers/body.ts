@@ -1,8 +1,6 @@
 import { utf8 } from "../encode.ts";
 import type { Image } from "../image/image.ts";
 
-/** Assembles answers from the bytes of an image. */
-
 const lastPage = Buffer.from(utf8("null}"));
 const [quote, closingBrace] = [34, 125];
 
@@ -11,7 +9,6 @@ export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);
 }
 
-/** Writes the end of a body. @returns the position after it */
 export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer, start: number): number {
   let at = start + bufferOf(tail).copy(body, start);
   if (next === null) return at + lastPage.copy(body, at);
@@ -30,10 +27,7 @@ export function room(length: number, scratch: Buffer): Buffer {
 
 const buffers = new WeakMap<Uint8Array, Buffer>();
 
-/**
- * A section as a Buffer, made once: its copy() is one move of memory, where a typed array's set() from shared memory
- * goes word by word.
- */
+/** A section as a Buffer, made once: its copy() moves memory, where set() from shared memory goes word by word. */
 export function bufferOf(section: Uint8Array): Buffer {
   let buffer = buffers.get(section);
   if (buffer === undefined) {

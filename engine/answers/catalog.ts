@@ -3,10 +3,8 @@ import { stateCodes } from "../snapshot/schema.ts";
 
 /** What a data version covers, computed from its rows. */
 export interface Coverage {
-  /** States with a priced row. */
   states: string[];
   missing_states: { state: string; reason: string }[];
-  /** APC codes without a priced row. */
   procedures_without_prices: string[];
 }
 

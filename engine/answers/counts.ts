@@ -1,7 +1,7 @@
+import { sumOver } from "../exports/scope.ts";
 import { groupOf, type Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The number of rows of any kind, and of suppressed rows. */
 export interface RowCounts {
   rows: number;
   suppressed: number;
@@ -15,13 +15,9 @@ export function rowsOfProcedure(image: Image, procedure: number, state: string |
 
 /** Counts the rows of all procedures in the nation (state null) or in a state. O(procedures). */
 export function rowsOfScope(image: Image, state: string | null): RowCounts {
-  const sum = { rows: 0, suppressed: 0 };
-  for (let procedure = 0; procedure < image.procedures; procedure++) {
-    const counts = rowsOfProcedure(image, procedure, state);
-    sum.rows += counts.rows;
-    sum.suppressed += counts.suppressed;
-  }
-  return sum;
+  const scope = { procedure: null, state };
+  const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
+  return { rows, suppressed };
 }
 
 /** Counts the rows of a facility. O(its rows + log rows). */

@@ -2,9 +2,6 @@ import { type Image, stateGroup, summaryOf } from "../image/image.ts";
 import { percentile, ratioPercentiles } from "../image/statistics.ts";
 import { stateCodes } from "../snapshot/schema.ts";
 
-/** The distribution of charges in a procedure group. */
-
-/** A histogram of amounts in cents. */
 export interface Histogram {
   /** Strictly ascending; if all charges are equal, that charge twice. */
   edges: number[];
@@ -13,10 +10,8 @@ export interface Histogram {
 }
 
 /**
- * Counts the charges of a group in ranges that are equally wide in their logarithms.
- *
- * @param group from `findGroup`
- * @param bins most ranges to give: edges that are the same cent are one
+ * Counts the charges of a group (from `findGroup`) in ranges that are equally wide in their logarithms: `bins` at most,
+ * as edges that are the same cent are one.
  */
 export function histogramOf(image: Image, group: number, bins: number): Histogram {
   const [start, end] = [image.groupStart[group], image.groupStart[group + 1]];

@@ -2,10 +2,7 @@ import { groupOf, type Image, summaryOf, textAt } from "../image/image.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { firstRow } from "./counts.ts";
 
-/**
- * The facility with a CCN; −1 where there is none. O(log facilities). A CCN's letters are capitals; older snapshots may
- * hold small ones, which are found as they are given.
- */
+/** The facility with a CCN, or −1. O(log facilities). Small letters, which older snapshots may hold, are found. */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
   const found = findSpelling(image, ccn);
@@ -27,7 +24,6 @@ function findSpelling({ ccn: { offsets, bytes } }: Image, ccn: string): number {
   return -1;
 }
 
-/** A facility's fields in an answer. */
 export function describeFacility(image: Image, facility: number) {
   const code = textAt(image.ruralUrbanCode, facility) || null;
   const description = textAt(image.ruralUrbanDescription, facility) || null;
@@ -52,18 +48,15 @@ export interface Standing {
   medianCharge: number;
 }
 
+/** A priced row. Amounts are in cents. */
 export interface FacilityPrice {
   procedure: number;
-  /** Cents. */
   charge: number;
-  /** Cents. */
   allowed: number;
   services: number | null;
   beneficiaries: number | null;
-  /** Cents. */
   payment: number | null;
   outlierServices: number | null;
-  /** Cents. */
   outlierAmount: number | null;
   national: Standing;
   state: Standing;

@@ -3,19 +3,15 @@ import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 
 const none = Buffer.alloc(0);
 
-/** The number of rows of a group. */
 export function groupSize(image: Image, group: number): number {
   return image.groupStart[group + 1] - image.groupStart[group];
 }
 
 /**
- * The answer to a price query: the JSON of the summary over the whole group and some of its rows.
+ * The answer to a price query: the JSON of the summary over the whole group and of some of its rows.
  *
  * @param group from `findGroup`
- * @param limit most rows to give, at least 1
  * @param offset rows to leave out, below `groupSize`
- * @param next path of the next page, plain ASCII
- * @param scratch where to write it, if it fits there
  * @returns a copy outside shared memory: the start of `scratch`, or memory of its own
  */
 export function encodePrices(

@@ -1,8 +1,6 @@
 import type { Image } from "../image/image.ts";
 import { ratioPercentiles } from "../image/statistics.ts";
 
-/** Changes of a procedure group between data years, in tenths of a percent. */
-
 /** The change from a number above zero, in tenths of a percent, rounded half up. */
 export function changeOf(before: number, now: number): number {
   return Math.floor((2000 * (now - before) + before) / (2 * before));
@@ -15,11 +13,7 @@ interface Matched {
   allowed: number;
 }
 
-/**
- * Compares the facilities that are in two groups of two images, by CCN. O(n log n).
- *
- * @returns null where no facility is in both
- */
+/** Compares the facilities that are in two groups of two images, by CCN; null where there is none. O(n log n). */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
   const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
   const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
@@ -41,13 +35,12 @@ export function matchGroups(before: Image, groupBefore: number, now: Image, grou
   };
 }
 
-/** Pairs of rows of the same facility in two images. */
 interface Pairs {
   before: number[];
   now: number[];
 }
 
-/** Sorts rows by CCN, which is the order of a snapshot. */
+/** Rows in the order of a snapshot, which is by CCN. */
 function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }

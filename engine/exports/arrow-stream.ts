@@ -35,10 +35,8 @@ interface Column {
   read: Reader;
 }
 
-/** Some texts of a column of the image. */
 interface Dictionary {
   texts: TextColumn;
-  /** The positions of the texts, by code. */
   used: Int32Array;
 }
 
@@ -137,7 +135,7 @@ function columnsOf(image: Image, scope: ExportScope): Column[] {
   ];
 }
 
-/** The length of what `arrowPieces` writes. O(rows). */
+/** The length of what `arrowPieces` yields. O(rows). */
 export function arrowBytes(image: Image, scope: ExportScope): number {
   const columns = columnsOf(image, scope);
   const rows = rowsInScope(image, scope);
@@ -306,7 +304,6 @@ class Batch {
     return padded(this.#count * (isFloat ? 8 : 4));
   }
 
-  /** The message of a batch without absent values. */
   #message(): Uint8Array {
     let at = 0;
     const extents = this.#columns.flatMap((column) =>

@@ -17,7 +17,6 @@ const minSetBytes = 40;
 const comma = 44;
 const lineEnd = utf8("\r\n");
 
-/** The columns that every export begins with. */
 const firstColumns = [
   "data_year",
   "data_version",
@@ -63,7 +62,6 @@ export function* csvPieces(image: Image, scope: ExportScope): Generator<Uint8Arr
   yield out.subarray(0, at);
 }
 
-/** Returns a function that gives the length of a row's line. */
 export function csvLengths(image: Image): (row: number) => number {
   const lines = new RowLines(image);
   return (row) => {
@@ -72,7 +70,6 @@ export function csvLengths(image: Image): (row: number) => number {
   };
 }
 
-/** The length of what `csvPieces` writes. O(procedures). */
 export function csvBytes(image: Image, scope: ExportScope): number {
   return header.length + sumOver(image, scope, image.csvBytes);
 }
@@ -80,7 +77,6 @@ export function csvBytes(image: Image, scope: ExportScope): number {
 /** The encoded fields of each procedure, shared by all exports of an image. */
 const proceduresOf = new WeakMap<Image, Uint8Array[]>();
 
-/** Writes lines, row by row in the image's order. */
 class RowLines {
   readonly #image: Image;
   readonly #source: Uint8Array;
@@ -98,27 +94,21 @@ class RowLines {
     proceduresOf.set(image, this.#procedures);
   }
 
-  /** Encodes what the next row shares with others. */
   enter(row: number): void {
     const image = this.#image;
     const facility = image.facility[row];
     if (facility !== this.#facility) {
       this.#facility = facility;
-      this.#head = fields(
-        this.#source,
-        facility,
-        [image.ccn, image.facilityName, image.city, image.state],
-        ",",
-      );
-      this.#address = fields(
-        utf8(","),
-        facility,
-        [image.street, image.zip, image.ruralUrbanCode, image.ruralUrbanDescription],
-        ",",
-      );
+      this.#head = fields(this.#source, facility, [image.ccn, image.facilityName, image.city, image.state]);
+      this.#address = fields(utf8(","), facility, [
+        image.street,
+        image.zip,
+        image.ruralUrbanCode,
+        image.ruralUrbanDescription,
+      ]);
     }
     const procedure = image.procedure[row];
-    this.#procedures[procedure] ??= fields(utf8(""), procedure, [image.code, image.procedureName], ",");
+    this.#procedures[procedure] ??= fields(utf8(""), procedure, [image.code, image.procedureName]);
     this.#procedure = this.#procedures[procedure];
   }
 
@@ -138,7 +128,6 @@ class RowLines {
     return first + this.#address.length + further + 4 + lineEnd.length;
   }
 
-  /** @returns the position after the row's line */
   write(out: Uint8Array, start: number, row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];
@@ -177,10 +166,10 @@ function copy(out: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length;
 }
 
-/** Encodes texts as fields, each followed by the separator. */
-function fields(start: Uint8Array, i: number, columns: readonly TextColumn[], separator: string): Uint8Array {
+/** Encodes texts as fields, each followed by a comma. */
+function fields(start: Uint8Array, i: number, columns: readonly TextColumn[]): Uint8Array {
   const texts = columns.map((column) => textAt(column, i)).map(field);
-  const end = utf8(texts.map((text) => text + separator).join(""));
+  const end = utf8(texts.map((text) => `${text},`).join(""));
   const bytes = new Uint8Array(start.length + end.length);
   bytes.set(start);
   bytes.set(end, start.length);

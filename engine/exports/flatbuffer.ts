@@ -2,7 +2,6 @@ import { utf8 } from "../encode.ts";
 
 /** Writes FlatBuffers, the format of Arrow's messages. Every field is written, so lengths don't depend on values. */
 
-/** A number of 1 to 8 bytes in a table. */
 type Scalar = { size: 1 | 2 | 4 | 8; value: number };
 export type Node =
   | { kind: "table"; fields: (Scalar | Node | undefined)[] }
@@ -75,7 +74,6 @@ class Writer {
     }
   }
 
-  /** Writes the length of aligned content that follows. */
   #placeLength(alignment: number, length: number): number {
     this.#align(alignment, 4);
     const at = this.#take(4);

@@ -1,28 +1,23 @@
 import { groupOf, type Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
-/** The rows that are exported: all, or those of a procedure, of a state, or of both. */
+/** The rows that are exported: all, or those of a procedure (by its position), of a state (by its code), or of both. */
 export interface ExportScope {
-  /** A procedure's place, or null. */
   procedure: number | null;
-  /** A state's code, or null. */
   state: string | null;
 }
 
 export const rowStatuses = ["priced", "suppressed", "incomplete"] as const;
 
-/** The place of a row's status in `rowStatuses`. */
 export function statusOfRow(charge: number, allowed: number): number {
   if (charge > 0 && allowed > 0) return 0;
   return charge === blank && allowed === blank ? 1 : 2;
 }
 
-/** The number of rows in a scope. O(procedures). */
 export function rowsInScope(image: Image, scope: ExportScope): number {
   return sumOver(image, scope, image.groupRows);
 }
 
-/** Sums a figure over the groups of a scope. */
 export function sumOver(image: Image, { procedure, state }: ExportScope, of: ArrayLike<number>): number {
   if (procedure !== null) return of[groupOf(image, procedure, state)];
   let sum = 0;
@@ -33,7 +28,6 @@ export function sumOver(image: Image, { procedure, state }: ExportScope, of: Arr
 /** Rows that are examined for one piece of an export, at most. */
 const maxScannedRows = 2 ** 12;
 
-/** Iterates over the rows of a scope, in the image's order. */
 export class ScopeRows {
   readonly #image: Image;
   readonly #scope: ExportScope;

@@ -5,8 +5,6 @@ import type { TableColumns, TableParts } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { inDollars, maxImageBytes, summaryFields } from "./image.ts";
 
-/** Encodes the price lists of all groups as JSON. */
-
 /** The JSON of an answer up to its first row, for each group; empty for a group without rows. */
 export function encodeHeads(
   procedures: TableParts["procedures"],

@@ -19,18 +19,13 @@ import {
 } from "./image.ts";
 import { summarize } from "./summaries.ts";
 
-/** What building an image may take, in bytes. */
 export interface BuildLimits {
   image: number;
-  /** Texts on the JavaScript heap. They are counted before, because a full heap ends the whole process. */
+  /** Bytes of texts on the JavaScript heap. They are counted before, because a full heap ends the whole process. */
   heap: number;
 }
 
-/**
- * Builds the image of a snapshot: sorts, summarizes and encodes its rows. O(rows), runs at load only.
- *
- * @throws SizeError before it takes more than the limits
- */
+/** Builds the image of a snapshot. O(rows), runs at load only. @throws SizeError before it takes more than the limits */
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
   const { provenance, counts, sha256, contentSha256 } = snapshot;
   const columns = columnsOf(snapshot.table);

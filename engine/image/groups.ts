@@ -3,13 +3,10 @@ import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import type { TableColumns } from "../snapshot/table.ts";
 import { stateIndex } from "./image.ts";
 
-/** Sorts rows into the groups of an image. */
-
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Sorts the priced rows by group, and within a group by charge, then CCN. Says where each group starts in that order,
- * and how many rows of any kind, and how many suppressed rows, each group has.
+ * Sorts the priced rows by group, and within a group by charge, then CCN.
  *
  * @param states the state's code of each facility
  * @param national how many procedures there are, and so how many groups over the nation

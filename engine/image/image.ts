@@ -36,24 +36,36 @@ const float64: ElementType<Float64Array> = Float64Array;
 /** A `TextColumn`. Absent texts are empty. */
 const texts = { offsets: int32, bytes };
 
-/**
- * A `TextIndex` of documents in order of the sizes of their names, then of name and code; the set of documents with
- * prices; the document of each facility or procedure; the rank of each document by name and code, and the facility or
- * procedure of each rank; and the row of each document as JSON, up to its score.
- */
-const documents = {
+/** The distinct words of documents in order of their bytes, the words of each document, and the documents of each word. */
+const textIndex = {
   wordOffsets: int32,
   wordBytes: bytes,
+  /** The words in order of their numbers of letters, then of their bytes; and the start of each length there. */
   byLength: uint32,
   lengthStart: uint32,
+  /** The letters of each word of `byLength`, by `lettersOf`. */
   letters: int32,
+  /** The start of each document's tokens, and the end of the last; its words with their fields: word << fieldBits | field. */
   tokenStart: uint32,
   tokens: uint32,
+  /** The number of documents that have each word; and these, ascending, or as a bit set if that is shorter. */
   documentCount: uint32,
   postingStart: uint32,
   postings: int32,
+  /** The fields in which any document has a word, a bit for each field. */
   wordFields: bytes,
+  /** The start of the documents with each size of name. */
   sizeStart: uint32,
+};
+export type TextIndex = SectionsOf<typeof textIndex>;
+
+/**
+ * An index of documents in order of the sizes of their names, then of name and code; the set of documents with prices;
+ * the document of each facility or procedure; the rank of each document by name and code, and the facility or procedure
+ * of each rank; and the row of each document as JSON, up to its score.
+ */
+const documents = {
+  ...textIndex,
   priced: int32,
   documentOf: uint32,
   nameRank: uint32,
@@ -110,7 +122,6 @@ interface Written {
   write(out: Uint8Array): void;
 }
 
-/** The contents of every section. */
 export type Contents = Omit<Sections, "answers"> & { readonly answers: Written };
 
 const elementTypes = leavesOf<ElementType>(layout);
@@ -136,7 +147,6 @@ export const summaryFields = [
   "weighted_mean_charge",
 ] as const;
 
-/** A snapshot's metadata in an image. */
 export interface Description {
   provenance: Provenance;
   counts: Counts;
@@ -176,7 +186,6 @@ export function dollarsOf(summary: Summary): Summary {
   ) as Summary;
 }
 
-/** A field of a summary in dollars or as a ratio. */
 export function inDollars(field: keyof Summary, value: number): number {
   return field === "facilities" || field === "services" ? value : value / 100;
 }
@@ -199,11 +208,7 @@ export function findGroup(image: Image, procedureCode: string, state: string | n
   return image.groupStart[group] === image.groupStart[group + 1] ? -1 : group;
 }
 
-/**
- * Attaches to an image without copying or parsing its rows.
- *
- * @throws DataError when the buffer is no image of this format
- */
+/** Attaches to an image without copying or parsing its rows. @throws DataError when it is none of this format */
 export function attachImage(buffer: SharedArrayBuffer): Image {
   const header = new Uint32Array(buffer, 0, Math.min(headerWords, Math.floor(buffer.byteLength / 4)));
   if (header.length < headerWords || header[0] !== magic || header[1] !== imageFormatVersion)
@@ -236,7 +241,6 @@ export function attachImage(buffer: SharedArrayBuffer): Image {
   });
 }
 
-/** A string of a text column. */
 export function textAt({ offsets, bytes }: TextColumn, i: number): string {
   return textOf(bytes.subarray(offsets[i], offsets[i + 1]));
 }
@@ -268,9 +272,7 @@ function viewsOf<Shape extends Tree<ElementType>>(
 /**
  * Lays out an image: the header, and then every section.
  *
- * @param maxBytes of the whole
- * @throws SizeError when it would be larger
- * @throws DataError when it would be larger than any image can be
+ * @throws SizeError when it would be larger than `maxBytes`, DataError when it would be larger than any image can be
  */
 export function layOut(contents: Contents, subject: string, maxBytes: number): SharedArrayBuffer {
   let end = headerWords * 4;

@@ -1,10 +1,8 @@
 /**
- * Percentile of ascending integers by linear interpolation between closest ranks (numpy's default, SQL
- * `quantile_cont`), rounded half up. Exact: all arithmetic is on integers below 2^53.
+ * Percentile by linear interpolation between closest ranks (numpy's default, SQL `quantile_cont`), rounded half up.
+ * Exact: all arithmetic is on integers below 2^53.
  *
- * @param at the value at rank i, 0 ≤ i < count; ascending, each below 2^40
- * @param count how many values there are, at least 1
- * @param percent 0–100, whole
+ * @param at the value at rank i, 0 ≤ i < count; ascending integers, each below 2^40
  */
 export function percentile(at: (rank: number) => number, count: number, percent: number): number {
   const position = (count - 1) * percent;
@@ -16,10 +14,8 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Percentiles of exact quotients, interpolated as by `percentile` and rounded once, half up. O(n log n).
+ * Percentiles of exact quotients of whole numbers, interpolated as by `percentile` and rounded once, half up. O(n log n).
  *
- * @param dividends whole numbers of 0 or more
- * @param divisors one for each dividend, above 0
  * @param scale what the quotients are multiplied by before they are rounded: 100 gives hundredths
  */
 export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLike<number>, scale: number) {
@@ -45,11 +41,9 @@ export function ratioInHundredths(max: number, min: number): number {
 }
 
 /**
- * Lower weighted median of whole numbers: the least value at which the weights of all values up to it reach half of
- * their sum. It is one of the values, so nothing is rounded.
+ * Lower weighted median: the least value at which the weights of all values up to it reach half of their sum.
  *
  * @param values ascending
- * @param weights one for each value, 0 or more
  * @param total the sum of all weights: above 0, below 2^52
  */
 export function weightedMedian(values: Int32Array, weights: Int32Array, total: number): number {
@@ -58,13 +52,7 @@ export function weightedMedian(values: Int32Array, weights: Int32Array, total: n
   return values[at];
 }
 
-/**
- * Weighted mean of whole numbers, rounded half up. Exact: what a number doesn't hold is summed up beside it.
- *
- * @param values 0 or more
- * @param weights one for each value, 0 or more
- * @param total the sum of all weights: above 0
- */
+/** Weighted mean, rounded half up. Exact: what a number doesn't hold is summed up beside it. */
 export function weightedMean(values: Int32Array, weights: Int32Array, total: number): number {
   let large = 0n;
   let small = 0;

@@ -4,8 +4,6 @@ import type { Groups } from "./groups.ts";
 import { type Summary, summaryFields } from "./image.ts";
 import { percentile, ratioInHundredths, weightedMean, weightedMedian } from "./statistics.ts";
 
-/** Computes the statistics of every group. */
-
 /** The values of `summaryFields` for each group. */
 export function summarize(rows: TableColumns["rows"], { order, groupStart }: Groups): Float64Array {
   const summaries = new Float64Array((groupStart.length - 1) * summaryFields.length);
@@ -47,12 +45,7 @@ export function summarize(rows: TableColumns["rows"], { order, groupStart }: Gro
   return summaries;
 }
 
-/**
- * The statistics in which a charge's weight is its services.
- *
- * @param charges ascending
- * @param services one for each charge. Absent ones are overwritten by 0, which is no weight.
- */
+/** The statistics in which a charge's weight is its services. Absent services become 0, which is no weight. */
 function weighted(charges: Int32Array, services: Int32Array) {
   let isKnown = false;
   let total = 0;

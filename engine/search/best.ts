@@ -1,8 +1,6 @@
 import { codedPoints } from "./scoring.ts";
 
-/** Keeps the best of many offers. */
-
-/** More points come first, and by name where they are equal. */
+/** Keeps the best of many offers: those with more points, and by name where they are equal. */
 export class Best {
   readonly wanted: number;
   /** The best offers so far, followed by newer offers. */
@@ -15,7 +13,6 @@ export class Best {
     this.#keys = new Float64Array(2 * wanted);
   }
 
-  /** Whether an offer would be among the best. */
   takes(points: number, place: number): boolean {
     return keyOf(points, place) < this.#worst;
   }
@@ -36,7 +33,6 @@ export class Best {
     return sorted.subarray(0, this.#length);
   }
 
-  /** All but the first of them, in order. */
   from(offset: number): { points: number; place: number }[] {
     return Array.from(this.#sort().subarray(offset), (key) => ({
       points: codedPoints - Math.floor(key / keyPlaces),

@@ -20,8 +20,6 @@ import {
 } from "./text.ts";
 import { plainWordsOf } from "./vocabulary.ts";
 
-/** Makes the search indexes of facilities and procedures. */
-
 /** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
@@ -44,11 +42,7 @@ export function wordsByText(): WordsOf {
   };
 }
 
-/**
- * Estimates the heap that texts and their words take.
- *
- * @throws SizeError when it would be more than `maxBytes`
- */
+/** Estimates the heap that texts and their words take. @throws SizeError when it would be more than `maxBytes` */
 export function checkHeap(
   version: string,
   facilities: Facilities,
@@ -78,7 +72,6 @@ export function checkHeap(
   count(procedures.name, bytesPerDocument);
 }
 
-/** The index of facilities, which are found by name, city, state and ZIP code. */
 export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<number>, wordsOf: WordsOf) {
   const rows = facilities.ccn.map((ccn, i) => {
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];

@@ -1,5 +1,5 @@
+import type { TextIndex } from "../image/image.ts";
 import { textOf } from "../image/image.ts";
-import type { TextIndex } from "./text.ts";
 
 /** Looks up words of an index, by the whole word or by a prefix. */
 
@@ -10,7 +10,6 @@ export function wordAt({ wordOffsets, wordBytes }: TextIndex, i: number): Uint8A
 /** The words of each index, decoded once per thread. */
 const wordsOfIndexes = new WeakMap<TextIndex, Map<string, number>>();
 
-/** The position of a word in the index, or −1. */
 export function findWord(index: TextIndex, word: string): number {
   let words = wordsOfIndexes.get(index);
   if (words === undefined) {

@@ -1,5 +1,5 @@
-import type { Image } from "../image/image.ts";
-import { bitWordsOf, type TextIndex } from "./text.ts";
+import type { Image, TextIndex } from "../image/image.ts";
+import { bitWordsOf } from "./text.ts";
 
 /** Finds the documents that have words, as bit sets. */
 

@@ -3,14 +3,10 @@ import type { Image } from "../image/image.ts";
 import type { DocumentKind } from "./documents.ts";
 import type { Matches } from "./search.ts";
 
-/** Writes the answer to a search as JSON. */
-
 /**
  * The answer to a search: its rows, each with its score.
  *
  * @param head JSON up to the first row
- * @param next path of the next page, plain ASCII
- * @param out where to write it, if it fits there
  * @returns a copy outside shared memory: the start of `out`, or memory of its own
  */
 export function encodeMatches(

@@ -1,5 +1,5 @@
 import { findFacility } from "../answers/facilities.ts";
-import type { Image } from "../image/image.ts";
+import type { Image, TextIndex } from "../image/image.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import {
@@ -11,7 +11,6 @@ import {
   otherMeanings,
   otherNumbers,
   stateField,
-  type TextIndex,
 } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";
@@ -41,7 +40,6 @@ export interface Term {
   code: number;
 }
 
-/** Finds the matches of a needed word. */
 export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void {
   const { word } = term;
   const index = image.documents[kind];
@@ -99,7 +97,6 @@ function matchPhrases(index: SearchIndex, rest: string, before: readonly number[
   }
 }
 
-/** Adds the documents that have words consecutively. */
 function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<number, number>): void {
   const { tokenStart, tokens, documentOf } = index;
   const having = withWords(index, words);

@@ -1,14 +1,13 @@
+import type { TextIndex } from "../image/image.ts";
 import { type Image, textAt, textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
 import type { DocumentKind } from "./documents.ts";
 import { documentsWith, type Term } from "./matching.ts";
 import { find, type Matches } from "./search.ts";
 import { termsOf } from "./terms.ts";
-import { splitWords, type TextIndex } from "./text.ts";
+import { splitWords } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";
-
-/** The reason why a search finds nothing. */
 
 interface NoMatch {
   /** The word without a match; undefined if the text has no words. */

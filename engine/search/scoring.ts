@@ -72,7 +72,6 @@ const scratch = {
   nextEntry: new Int32Array(0),
 };
 
-/** Lists the terms that ask for each word. */
 function enterWords({ wordOffsets }: SearchIndex, terms: readonly Term[]): void {
   const count = terms.reduce((sum, { matches }) => sum + matches.length, 1);
   if (scratch.entryOf.length < wordOffsets.length) scratch.entryOf = new Int32Array(wordOffsets.length);
@@ -96,7 +95,6 @@ function enterWords({ wordOffsets }: SearchIndex, terms: readonly Term[]): void 
     }
 }
 
-/** Clears the lists after a search. */
 export function forgetWords(terms: readonly Term[]): void {
   for (const { matches } of terms) for (const match of matches) scratch.entryOf[match >>> levelBits] = 0;
 }
@@ -104,7 +102,7 @@ export function forgetWords(terms: readonly Term[]): void {
 /** Gives the points of a document that matches all needed terms. */
 type Scorer = (document: number, size: number) => number;
 
-/** Makes the scorer of a search. It is valid until `forgetWords`. */
+/** The scorer of a search. It is valid until `forgetWords`. */
 export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   enterWords(index, terms);
   const { tokenStart, tokens } = index;

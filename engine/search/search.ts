@@ -26,13 +26,9 @@ export interface Matches {
 }
 
 /**
- * Finds the documents that match every significant word of a text: exactly, by prefix, or with a few typos, written
- * apart or together. Documents are ordered by their worst match; then by how well and in which fields the words match,
- * and how much of the name they are. A document whose code is a word of the text comes first. Documents without prices
- * aren't found.
- *
- * @param offset number of the best matches to skip
- * @param limit number of matches to return, at most
+ * Finds the documents with prices that match every significant word of a text: exactly, by prefix, or with a few typos,
+ * written apart or together. They are ordered by their worst match; then by how well and in which fields the words
+ * match, and how much of the name they are. A document whose code is a word of the text comes first.
  */
 export function search(
   image: Image,
@@ -44,15 +40,13 @@ export function search(
   return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
 }
 
-/** The facilities or procedures without prices that a search would find. */
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
   const index = image.documents[kind];
   return find(index, termsOf(image, kind, text), 0, index.byName.length, false).documents;
 }
 
 /**
- * Goes from the best level to the worst. It doesn't score documents that can't be better than those of the page. Ties
- * are ordered by name.
+ * Goes from the best level to the worst, and scores no documents that can't be better than those of the page.
  *
  * @param isPriced whether to look for documents that have prices, or for the others
  */

@@ -1,4 +1,4 @@
-import type { Image } from "../image/image.ts";
+import type { Image, TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
@@ -14,7 +14,6 @@ import {
   stateField,
   statePartField,
   stateWords,
-  type TextIndex,
 } from "./text.ts";
 import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
 import { fillerWords, genericWords, placeWords } from "./vocabulary.ts";

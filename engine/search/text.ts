@@ -1,4 +1,5 @@
 import { encodeText } from "../encode.ts";
+import type { TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
 
@@ -34,7 +35,6 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
-/** The long form of a word, as the index has it. */
 export function meaningOf(word: string): string {
   return abbreviations.get(word) ?? word;
 }
@@ -121,38 +121,11 @@ export function placeWordsOf(words: string[], whole: number, part: number): Docu
   ];
 }
 
-/** The distinct words in order of their bytes, the words of each document, and the documents of each word. */
-export interface TextIndex {
-  wordOffsets: Int32Array;
-  wordBytes: Uint8Array;
-  /** The words in order of their numbers of letters, then of their bytes. */
-  byLength: Uint32Array;
-  /** The start of each length in `byLength`. */
-  lengthStart: Uint32Array;
-  /** The letters of each word of `byLength`, by `lettersOf`. */
-  letters: Int32Array;
-  /** The start of each document's tokens, and the end of the last. */
-  tokenStart: Uint32Array;
-  /** The words of each document in order, with their fields: word << fieldBits | field. */
-  tokens: Uint32Array;
-  /** The number of documents that have each word. */
-  documentCount: Uint32Array;
-  /** The start of each word's postings, and the end of the last. */
-  postingStart: Uint32Array;
-  /** The documents of each word, ascending, or as a bit set if that is shorter. */
-  postings: Int32Array;
-  /** The fields in which any document has a word, a bit for each field. */
-  wordFields: Uint8Array;
-  /** The start of the documents with each size of name. */
-  sizeStart: Uint32Array;
-}
-
 /** The length of an Int32Array with a bit per document. */
 export function bitWordsOf(documents: number): number {
   return (documents >>> 5) + 1;
 }
 
-/** A bit set of documents. */
 export function bitsOf(some: readonly number[], documents: number): Int32Array {
   const bits = new Int32Array(bitWordsOf(documents));
   for (const document of some) bits[document >>> 5] |= 1 << (document & 31);
@@ -178,11 +151,7 @@ function nameFieldOf(word: string, isRepeated: boolean): number {
   return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }
 
-/**
- * Builds the index of documents. O(words · log words), runs at load only.
- *
- * @param documents ascending by the sizes of their names
- */
+/** Builds the index of documents, which ascend by the sizes of their names. O(words · log words), runs at load only. */
 export function indexText(documents: Document[]): TextIndex {
   const sorted = distinctWords(documents);
   const { offsets, bytes } = encodeText(sorted.map(([word]) => word));
@@ -214,7 +183,6 @@ export function indexText(documents: Document[]): TextIndex {
   };
 }
 
-/** The distinct words of documents, in order of their bytes. */
 function distinctWords(documents: Document[]): [word: string, bytes: Buffer][] {
   const bytesOf = new Map<string, Buffer>();
   for (const document of documents)
@@ -253,7 +221,6 @@ function startsOf(keys: number[], largest: number): Uint32Array {
   return starts;
 }
 
-/** The start of each list in their concatenation, and the end of the last. */
 function listStartsOf(lists: ArrayLike<unknown>[]): Uint32Array {
   const starts = new Uint32Array(lists.length + 1);
   for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i] + length;

@@ -1,8 +1,7 @@
+import type { TextIndex } from "../image/image.ts";
 import { textOf } from "../image/image.ts";
 import { wordAt } from "./dictionary.ts";
-import { lettersOf, type TextIndex } from "./text.ts";
-
-/** Finds the words of an index within a few typos of a word. */
+import { lettersOf } from "./text.ts";
 
 /** Letters of a word, at least, for one typo and for two. */
 export const oneTypoLetters = 5;
@@ -12,7 +11,6 @@ export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
-/** Calls a function with all words within a number of typos of a word. */
 export function forEachClose(
   index: TextIndex,
   typed: Uint8Array,
@@ -58,11 +56,7 @@ export function hasMoreBits(bits: number, most: number): boolean {
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
 const ordinaryRows = rowsOf(64);
 
-/**
- * Typos between two words: letters added, left out, replaced, or two neighbours swapped (optimal string alignment).
- *
- * @returns the number, or something above `most` once it can't be reached
- */
+/** Typos between two words (optimal string alignment): their number, or more than `most` once it can't be reached. */
 export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
   const width = b.length + 1;
   let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);

@@ -51,7 +51,6 @@ const shortFormsOf: Readonly<Record<string, string>> = {
   womens: "women woman womans",
 };
 
-/** Short form → the long one. */
 export const abbreviations: ReadonlyMap<string, string> = new Map(
   Object.entries(shortFormsOf).flatMap(([long, short]) => short.split(" ").map((form) => [form, long])),
 );

@@ -21,11 +21,9 @@ interface ColumnSchema {
 
 export interface RowGroup {
   rows: number;
-  /** One chunk per column, in the file's order. */
   chunks: ColumnChunk[];
 }
 
-/** A column chunk: the pages of one column in a row group. */
 export interface ColumnChunk {
   /** Parquet's name of the compression, e.g. `ZSTD`. */
   codec: string;
@@ -37,7 +35,6 @@ export interface ColumnChunk {
   decodedLength: number;
 }
 
-/** Bytes of the magic number at the file's start. */
 export const headBytes = 4;
 /** Bytes of the footer's length and the magic number at the file's end. */
 export const tailBytes = 8;
@@ -49,12 +46,7 @@ const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ")
 export const readableCodecs: readonly string[] = ["ZSTD", "UNCOMPRESSED"];
 const types = "BOOLEAN INT32 INT64 INT96 FLOAT DOUBLE BYTE_ARRAY FIXED_LEN_BYTE_ARRAY".split(" ");
 
-/**
- * Finds the footer of a file.
- *
- * @param size of the file, in bytes
- * @throws Error with a short reason when it is no Parquet file
- */
+/** Finds the footer of a file. @throws Error with a short reason when it is no Parquet file */
 export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
   if (size < headBytes + tailBytes || text(head) !== magic || text(tail.subarray(4)) !== magic)
@@ -68,7 +60,6 @@ export function footerRange(size: number, head: Uint8Array, tail: Uint8Array) {
 /**
  * Parses a footer.
  *
- * @param bytes the footer alone
  * @param end where it starts in the file, and so where the pages end
  * @throws Error with a short reason when it is no footer of a Parquet file
  */

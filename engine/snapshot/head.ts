@@ -21,7 +21,6 @@ const bytesPerProcedure = 8192;
 
 /** The footer of a snapshot file. Its figures aren't trusted before the whole file is read. */
 export interface SnapshotHead {
-  /** Bytes of the whole file. */
   fileBytes: number;
   footer: ParquetFooter;
   metadata: v.InferOutput<typeof metadataSchema>;
@@ -30,7 +29,6 @@ export interface SnapshotHead {
 /**
  * Finds the footer of a snapshot file, which is read before the rest.
  *
- * @param size of the file, in bytes
  * @param head its first `headBytes`, and `tail` its last `tailBytes`, or fewer where it has no more
  * @throws DataError when it is no Parquet file, or too large
  */
@@ -43,10 +41,8 @@ export function snapshotFooterRange(size: number, head: Uint8Array, tail: Uint8A
 }
 
 /**
- * Reads and checks a snapshot file's footer.
+ * Reads and checks a snapshot file's footer, which begins at `start`.
  *
- * @param bytes the footer alone
- * @param start where it lies in the file
  * @throws DataError when it isn't a snapshot's, or says that the file is too large
  */
 export function readSnapshotHead(bytes: Uint8Array, start: number, subject: string): SnapshotHead {
@@ -61,7 +57,6 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
 interface LoadNeed {
   /** Bytes outside of the JavaScript heap for reading the file and building its image, without the image. */
   buffers: number;
-  /** Bytes on the heap for reading the file. */
   heap: number;
 }
 

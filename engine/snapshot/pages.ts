@@ -20,7 +20,6 @@ const maxBitWidth = 24;
 /** Value of the last digit of a run length, to base 128: five digits make 32 bits. */
 const maxRunScale = 128 ** 4;
 
-/** A decompressed page with encoded values. */
 interface Page {
   isDictionary: boolean;
   values: number;
@@ -67,7 +66,6 @@ function valuesOf(header: Struct): Omit<Page, "bytes"> {
   return { isDictionary, values: countOf(values.get(1)), encoding };
 }
 
-/** Reads values of a type in PLAIN encoding. */
 export interface PlainType<Value> {
   /** Bytes of a value, at least. */
   minBytes: number;
@@ -108,12 +106,7 @@ export interface ColumnValues<Value> {
   values: Value[];
 }
 
-/**
- * Reads a column of a row group.
- *
- * @param rows of the row group
- * @throws Error with a short reason when the pages contradict the footer
- */
+/** Reads a column of a row group. @throws Error with a short reason when the pages contradict the footer */
 export function readColumn<Value>(
   file: Uint8Array,
   chunk: ColumnChunk,
@@ -188,12 +181,7 @@ function lengthAt(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true);
 }
 
-/**
- * Reads integers in Parquet's RLE and bit-packing hybrid encoding.
- *
- * @param width bits of a number
- * @param count number of integers; further ones in the last group are padding
- */
+/** Reads integers of `width` bits in Parquet's RLE and bit-packing hybrid encoding. Further ones are padding. */
 function readHybrid(bytes: Uint8Array, width: number, into: Int32Array, count: number): void {
   if (width > maxBitWidth) throw new Error(`numbers of ${width} bits`);
   const mask = 2 ** width - 1;

@@ -20,11 +20,9 @@ import { type Snapshot, sealSnapshot } from "./snapshot.ts";
 import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
- * Reads and verifies a snapshot file. It reads the footer first, then one column of a row group at a time, so memory
- * stays within `loadNeed`.
+ * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so memory stays within
+ * `loadNeed`.
  *
- * @param file the whole Parquet file
- * @param subject what to call it in errors, usually the file's name
  * @param onRows called after each row group with the number of rows read so far
  * @throws DataError when the file isn't a sound snapshot
  */
@@ -63,7 +61,6 @@ function headOf(file: Uint8Array, subject: string): SnapshotHead {
   return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
-/** Reads one row group at a time, so that memory is bounded by the largest one. */
 function readTable(
   file: Uint8Array,
   footer: ParquetFooter,
@@ -81,20 +78,14 @@ function readTable(
   const procedureIndex = new Map<string, number>();
   let filled = 0;
   for (const group of footer.groups) {
-    const described = snapshotColumns.flatMap((column) => {
-      if (column.part !== "facilities") return [];
-      return [
-        {
-          field: column.field,
-          ...readTexts(file, footer, group, column.name, !isRequired(column.field), subject),
-        },
-      ];
-    });
-    const code = readTexts(file, footer, group, "procedure_code", false, subject);
-    const label = readTexts(file, footer, group, "procedure_name", false, subject);
-    for (const column of snapshotColumns)
-      if (column.part === "rows")
-        readNumbers(file, footer, group, column.name, rows[column.field].subarray(filled), subject);
+    const { texts, numbers } = groupReader(file, footer, group, subject);
+    const described = snapshotColumns.flatMap(({ part, field, name }) =>
+      part === "facilities" ? [{ field, ...texts(name, !isRequired(field)) }] : [],
+    );
+    const code = texts("procedure_code", false);
+    const label = texts("procedure_name", false);
+    for (const { part, field, name } of snapshotColumns)
+      if (part === "rows") numbers(name, rows[field].subarray(filled));
 
     const known: number[] = [];
     let facility = facilities.ccn.length - 1;
@@ -142,62 +133,42 @@ function readTable(
 /** Whether a text must be present for every facility. Only addresses may be absent. */
 const isRequired = (field: FacilityField) => ["ccn", "name", "city", "state"].includes(field);
 
-/** Whether a row differs from the row before in any of the columns. */
 function differs(columns: readonly ColumnValues<string>[], row: number): boolean {
   for (const { codes } of columns) if (codes[row] !== codes[row - 1]) return true;
   return false;
 }
 
-/** Reads a text column. Each distinct text is decoded once. */
-function readTexts(
-  file: Uint8Array,
-  footer: ParquetFooter,
-  group: RowGroup,
-  name: string,
-  mayBeAbsent: boolean,
-  subject: string,
-): ColumnValues<string> {
-  const column = readValues(file, footer, group, name, plainText, subject);
-  if (!mayBeAbsent && column.codes.includes(-1))
-    throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
-  const long = column.values.find((value) => value.length > maxNameCharacters);
-  if (long !== undefined)
-    throw new DataError(
-      `${subject}: column ${name}`,
-      `${long.length} characters`,
-      `at most ${maxNameCharacters}`,
+/** Reads the columns of a row group. Each distinct text is decoded once. */
+function groupReader(file: Uint8Array, { columns, groups }: ParquetFooter, group: RowGroup, subject: string) {
+  const ofGroup = groups.length > 1 ? ` of row group ${groups.indexOf(group) + 1}` : "";
+  const read = <Value>(name: string, type: PlainType<Value>) => {
+    const at = columns.findIndex((column) => column.name === name);
+    return guarded(subject, `column ${name}${ofGroup}`, () =>
+      readColumn(file, group.chunks[at], group.rows, columns[at].isOptional, type),
     );
-  return column;
-}
-
-function readNumbers(
-  file: Uint8Array,
-  footer: ParquetFooter,
-  group: RowGroup,
-  name: string,
-  into: Int32Array,
-  subject: string,
-): void {
-  const { codes, values } = readValues(file, footer, group, name, plainInt32, subject);
-  const negative = values.find((value) => value < 0);
-  if (negative !== undefined)
-    throw new DataError(`${subject}: ${name}`, String(negative), "no negative number");
-  for (let i = 0; i < codes.length; i++) into[i] = codes[i] < 0 ? blank : values[codes[i]];
-}
-
-function readValues<Value>(
-  file: Uint8Array,
-  { columns, groups }: ParquetFooter,
-  group: RowGroup,
-  name: string,
-  type: PlainType<Value>,
-  subject: string,
-): ColumnValues<Value> {
-  const at = columns.findIndex((column) => column.name === name);
-  const part = `column ${name}${groups.length > 1 ? ` of row group ${groups.indexOf(group) + 1}` : ""}`;
-  return guarded(subject, part, () =>
-    readColumn(file, group.chunks[at], group.rows, columns[at].isOptional, type),
-  );
+  };
+  return {
+    texts(name: string, mayBeAbsent: boolean): ColumnValues<string> {
+      const column = read(name, plainText);
+      if (!mayBeAbsent && column.codes.includes(-1))
+        throw new DataError(`${subject}: column ${name}`, "an absent value", "text");
+      const long = column.values.find(({ length }) => length > maxNameCharacters)?.length;
+      if (long !== undefined)
+        throw new DataError(
+          `${subject}: column ${name}`,
+          `${long} characters`,
+          `at most ${maxNameCharacters}`,
+        );
+      return column;
+    },
+    numbers(name: string, into: Int32Array): void {
+      const { codes, values } = read(name, plainInt32);
+      const negative = values.find((value) => value < 0);
+      if (negative !== undefined)
+        throw new DataError(`${subject}: ${name}`, String(negative), "no negative number");
+      for (let i = 0; i < codes.length; i++) into[i] = codes[i] < 0 ? blank : values[codes[i]];
+    },
+  };
 }
 
 /** Patterns of the columns of facilities that have one, for texts that aren't empty. */

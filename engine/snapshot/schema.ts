@@ -32,7 +32,6 @@ export type SnapshotColumn = (typeof snapshotColumns)[number];
 type FieldOf<Part> = Extract<SnapshotColumn, { part: Part }>["field"];
 export type FacilityField = FieldOf<"facilities">;
 export type ProcedureField = FieldOf<"procedures">;
-/** What a row says in numbers. */
 export type MeasureField = FieldOf<"rows">;
 export const facilityFields = snapshotColumns
   .filter((column) => column.part === "facilities")
@@ -44,7 +43,6 @@ export const measureFields = snapshotColumns
   .filter((column) => column.part === "rows")
   .map(({ field }) => field);
 
-/** A value for each field. */
 export function byField<Field extends string, Value>(
   fields: readonly Field[],
   value: (field: Field) => Value,
@@ -54,7 +52,6 @@ export function byField<Field extends string, Value>(
 
 /** How an absent number stands in an `Int32Array`; an absent text is an empty one. */
 export const blank = -1;
-/** The largest number of services or beneficiaries that a snapshot holds. */
 export const maxCount = 2 ** 31 - 1;
 /** The largest amount that a snapshot holds, in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
@@ -72,71 +69,28 @@ export const maxColumnBytesPerRow = 512;
 export const columnBytesAllowance = 2 ** 20;
 
 /** State codes the service knows, by name: the 50 states, DC and the territories, in alphabetical order of codes. */
-export const stateNames: Readonly<Record<string, string>> = Object.freeze({
-  AK: "Alaska",
-  AL: "Alabama",
-  AR: "Arkansas",
-  AS: "American Samoa",
-  AZ: "Arizona",
-  CA: "California",
-  CO: "Colorado",
-  CT: "Connecticut",
-  DC: "District of Columbia",
-  DE: "Delaware",
-  FL: "Florida",
-  GA: "Georgia",
-  GU: "Guam",
-  HI: "Hawaii",
-  IA: "Iowa",
-  ID: "Idaho",
-  IL: "Illinois",
-  IN: "Indiana",
-  KS: "Kansas",
-  KY: "Kentucky",
-  LA: "Louisiana",
-  MA: "Massachusetts",
-  MD: "Maryland",
-  ME: "Maine",
-  MI: "Michigan",
-  MN: "Minnesota",
-  MO: "Missouri",
-  MP: "Northern Mariana Islands",
-  MS: "Mississippi",
-  MT: "Montana",
-  NC: "North Carolina",
-  ND: "North Dakota",
-  NE: "Nebraska",
-  NH: "New Hampshire",
-  NJ: "New Jersey",
-  NM: "New Mexico",
-  NV: "Nevada",
-  NY: "New York",
-  OH: "Ohio",
-  OK: "Oklahoma",
-  OR: "Oregon",
-  PA: "Pennsylvania",
-  PR: "Puerto Rico",
-  RI: "Rhode Island",
-  SC: "South Carolina",
-  SD: "South Dakota",
-  TN: "Tennessee",
-  TX: "Texas",
-  UT: "Utah",
-  VA: "Virginia",
-  VI: "U.S. Virgin Islands",
-  VT: "Vermont",
-  WA: "Washington",
-  WI: "Wisconsin",
-  WV: "West Virginia",
-  WY: "Wyoming",
-});
+export const stateNames: Readonly<Record<string, string>> = Object.freeze(
+  Object.fromEntries(
+    (
+      "AK Alaska, AL Alabama, AR Arkansas, AS American Samoa, AZ Arizona, CA California, CO Colorado, " +
+      "CT Connecticut, DC District of Columbia, DE Delaware, FL Florida, GA Georgia, GU Guam, HI Hawaii, " +
+      "IA Iowa, ID Idaho, IL Illinois, IN Indiana, KS Kansas, KY Kentucky, LA Louisiana, MA Massachusetts, " +
+      "MD Maryland, ME Maine, MI Michigan, MN Minnesota, MO Missouri, MP Northern Mariana Islands, " +
+      "MS Mississippi, MT Montana, NC North Carolina, ND North Dakota, NE Nebraska, NH New Hampshire, " +
+      "NJ New Jersey, NM New Mexico, NV Nevada, NY New York, OH Ohio, OK Oklahoma, OR Oregon, PA Pennsylvania, " +
+      "PR Puerto Rico, RI Rhode Island, SC South Carolina, SD South Dakota, TN Tennessee, TX Texas, UT Utah, " +
+      "VA Virginia, VI U.S. Virgin Islands, VT Vermont, WA Washington, WI Wisconsin, WV West Virginia, " +
+      "WY Wyoming"
+    )
+      .split(", ")
+      .map((state) => [state.slice(0, 2), state.slice(3)]),
+  ),
+);
 export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateNames));
 
 /** A CCN is six letters or digits, kept as text: 010001 is not 10001. */
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
-/** An APC code is four digits, kept as text. */
 export const procedureCodePattern = /^[0-9]{4}$/;
-/** A ZIP code is five digits, kept as text. */
 export const zipPattern = /^[0-9]{5}$/;
 /** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 and perhaps a digit more, or 99 where none is coded. */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
@@ -144,13 +98,11 @@ export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 /** The longest name of a facility, a city or a procedure, and the longest of their other texts. */
 export const maxNameCharacters = 500;
 
-/** Data years that the file layout exists for. */
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
 
 /** What a snapshot says of itself, beside what is counted from its rows. */
 export interface Provenance {
-  /** Calendar year of the services. */
   dataYear: number;
   /** 1 for the first snapshot of a year, counted up by each later one. */
   revision: number;
@@ -159,7 +111,6 @@ export interface Provenance {
   sourceUrl: string | null;
   /** SHA-256 of the source file, in hexadecimal; null where there was none, or from before it was kept. */
   sourceSha256: string | null;
-  /** Month of publication, `YYYY-MM`. */
   released: string | null;
   caveat: string;
 }

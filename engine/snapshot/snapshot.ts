@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { blank, type Counts, type Provenance, schemaVersion, snapshotColumns } from "./schema.ts";
 import { columnsOf, partsOf, type SnapshotTable } from "./table.ts";
 
-/** A snapshot of hospital charges: its rows, where they come from, what they count to, and two checksums. */
 export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;
@@ -13,7 +12,6 @@ export interface Snapshot {
   contentSha256: string;
 }
 
-/** Counts the rows of a table and computes the checksums. */
 export function sealSnapshot(table: SnapshotTable, provenance: Provenance): Snapshot {
   const counts = countRows(table);
   return { table, provenance, counts, ...checksums(table, provenance, counts) };

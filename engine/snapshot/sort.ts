@@ -1,7 +1,6 @@
 const digitBits = 11;
 const buckets = 1 << digitBits;
 
-/** The positions 0 … length − 1. */
 export function identityOrder(length: number): Uint32Array<ArrayBuffer> {
   const order = new Uint32Array(length);
   for (let i = 0; i < length; i++) order[i] = i;
@@ -9,12 +8,8 @@ export function identityOrder(length: number): Uint32Array<ArrayBuffer> {
 }
 
 /**
- * Sorts positions by `keys[position]` ascending; equal keys keep the order they came in. Radix sort, so O(n)
- * and without a comparator; sorting by several columns is one call a column, the least important first.
- *
- * @param keys non-negative integers, indexed by position
- * @param order positions; not changed
- * @returns the positions in their new order
+ * Sorts positions by `keys[position]`, which isn't negative; equal keys keep their order. Radix sort, so O(n) and without
+ * a comparator; sorting by several columns is one call a column, the least important first.
  */
 export function stableOrder(
   keys: Int32Array | Uint32Array,

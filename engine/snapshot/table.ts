@@ -19,7 +19,6 @@ import {
 } from "./schema.ts";
 import { identityOrder, stableOrder } from "./sort.ts";
 
-/** The type of each column, by its name. */
 type ColumnTypes = {
   [Column in SnapshotColumn as Column["name"]]: Column["part"] extends "rows"
     ? Int32
@@ -35,7 +34,6 @@ type ColumnTypes = {
  */
 export type SnapshotTable = Table<ColumnTypes>;
 
-/** The Arrow schema of every snapshot. */
 const schema = new Schema<ColumnTypes>(
   snapshotColumns.map(
     ({ name, part }, id) =>
@@ -43,7 +41,6 @@ const schema = new Schema<ColumnTypes>(
   ),
 );
 
-/** What a table is made of. */
 export interface TableParts {
   /** Texts of each facility, empty where absent. */
   facilities: Record<FacilityField, string[]>;
@@ -52,11 +49,7 @@ export interface TableParts {
   rows: Record<"facility" | "procedure" | MeasureField, Int32Array>;
 }
 
-/**
- * Makes a table. It keeps the arrays of the rows' numbers.
- *
- * @param parts facilities ascending by CCN, procedures by code, and rows by both
- */
+/** Makes a table of facilities by CCN, procedures by code, and rows by both. It keeps the arrays of the rows' numbers. */
 export function makeTable({ facilities, procedures, rows }: TableParts): SnapshotTable {
   // Neighbouring columns must not share memory: the library's IPC writer would merge their buffers.
   const codes = {
@@ -102,7 +95,6 @@ function validity(values: Int32Array) {
 
 /** The columns of a table, in the memory of the table. */
 export interface TableColumns {
-  /** For each facility, its texts. */
   facilities: Record<FacilityField, TextColumn>;
   procedures: Record<ProcedureField, TextColumn>;
   /** For each row the positions of its facility and procedure, and its numbers, `blank` where absent. */
@@ -130,7 +122,6 @@ export function columnsOf(table: SnapshotTable): TableColumns {
   };
 }
 
-/** The parts of a table, with their texts decoded. It is the inverse of `makeTable`. */
 export function partsOf(table: SnapshotTable): TableParts {
   const { facilities, procedures, rows } = columnsOf(table);
   return {
@@ -166,7 +157,6 @@ export function arrangeTable({ facilities, procedures, rows }: TableParts): {
   return { table, order };
 }
 
-/** The positions that are used, ascending by their keys. */
 function ascendingOf(used: Int32Array, keys: string[]): number[] {
   const isUsed = new Uint8Array(keys.length);
   for (const position of used) isUsed[position] = 1;
@@ -187,7 +177,6 @@ export function ranked(column: Int32Array, order: number[]): Int32Array {
   return taken(ranks, column);
 }
 
-/** `column[position]` for each position. */
 function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
   const values = new Int32Array(positions.length);
   for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];

@@ -32,7 +32,6 @@ export class ThriftReader {
     this.#at = at;
   }
 
-  /** The position after what was read. */
   get at(): number {
     return this.#at;
   }

@@ -68,9 +68,8 @@ function checkLoopback(url: string | null, known: Account | undefined, allowLoop
 }
 
 /**
- * The account that the options describe.
+ * The account that the options describe. What they don't name stays as `known` has it.
  *
- * @param known the account of that name, if there is one; what the options don't name stays
  * @throws DataError when the options don't go together
  */
 export function accountAsked(
@@ -105,7 +104,6 @@ function described({
   ];
 }
 
-/** Lists the differences between two states of an account. */
 export function differences(before: NewAccount, after: NewAccount) {
   const wanted = described(after);
   return described(before)

@@ -14,31 +14,23 @@ import { type Context, checkEnd, listed, overlapOptions, readOptions, runCommand
 
 /** The command `accounts`: lists, suspends, deletes and moves accounts. `keys` makes and changes them. */
 
-const columns = [
-  "account",
-  "plan",
-  "burst",
-  "quota",
-  "month",
-  "used",
-  "keys",
-  "webhook",
-  "email",
-  "state",
-] as const;
-
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));
-  const accounts = store.accounts
-    .list(month, now)
-    .map(({ name, plan, burst, quota, used, keys, webhook, email, suspended_at }) => {
-      const state = suspended_at === null ? "active" : "suspended";
-      return { account: name, plan, burst, quota, month, used, keys, webhook, email, state };
-    });
-  return { result: listed("accounts list", args, columns, accounts) };
+  const result = listed("accounts list", args, store.accounts.list(month, now), {
+    account: ({ name }) => name,
+    plan: ({ plan }) => plan,
+    burst: ({ burst }) => burst,
+    quota: ({ quota }) => quota,
+    month: () => month,
+    used: ({ used }) => used,
+    keys: ({ keys }) => keys,
+    webhook: ({ webhook }) => webhook,
+    email: ({ email }) => email,
+    state: ({ suspended_at }) => (suspended_at === null ? "active" : "suspended"),
+  });
+  return { result };
 }
 
-/** @throws DataError when there is no account of that name */
 function findAccount(store: Store, command: string, name: string | undefined): Account {
   if (name === undefined || name.startsWith("-"))
     throw new DataError(
@@ -70,7 +62,6 @@ function resume([name, ...more]: string[], { store }: Context): CommandOutput {
   return { result: `resumed account ${account.name}: its keys work again, as far as they did before\n` };
 }
 
-/** Deletes an account and everything that belongs to it, for good. */
 function remove([name, ...more]: string[], { store }: Context): CommandOutput {
   const account = findAccount(store, "delete", name);
   if (more.length > 0 && more[0] !== "--yes")

@@ -7,14 +7,13 @@ import { maxOverlapHours } from "../accounts/changes.ts";
 import { type CommandOutput, configure, type Part } from "../part.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
-import { asksForHelp, type Settings } from "../shared/settings.ts";
+import type { Settings } from "../shared/settings.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { narrowAccess } from "../store/state-files.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
+import { onSignal, runProgram } from "./program.ts";
 
-/**
- * Runs operators' commands: reads their words, prints help, and waits until a running server has applied the change.
- */
+/** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
 /** The longest wait for a running server to apply a change; it looks for changes ten times a second. */
 const maxObeyMs = 3000;
@@ -31,14 +30,12 @@ export interface Context {
 }
 
 interface Help {
-  /** Arguments and options, on one line. */
   usage: string;
   about: string;
 }
 
 /** A subcommand that works on the state's folder and changes nothing there. */
 interface FolderSubcommand extends Help {
-  /** @returns what is printed on stdout */
   onFolder(args: string[], stateDir: string): string;
 }
 
@@ -51,17 +48,6 @@ interface Subcommand extends Help {
   /** Reads its input, where it has one besides its arguments. */
   read?(args: string[]): Promise<string>;
   run(args: string[], context: Context): CommandOutput;
-}
-
-// A reader such as head may stop reading early.
-for (const stream of [process.stdout, process.stderr])
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") fail(`what the command says can't be written: ${error.message}`);
-  });
-
-function fail(message: string): void {
-  process.exitCode = 1;
-  process.stderr.write(`${message}\n`);
 }
 
 function helpOf(name: string, subcommands: [word: string, Subcommand | FolderSubcommand][]): string {
@@ -81,10 +67,8 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 }
 
 /**
- * Runs an operator's command on the state, in one transaction, and waits until a running server has applied it. A
- * failure prints one message on stderr, sets exit code 1 and changes nothing.
+ * Runs an operator's command on the state, in one transaction. A failure changes nothing.
  *
- * @param name what npm calls the command
  * @param parts those that may share the state
  */
 export async function runCommand(
@@ -92,31 +76,21 @@ export async function runCommand(
   parts: readonly Part[],
   subcommands: Record<string, Subcommand | FolderSubcommand>,
 ): Promise<void> {
-  const words = process.argv.slice(2);
-  const [word, ...args] = words;
-  const subcommand = word !== undefined && Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
-  if (asksForHelp(words)) {
-    process.stdout.write(
-      helpOf(name, subcommand === undefined ? Object.entries(subcommands) : [[word, subcommand]]),
+  const chosen = (word: string | undefined) =>
+    word !== undefined && Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
+  const helpFor = ([word]: string[]) => {
+    const subcommand = chosen(word);
+    return helpOf(name, subcommand === undefined ? Object.entries(subcommands) : [[word, subcommand]]);
+  };
+  await runProgram(helpFor, ([word, ...args]) => {
+    const subcommand = chosen(word);
+    if (subcommand !== undefined) return run(parts, subcommand, args);
+    throw new DataError(
+      name,
+      word === undefined ? "no command" : `the command ${shown(word)}`,
+      `one of ${Object.keys(subcommands).join(", ")}; --help explains them`,
     );
-    return;
-  }
-  // A library's callback threw it, such as that of a connection to something that isn't Redis.
-  process.once("uncaughtException", (error) => {
-    fail(reasonOf(error));
-    process.exit();
   });
-  try {
-    if (subcommand === undefined)
-      throw new DataError(
-        name,
-        word === undefined ? "no command" : `the command ${shown(word)}`,
-        `one of ${Object.keys(subcommands).join(", ")}; --help explains them`,
-      );
-    await run(parts, subcommand, args);
-  } catch (error) {
-    fail(reasonOf(error));
-  }
 }
 
 async function run(
@@ -138,7 +112,9 @@ async function run(
   if (shared?.runCommand !== undefined) {
     const now = new Date();
     const run = (store: Store) => subcommand.run(args, { settings, store, now, input });
-    print(await shared.runCommand({ run, now, brings: subcommand.brings === true }));
+    const { result, note = "" } = await shared.runCommand({ run, now, brings: subcommand.brings === true });
+    process.stdout.write(result);
+    process.stderr.write(note);
     return;
   }
   checkServed(stateDir);
@@ -151,8 +127,8 @@ async function run(
   const store = Store.open(stateDir, { mayCreate });
   // From here on an interruption ends the waiting only: what is stored is reported.
   const interruption = new AbortController();
-  const interrupt = () => interruption.abort();
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, interrupt);
+  const { stop } = onSignal;
+  onSignal.stop = () => interruption.abort();
   try {
     if (store.directory.isCopy) {
       const { result, rows } = store.directory.rehearse(() => subcommand.run(args, { ...context, store }));
@@ -181,14 +157,9 @@ async function run(
     if (open.length > 0) process.stderr.write(`other users can get at the state (${open.join(", ")})\n`);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
-    for (const signal of ["SIGINT", "SIGTERM"]) process.off(signal, interrupt);
+    onSignal.stop = stop;
     store.close();
   }
-}
-
-function print({ result, note = "" }: CommandOutput): void {
-  process.stdout.write(result);
-  process.stderr.write(note);
 }
 
 /** Runs a command on a new database in memory first. */
@@ -233,12 +204,7 @@ async function doubtAbout(
   }
 }
 
-/**
- * Reads `--name value` options by a schema.
- *
- * @param command what the message is about
- * @throws DataError when they aren't as the schema says
- */
+/** Reads `--name value` options by a schema. @throws DataError when they aren't as it says */
 export function readOptions<Entries extends v.ObjectEntries>(
   command: string,
   schema: v.ObjectSchema<Entries, undefined>,
@@ -270,23 +236,28 @@ export function checkEnd(command: string, more: string[], last = "the id"): void
   if (more.length > 0) throw new DataError(command, `${shown(more.join(" "))} after ${last}`, "nothing more");
 }
 
-type Row<Column extends string> = Record<Column, string | number | null>;
+type Cell = string | number | null;
 
 /**
  * Formats a list: with `--json` an array, else a header and rows with tabs.
  *
- * @param inWords a row as a line shows it; null becomes a dash
+ * @param inWords a cell as a line shows it; null becomes a dash
  */
-export function listed<Column extends string, Given extends Row<Column>>(
+export function listed<Item>(
   command: string,
   args: string[],
-  columns: readonly Column[],
-  rows: Given[],
-  inWords: (row: Given) => Row<Column> = (row) => row,
+  items: readonly Item[],
+  columns: Readonly<Record<string, (item: Item) => Cell>>,
+  inWords: (cell: Cell, column: string) => Cell = (cell) => cell,
 ): string {
-  if (args.length === 1 && args[0] === "--json") return `${JSON.stringify(rows, null, 2)}\n`;
+  const names = Object.keys(columns);
+  const rows = items.map((item) => names.map((name) => columns[name](item)));
+  if (args.length === 1 && args[0] === "--json") {
+    const objects = rows.map((row) => Object.fromEntries(row.map((cell, i) => [names[i], cell])));
+    return `${JSON.stringify(objects, null, 2)}\n`;
+  }
   if (args.length > 0) throw new DataError(command, shown(args.join(" ")), "--json or nothing more");
-  const header = columns.map((column) => column.replaceAll("_", " "));
-  const lines = rows.map(inWords).map((row) => columns.map((column) => row[column] ?? "-"));
+  const header = names.map((name) => name.replaceAll("_", " "));
+  const lines = rows.map((row) => row.map((cell, i) => inWords(cell, names[i]) ?? "-"));
   return [header, ...lines].map((fields) => `${fields.join("\t")}\n`).join("");
 }

@@ -7,36 +7,30 @@ import { type Context, checkEnd, listed, runCommand } from "./command.ts";
 
 /** The command `events`: lists quota events and retries their deliveries. */
 
-const columns = [
-  "id",
-  "created",
-  "account",
-  "month",
-  "threshold",
-  "delivery",
-  "tries",
-  "next_try",
-  "last_answer",
-  "quota",
-  "channel",
-] as const;
-
 function list(args: string[], { store }: Context): CommandOutput {
-  const events = store.events.list().map((event) => ({
-    id: event.id,
-    created: isoTime(event.created_at),
-    account: event.name,
-    month: event.month,
-    threshold: event.threshold,
-    delivery: event.state,
-    tries: event.tries,
-    next_try: isoTimeOrNull(event.next_try_at),
-    last_answer: event.last_answer,
-    quota: event.quota,
-    channel: event.channel,
-  }));
-  const inWords = (event: (typeof events)[number]) => ({ ...event, threshold: `${event.threshold} %` });
-  return { result: listed("events list", args, columns, events, inWords) };
+  const inWords = (cell: string | number | null, column: string) =>
+    column === "threshold" ? `${cell} %` : cell;
+  return {
+    result: listed(
+      "events list",
+      args,
+      store.events.list(),
+      {
+        id: ({ id }) => id,
+        created: ({ created_at }) => isoTime(created_at),
+        account: ({ name }) => name,
+        month: ({ month }) => month,
+        threshold: ({ threshold }) => threshold,
+        delivery: ({ state }) => state,
+        tries: ({ tries }) => tries,
+        next_try: ({ next_try_at }) => isoTimeOrNull(next_try_at),
+        last_answer: ({ last_answer }) => last_answer,
+        quota: ({ quota }) => quota,
+        channel: ({ channel }) => channel,
+      },
+      inWords,
+    ),
+  };
 }
 
 const nothing = { state: "none", tries: 0, last_answer: null } as const;

@@ -6,8 +6,8 @@ import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts
 import { checkEnds } from "../../datasets/cms/release.ts";
 import { DataError, isWebAddress, minDataYear, shown, shownAddress } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
-import { runDataCommand, say } from "./data-command.ts";
 import { defaultOut, importAndSay, parseOptions as parseImportOptions } from "./import.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `fetch` command: downloads CMS releases and imports them. */
 
@@ -33,26 +33,12 @@ Where the catalogue doesn't answer, addresses that are known serve. HTTPS_PROXY,
 registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-const progressIntervalMs = 250;
 const megabyte = 1e6;
 
-interface FetchOptions {
-  /** Undefined for all that are offered. */
-  year: number | undefined;
-  isList: boolean;
-  isJson: boolean;
-  url: string | undefined;
-  out: string;
-  catalogue: string;
-  allowUnterminated: boolean;
-  force: boolean;
-}
+type FetchOptions = ReturnType<typeof parseOptions>;
 
-/**
- * @param environment its DATASETS_DIR is the default for `--out`
- * @throws DataError if the command line is not as `usage` says
- */
-export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): FetchOptions {
+/** @throws DataError if the command line is not as `usage` says */
+export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const options = {
@@ -90,6 +76,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): Fe
       throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
+    /** Undefined for all that are offered. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -101,7 +88,6 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv): Fe
   };
 }
 
-/** Downloads a release, unless it is there, and imports it. */
 async function fetchOffer(offer: Offer, options: FetchOptions, network: Network, now: Date): Promise<void> {
   const { url, year, released } = offer;
   const { out, allowUnterminated } = options;
@@ -123,21 +109,11 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   if (existsSync(path)) network.say(`downloaded before: ${path}`);
   else {
     network.say(`downloading ${url}`);
-    const progress = byteProgress(network.clock, process.stderr.isTTY, (text) => process.stderr.write(text));
-    try {
-      await download(url, path, {
-        clock: network.clock,
-        agents: network.agents,
-        say(line) {
-          progress.clear();
-          network.say(line);
-        },
-        onProgress: progress.update,
-        check: (part) => checkEnds(part, url, allowUnterminated),
-      });
-    } finally {
-      progress.clear();
-    }
+    await download(url, path, {
+      ...network,
+      onProgress: byteProgress(network.clock, network.say),
+      check: (part) => checkEnds(part, url, allowUnterminated),
+    });
     network.say(`downloaded ${path}`);
   }
   try {
@@ -149,51 +125,23 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   }
 }
 
-/**
- * Tells how far a download is: on a terminal on one line that is written over, elsewhere in a line for each tenth.
- */
-export function byteProgress(
-  clock: Pick<Clock, "now">,
-  isTerminal: boolean,
-  write: (text: string) => void,
-): { update: ByteProgress; clear: () => void } {
+/** Tells how far a download is, in a line for each tenth. */
+export function byteProgress(clock: Pick<Clock, "now">, tell: (line: string) => void): ByteProgress {
   let start: { ms: number; bytes: number } | undefined;
-  let last = { ms: Number.NEGATIVE_INFINITY, bytes: 0, tenth: 0 };
-  let isShown = false;
-  return {
-    update(bytes, totalBytes) {
-      const ms = clock.now();
-      const tenth = Math.floor((10 * bytes) / (totalBytes ?? Number.POSITIVE_INFINITY));
-      if (start === undefined || bytes < last.bytes) {
-        start = { ms, bytes };
-        last = { ...last, bytes, tenth };
-        return;
-      }
-      last.bytes = bytes;
-      if (isTerminal ? ms - last.ms < progressIntervalMs : tenth === last.tenth) return;
-      last = { ms, bytes, tenth };
-      const line = progressLine(
-        bytes,
-        totalBytes,
-        (1000 * (bytes - start.bytes)) / Math.max(1, ms - start.ms),
-      );
-      isShown = isTerminal;
-      write(isTerminal ? `\r${line}\x1b[K` : `${line}\n`);
-    },
-    clear() {
-      if (isShown) write("\r\x1b[K");
-      isShown = false;
-    },
+  let last = { bytes: 0, tenth: 0 };
+  return (bytes, totalBytes) => {
+    if (totalBytes === undefined) return;
+    const ms = clock.now();
+    const tenth = Math.floor((10 * bytes) / totalBytes);
+    if (start === undefined || bytes < last.bytes) start = { ms, bytes };
+    else if (tenth > last.tenth) {
+      const rate = (1000 * (bytes - start.bytes)) / Math.max(1, ms - start.ms);
+      const mega = (count: number) => (count / megabyte).toFixed(1);
+      const share = `${mega(bytes)} of ${mega(totalBytes)} MB, ${Math.floor((100 * bytes) / totalBytes)} %`;
+      tell(`${share}, ${mega(rate)} MB/s, ${Math.ceil((totalBytes - bytes) / rate)} s left`);
+    }
+    last = { bytes, tenth };
   };
-}
-
-function progressLine(bytes: number, totalBytes: number | undefined, bytesPerSecond: number): string {
-  const mega = (count: number) => (count / megabyte).toFixed(1);
-  const rate = `${mega(bytesPerSecond)} MB/s`;
-  if (totalBytes === undefined) return `${mega(bytes)} MB, ${rate}`;
-  const share = Math.floor((100 * bytes) / totalBytes);
-  const left = bytesPerSecond > 0 ? `, ${Math.ceil((totalBytes - bytes) / bytesPerSecond)} s left` : "";
-  return `${mega(bytes)} of ${mega(totalBytes)} MB, ${share} %, ${rate}${left}`;
 }
 
 function tableOf(rows: readonly Listed[]): string {
@@ -255,4 +203,4 @@ async function fetchAll(
     }
 }
 
-if (import.meta.main) await runDataCommand(help, run);
+if (import.meta.main) await runProgram(() => help, run);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
-import { hexadecimal, type Progress } from "../../datasets/cms/release.ts";
+import { hexadecimal } from "../../datasets/cms/release.ts";
 import { isSyntheticFile } from "../../datasets/publish/publish.ts";
 import {
   DataError,
@@ -15,7 +15,7 @@ import {
 } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { registryOf } from "../store/registry.ts";
-import { runDataCommand, say } from "./data-command.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `import` command: imports a CMS release as a snapshot. */
 
@@ -39,12 +39,7 @@ then.
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
 
-const progressIntervalMs = 250;
-
-/**
- * @param environment its DATASETS_DIR is the default for `--out`
- * @throws DataError if the command line is not as `usage` says, or names a time after `now`
- */
+/** @throws DataError if the command line is not as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -92,28 +87,10 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Rows, share and rate on one line that is written over; for a person who waits. */
-function terminalProgress(): { update: Progress; clear: () => void } {
-  const start = performance.now();
-  let last = start;
-  return {
-    update(rows, bytes, totalBytes) {
-      const now = performance.now();
-      if (now - last < progressIntervalMs) return;
-      last = now;
-      const share = Math.floor((100 * bytes) / Math.max(1, totalBytes));
-      const rate = Math.round((1000 * rows) / (now - start));
-      process.stderr.write(`\r${rows} rows, ${share} %, ${rate} rows/s\x1b[K`);
-    },
-    clear: () => void process.stderr.write("\r\x1b[K"),
-  };
-}
-
 /** Imports a release, and says what came of it: the path of the snapshot on stdout, all else on stderr. */
 export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const { known, notice } = registryOf(environment);
-  const progress = process.stderr.isTTY ? terminalProgress() : undefined;
-  const imported = await importFile(options, known, progress?.update).finally(() => progress?.clear());
+  const imported = await importFile(options, known);
   const { counts, stray, severalNames, absentColumns } = imported;
   process.stdout.write(`${imported.path}\n`);
   const gone = known.filter(
@@ -147,4 +124,4 @@ function run(args: string[]): Promise<void> {
   return importAndSay(parseOptions(args, process.env, new Date()), process.env);
 }
 
-if (import.meta.main) await runDataCommand(help, run);
+if (import.meta.main) await runProgram(() => help, run);

@@ -109,19 +109,6 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   };
 }
 
-const columns = [
-  "id",
-  "account",
-  "plan",
-  "key",
-  "state",
-  "created",
-  "expires",
-  "revoked",
-  "label",
-  "last_used",
-] as const;
-
 /** A key's state as an operator sees it: a suspended account's keys don't work either. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
@@ -129,20 +116,27 @@ const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
 };
 
 function list(args: string[], { store, now }: Context): CommandOutput {
-  const keys = store.keys.list().map((key) => ({
-    id: key.id,
-    account: key.name,
-    plan: key.plan,
-    key: `…${key.last4}`,
-    state: shownState(key, key.suspended_at, now),
-    created: isoTime(key.created_at),
-    expires: isoTimeOrNull(key.expires_at),
-    revoked: isoTimeOrNull(key.revoked_at),
-    label: key.label,
-    last_used: key.last_used,
-  }));
-  const inWords = ({ expires, ...key }: (typeof keys)[number]) => ({ ...key, expires: expires ?? "never" });
-  return { result: listed("keys list", args, columns, keys, inWords) };
+  const inWords = (cell: string | number | null, column: string) =>
+    column === "expires" ? (cell ?? "never") : cell;
+  const result = listed(
+    "keys list",
+    args,
+    store.keys.list(),
+    {
+      id: ({ id }) => id,
+      account: ({ name }) => name,
+      plan: ({ plan }) => plan,
+      key: ({ last4 }) => `…${last4}`,
+      state: (key) => shownState(key, key.suspended_at, now),
+      created: ({ created_at }) => isoTime(created_at),
+      expires: ({ expires_at }) => isoTimeOrNull(expires_at),
+      revoked: ({ revoked_at }) => isoTimeOrNull(revoked_at),
+      label: ({ label }) => label,
+      last_used: ({ last_used }) => last_used,
+    },
+    inWords,
+  );
+  return { result };
 }
 
 function findKey(store: Store, command: string, [id, ...more]: string[]): StoredKey & { name: string } {

@@ -3,7 +3,7 @@ import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { indexName } from "../../datasets/publish/snapshot-index.ts";
 import { DataError, systemCode } from "../../engine/query.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
-import { runDataCommand, say } from "./data-command.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `publish` command: puts snapshots into a folder for servers elsewhere to fetch. */
 
@@ -32,4 +32,4 @@ async function run(args: string[]): Promise<void> {
   }
 }
 
-if (import.meta.main) await runDataCommand(help, run);
+if (import.meta.main) await runProgram(() => help, run);

@@ -16,7 +16,7 @@ import {
 } from "../../engine/index.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { registryOf } from "../store/registry.ts";
-import { runDataCommand, say } from "./data-command.ts";
+import { runProgram, say } from "./program.ts";
 
 /** The `sample` command: writes a synthetic snapshot. */
 
@@ -78,4 +78,4 @@ function run(args: string[]): void {
   if (notice !== undefined) say(notice);
 }
 
-if (import.meta.main) await runDataCommand(help, run);
+if (import.meta.main) await runProgram(() => help, run);

@@ -35,7 +35,6 @@ export function writtenOf(file: string): string | undefined {
   return stat === undefined ? undefined : `${stat.mtimeNs}:${stat.size}`;
 }
 
-/** Whether there is a write-ahead log with content. */
 export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
@@ -62,8 +61,7 @@ export function linesOf(identities: Iterable<string | undefined>): string {
 }
 
 /**
- * Refuses a database for a command if the running server has another one open, because the server would never see what
- * the command writes, or if it was overwritten.
+ * Refuses a database that the running server doesn't have open, because it would never see what a command writes there.
  *
  * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
@@ -86,8 +84,7 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database beside the log of another one, because SQLite would replay that log, and refuses to make an empty
- * state in the place of a lost one.
+ * Refuses a database beside the log of another one, which SQLite would replay, and an empty state in the place of a lost one.
  *
  * @param served what the last server wrote about its files
  */
@@ -117,11 +114,7 @@ export function checkLog(folder: string, served: string | undefined): void {
   );
 }
 
-/**
- * Refuses an overwritten database, even one that looks sound: its log belongs to another one.
- *
- * @returns the content of `server.database`
- */
+/** Refuses an overwritten database: its log belongs to another one. @returns the content of `server.database` */
 export function checkWhole(folder: string): string | undefined {
   const served = readServed(folder);
   if (served !== overwritten) return served;
@@ -132,7 +125,6 @@ export function checkWhole(folder: string): string | undefined {
   );
 }
 
-/** The content of `server.database`; undefined where there is none. */
 function readServed(folder: string): string | undefined {
   try {
     return readFileSync(servedFile(folder), "utf8");

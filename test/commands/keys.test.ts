@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { isWellFormed } from "../../server/accounts/keys.ts";
@@ -238,22 +238,4 @@ test("a revoked key can't be given another expiry", async () => {
   await succeed(folder, "keys create --account a --plan free", "keys revoke 1");
   const [{ code, stderr }] = await run(folder, ["keys expire 1 --at never"]);
   assert.deepEqual([code, stderr], [1, "key 1: found revoked, expected one that is active or expired\n"]);
-});
-
-test("a damaged database is left as it is, with a word on how to restore it", async () => {
-  const folder = temporaryFolder();
-  await succeed(folder, "keys create --account a --plan free");
-  const file = path.join(folder, "state.sqlite");
-  const damaged = readFileSync(file).fill(0xa5, 0, 100);
-  writeFileSync(file, damaged);
-  for (const command of ["keys list", "keys create --account b --plan free"]) {
-    const [{ code, stdout, stderr }] = await run(folder, [command]);
-    assert.deepEqual([code, stdout], [1, ""]);
-    assert.equal(
-      stderr,
-      `state database ${file}: found damage (file is not a database), expected a sound database: put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, or move it away together with its -wal and -shm files to start anew\n`,
-    );
-    assert.deepEqual(readFileSync(file), damaged);
-    assert.deepEqual(readdirSync(folder), ["state.sqlite"]);
-  }
 });

@@ -188,7 +188,6 @@ const aMonth = "a month such as 2027-01";
 const aSecret = "a webhook's signing secret";
 const refusals: [change: Change, message: string][] = [
   // Later ids go on from the largest.
-  [(one) => (one.id = 2 ** 53 - 1), `id: found 9007199254740991, expected ${wholes(1, 2 ** 40)}`],
   [(one) => (one.id = 2 ** 40 + 1), `id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`],
   [
     (one) => (one.keys[0].id = 2 ** 53 - 1),
@@ -217,10 +216,6 @@ const refusals: [change: Change, message: string][] = [
     `webhook: found "https://a.example/\\n", expected ${aUrl}`,
   ],
   [
-    (one) => (one.webhook = "https://10.0.0.1/"),
-    'webhook: found "https://10.0.0.1/", expected a public address',
-  ],
-  [
     (one) => (one.email = "ann@example.com\nBcc: bob@example.com"),
     'email: found "ann@example.com\\nBcc: bob@example.com", expected an e-mail address such as ann@example.com',
   ],
@@ -228,16 +223,10 @@ const refusals: [change: Change, message: string][] = [
     (one) => (one.webhook_secret = "x"),
     `webhook_secret: found another text of 1 characters, expected ${aSecret}`,
   ],
-  [
-    (one) => (one.webhook_old_secret = "x"),
-    `webhook_old_secret: found another text of 1 characters, expected ${aSecret}`,
-  ],
   [(one) => (one.webhook = null), "found an object, expected webhook and webhook_secret both, or neither"],
   [(one) => (one.usage[0].month = "2026-13"), `usage.0.month: found "2026-13", expected ${aMonth}`],
-  [(one) => (one.usage[0].month = "9999-99"), `usage.0.month: found "9999-99", expected ${aMonth}`],
   [(one) => (one.usage[0].month = "2027-01"), "usage: found a list, expected each month once"],
   [(one) => (one.days[0].day = "2026-99-99"), `days.0.day: found "2026-99-99", expected ${aDay}`],
-  [(one) => (one.days[0].day = "2027-02-29"), `days.0.day: found "2027-02-29", expected ${aDay}`],
   [(one) => (one.days[0].day = "2027-01-31"), "days: found a list, expected each day once"],
   [(one) => (one.keys[1].id = one.keys[0].id), "keys: found a list, expected each id once"],
   [
@@ -255,10 +244,6 @@ const refusals: [change: Change, message: string][] = [
   [
     (one) => (one.events[0].payload = "no JSON"),
     `, event evt_${"a".repeat(32)}: payload: found "no JSON", expected an event's payload, as JSON`,
-  ],
-  [
-    (one) => (one.events[0].payload = "{}"),
-    `, event evt_${"a".repeat(32)}: payload: found "{}", expected an event's payload, as JSON`,
   ],
   [
     (one) => (one.keys[0].hash = "secret"),

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,7 +7,6 @@ import { syncBuiltinESMExports } from "node:module";
 import { connect, createServer as createNetServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
-import Database from "better-sqlite3";
 import { knownOffers, offers, offersIn } from "../../datasets/cms/catalogue.ts";
 import { download } from "../../datasets/cms/download.ts";
 import {
@@ -626,25 +624,6 @@ test("one file is downloaded by one process at a time", async () => {
   assert.deepEqual(trial.files, ["release.csv"]);
 });
 
-test("a claim is seen by a process that shares nothing but the folder, and ends with its own", async () => {
-  const out = temporaryFolder();
-  const url = serve(part(content, '"a"', 100), file(content, '"a"'));
-  const args = ["--year", "2023", "--url", url];
-  const [kept, first] = [downloadPath(out, url), command(args, out)];
-  const partPath = `${kept}.part`;
-  await until("a part", () => existsSync(partPath) && readFileSync(partPath).length === 100);
-  // SQLite's own lock on the file, which holds between containers as well; only a process of its own may look at it.
-  const lock = new Database(`${partPath}.lock`, { timeout: 0 });
-  assert.throws(() => lock.exec("BEGIN EXCLUSIVE"), { code: "SQLITE_BUSY" });
-  lock.close();
-  first.signal("SIGKILL");
-  await until("the end of the first", () => first.hasEnded);
-  const { code, stderr } = await command(args, out).finished();
-  assert.equal(code, 0, stderr);
-  assert.equal(readFileSync(kept, "utf8"), content);
-  assert.deepEqual(readdirSync(path.dirname(kept)), [path.basename(kept)]);
-});
-
 test("a part that somebody else has written to never gets the file's name", async () => {
   for (const harm of ["", content + row, "x".repeat(50)]) {
     const trial = new Trial();
@@ -756,29 +735,18 @@ test("the catalogue says what is offered, and known addresses where it doesn't a
   }
 });
 
-test("progress has rate and time left: on a terminal one line, on a pipe one for each tenth", () => {
-  const tell = (isTerminal: boolean) => {
-    const clock = new TestClock();
-    let text = "";
-    const progress = byteProgress(clock, isTerminal, (more) => {
-      text += more;
-    });
-    for (const megabytes of [0, 1, 2, 5]) {
-      clock.ms = megabytes * 500;
-      progress.update(megabytes * 1e6, 20e6);
-    }
-    progress.clear();
-    return text;
-  };
-  assert.equal(
-    tell(true),
-    "\r1.0 of 20.0 MB, 5 %, 2.0 MB/s, 10 s left\x1b[K\r2.0 of 20.0 MB, 10 %, 2.0 MB/s, 9 s left\x1b[K" +
-      "\r5.0 of 20.0 MB, 25 %, 2.0 MB/s, 8 s left\x1b[K\r\x1b[K",
-  );
-  assert.equal(
-    tell(false),
-    "2.0 of 20.0 MB, 10 %, 2.0 MB/s, 9 s left\n5.0 of 20.0 MB, 25 %, 2.0 MB/s, 8 s left\n",
-  );
+test("progress has rate and time left, in a line for each tenth", () => {
+  const clock = new TestClock();
+  const told: string[] = [];
+  const update = byteProgress(clock, (line) => told.push(line));
+  for (const megabytes of [0, 1, 2, 5]) {
+    clock.ms = megabytes * 500;
+    update(megabytes * 1e6, 20e6);
+  }
+  assert.deepEqual(told, [
+    "2.0 of 20.0 MB, 10 %, 2.0 MB/s, 9 s left",
+    "5.0 of 20.0 MB, 25 %, 2.0 MB/s, 8 s left",
+  ]);
 });
 
 test("a command line is refused with what is wrong with it", () => {
@@ -926,22 +894,14 @@ test("a download that can't be imported says how to have it anew", async () => {
   assert.deepEqual(readdirSync(out), ["downloads"]);
 });
 
-test("npm run fetch goes through a proxy, and says no warnings", async () => {
+test("the command goes through a proxy, and says no warnings", async () => {
   const { port, asked } = await startProxy("200 OK");
   const out = temporaryFolder();
   const url = "http://publisher.test/proxied.csv";
-  const npm = spawn("npm", ["run", "--silent", "fetch", "--", "--year", "2023", "--url", url, "--out", out], {
-    cwd: path.resolve(import.meta.dirname, "../.."),
-    env: { PATH: process.env.PATH, HTTP_PROXY: `127.0.0.1:${port}`, STATE_DIR: out },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let said = "";
-  npm.stderr.on("data", (chunk) => {
-    said += chunk;
-  });
-  const [code]: unknown[] = await once(npm, "close");
-  assert.equal(code, 0, said);
+  const args = ["--year", "2023", "--url", url, "--out", out];
+  const env = { HTTP_PROXY: `127.0.0.1:${port}`, STATE_DIR: out };
+  const { code, stderr } = await new Running("server/commands/fetch.ts", args, env).finished();
+  assert.equal(code, 0, stderr);
   assert.deepEqual(asked, [`GET ${url}`]);
-  assert.doesNotMatch(said, /warning/i);
-  assert.deepEqual(readdirSync(out).sort(), ["2023.1.parquet", "downloads"]);
+  assert.doesNotMatch(stderr, /warning/i);
 });

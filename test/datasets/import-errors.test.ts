@@ -34,12 +34,10 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     ' line 1: found column "APC_Desc" twice, expected each column once',
   ],
   "the layout of 2011–2015": [`${oldHeader}\n010001,A,B,0012,5,6,7\n`, oldLayout],
-  "the layout of 2011–2015 with spaces": [`${oldHeader.replaceAll("_", " ")}\n`, oldLayout],
   "a record with too few fields": [
     csv(row, "010002,X"),
     " line 3: found 2 fields, expected 9 as in the header",
   ],
-  "a record with too many fields": [csv(`${row},x`), " line 2: found 10 fields, expected 9 as in the header"],
   // Its last fields are empty, so the fields that are read would be the wrong ones.
   "an unquoted comma before empty fields": [
     csv(row, otherRow.replace("Level 3 Excision", "Extraocular, Repair, and Plastic")),
@@ -70,54 +68,26 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     csv(row.replace("5072", "50-72")),
     ' line 2, column APC_Cd: found "50-72", expected four digits',
   ],
-  "an APC code that lost its zero": [
-    csv(row.replace("5072", "72")),
-    ' line 2, column APC_Cd: found "72", expected four digits; a spreadsheet may have dropped the zeros before it',
-  ],
   "an amount that is no number": [
     csv(row.replace("9652.79", "$9652")),
     ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "$9652", expected an amount in dollars such as 1234.56, or nothing',
-  ],
-  "a negative amount": [
-    csv(row.replace("1854.35", "-1")),
-    ' line 2, column Avg_Mdcr_Alowd_Amt: found "-1", expected an amount in dollars such as 1234.56, or nothing',
   ],
   "an amount past the largest": [
     csv(row.replace("9652.79", "21474836.475")),
     ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "21474836.475", expected at most 21474836.47',
   ],
-  "services that are no whole number": [
-    fullCsv(`${row},${more.replace("41", "41.5")}`),
-    ' line 2, column CAPC_Srvcs: found "41.5", expected a whole number such as 41, or nothing',
-  ],
-  "a negative number of beneficiaries": [
-    fullCsv(`${row},${more.replace("38", "-38")}`),
-    ' line 2, column Bene_Cnt: found "-38", expected a whole number such as 41, or nothing',
-  ],
-  "a word for suppressed outliers": [
-    fullCsv(`${row},${more}`, `${otherRow},${more.replace(",12,", ",*,")}`),
-    ' line 3, column Outlier_Srvcs: found "*", expected a whole number such as 41, or nothing',
-  ],
   "services past the most": [
     fullCsv(`${row},${more.replace("41", "2147483648")}`),
     ' line 2, column CAPC_Srvcs: found "2147483648", expected at most 2147483647',
   ],
-  "a payment that is no number": [
-    fullCsv(`${row},${more.replace("1466.51", "-1")}`),
-    ' line 2, column Avg_Mdcr_Pymt_Amt: found "-1", expected an amount in dollars such as 1234.56, or nothing',
-  ],
-  "an outlier amount past the largest": [
-    fullCsv(`${row},${more.replace("2003.125", "21474836.475")}`),
-    ' line 2, column Avg_Mdcr_Outlier_Amt: found "21474836.475", expected at most 21474836.47',
+  "services that are no whole number": [
+    fullCsv(`${row},${more.replace("41", "41.5")}`),
+    ' line 2, column CAPC_Srvcs: found "41.5", expected a whole number such as 41, or nothing',
   ],
   "a ZIP code that lost its zero": [
     fullCsv(`${row},${more.replace("36301", "2124")}`),
     ' line 2, column Rndrng_Prvdr_Zip5: found "2124", expected five digits; a spreadsheet may have dropped the zeros ' +
       "before it, or nothing",
-  ],
-  "a ZIP code that is none": [
-    fullCsv(`${row},${more.replace("36301", "36301-12")}`),
-    ' line 2, column Rndrng_Prvdr_Zip5: found "36301-12", expected five digits, or nothing',
   ],
   "a RUCA code that there isn't": [
     fullCsv(`${row},${more.replace("4.1", "11")}`),
@@ -126,14 +96,6 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "an endless description of a RUCA code": [
     fullCsv(`${row},${more.replace("Micropolitan area core", long)}`),
     " line 2, column Rndrng_Prvdr_RUCA_Desc: found 501 characters, expected at most 500",
-  ],
-  "an invisible character in a street": [
-    csv(row.replace("1 Main", "1\u200bMain")),
-    " line 2, column Rndrng_Prvdr_St: found the invisible character U+200B, expected printable text",
-  ],
-  "a column that may be lacking twice": [
-    fullCsv(`${row},${more}`).replace("Bene_Cnt", "CAPC_Srvcs"),
-    ' line 1: found column "CAPC_Srvcs" twice, expected each column once',
   ],
   "a pair of CCN and APC twice": [
     csv(row, otherRow, otherRow, row),
@@ -157,14 +119,6 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     csv(row.replace("Southeast Health", " ")),
     " line 2, column Rndrng_Prvdr_Org_Name: found nothing, expected a name",
   ],
-  "an endless name": [
-    csv(row.replace("Dothan", long)),
-    " line 2, column Rndrng_Prvdr_City: found 501 characters, expected at most 500",
-  ],
-  "a control character in a name": [
-    csv(row.replace("Level 2", "Level\x1b2")),
-    " line 2, column APC_Desc: found the control character U+001B, expected printable text",
-  ],
   "a character that stands for lost text": [
     csv(row.replace("Southeast", "South\ufffdast")),
     " line 2, column Rndrng_Prvdr_Org_Name: found the replacement character U+FFFD, expected printable text",
@@ -176,10 +130,6 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "a character of no width": [
     csv(row.replace("Level 2", "Level\u200b 2")),
     " line 2, column APC_Desc: found the invisible character U+200B, expected printable text",
-  ],
-  "a byte-order mark within the text": [
-    csv(row.replace("Dothan", "\ufeffDothan")),
-    " line 2, column Rndrng_Prvdr_City: found the invisible character U+FEFF, expected printable text",
   ],
   "a character of private use": [
     csv(row.replace("Dothan", "\u{f0000}Dothan")),
@@ -209,10 +159,6 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "a byte-order mark before another encoding": [
     Buffer.concat([Buffer.from("\ufeff"), Buffer.from(csv(row.replace("Dothan", "D\xf6than")), "latin1")]),
     " line 2, byte 36: found 0xF6, expected UTF-8 as on line 1",
-  ],
-  "a quote that stays open to the end": [
-    csv(row, otherRow.replace("Level", '"Level')),
-    " line 3, column APC_Desc: found a quote that is never closed, expected a closing quote",
   ],
   "a quote that stays open in a large file": [
     csv(row, otherRow.replace("Level", '"Level'), ..."x".repeat(2000).split("").fill(row)),
@@ -251,13 +197,10 @@ const kinds: [kind: string, content: string | Buffer][] = [
   ["a Parquet file", encodeSnapshot(randomSnapshot(1))],
   ["UTF-16 text", Buffer.from(`\ufeff${csv(row)}`, "utf16le")],
   ["UTF-16 text", Buffer.from(csv(row), "utf16le")],
-  ["UTF-16 text", Buffer.from(`\ufeff${csv(row)}`, "utf16le").swap16()],
   ["UTF-16 text", Buffer.from(csv(row), "utf16le").swap16()],
   ["a binary file", `${csv(row)}\0`],
   ["JSON", '\ufeff\n [{"Rndrng_Prvdr_CCN":"010001"}]\n'],
-  ["JSON", '{"data":[]}'],
   ["an HTML page", "<!DOCTYPE html>\n<html></html>\n"],
-  ["an HTML page", "\n<html lang=en>"],
   ["XML", '<?xml version="1.0"?>'],
   ["fields separated by semicolons", csv(row).replaceAll(",", ";")],
   ["fields separated by semicolons", `"${header.replaceAll(",", '";"')}"\n`],

@@ -24,22 +24,9 @@ const hostile: [name: string, footer: number[], message: RegExp][] = [
     /a list of/,
   ],
   ["a number that doesn't end", [0x16, ...Array(200_000).fill(0xff), 0], /a number beyond 2\^53/],
-  [
-    "zeros before a text's length that don't end",
-    [0x18, ...Array(200).fill(0x80), 0],
-    /a number beyond 2\^53/,
-  ],
-  ["text longer than the file", [0x18, 0xff, 0xff, 0x7f, 65], /an early end/],
   ["structures inside structures", Array(1000).fill(0x1c), /structures too deep/],
   ["an unknown type", [0x1d, 0], /a value of type 13/],
   ["no field at all", [0], /a list is missing/],
-  [
-    "a list where a number belongs",
-    [0x29, 0x1c, 0x55, 0, 0, 0x19, 0x03, 0x19, 0x0c, 0x19, 0x0c, 0],
-    /a count is missing/,
-  ],
-  ["no end", [0x15], /an early end/],
-  ["more bytes than a footer can need", Array(300_000).fill(0), /a footer of 300000 bytes/],
 ];
 
 for (const [name, footer, message] of hostile)

@@ -11,7 +11,7 @@ import {
   SizeError,
   textOf,
 } from "../../engine/index.ts";
-import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { randomSnapshot, snapshotOf } from "../support/fixtures.ts";
 
 test("a buffer that is no image is refused", () => {
   assert.throws(
@@ -70,35 +70,6 @@ test("an image as large as its limit is built, and one byte larger is refused be
     () => buildImage(snapshot, { ...limits, image: byteLength - 1 }),
     new SizeError("image of 2024.3", `${byteLength} bytes`, `at most ${byteLength - 1}`),
   );
-});
-
-/** The least that a snapshot's texts may be allowed to take of the heap. */
-function heapOf(names: string[]): number {
-  const rows = names.map((name, i): ShortRow => [String(100_000 + i), "CA", "5072", 10, 1, name]);
-  const snapshot = snapshotOf(rows);
-  let [refused, taken] = [0, 2 ** 30];
-  while (taken - refused > 1) {
-    const heap = Math.floor((refused + taken) / 2);
-    try {
-      buildImage(snapshot, { image: 2 ** 30, heap });
-      taken = heap;
-    } catch (error) {
-      assert.ok(error instanceof SizeError);
-      refused = heap;
-    }
-  }
-  return taken;
-}
-
-test("a word that wasn't seen before counts for more of the heap than one that was, each of them once", () => {
-  const wordOf = (i: number) => `word${String.fromCharCode(97 + (i % 26), 97 + Math.floor(i / 26))}`;
-  const facilities = Array.from({ length: 50 }, (_, i) => i);
-  const equal = heapOf(facilities.map(() => `${wordOf(0)} ${wordOf(0)}`));
-  const some = heapOf(facilities.map((i) => `${wordOf(i)} ${wordOf(0)}`));
-  const all = heapOf(facilities.map((i) => `${wordOf(i)} ${wordOf(i + 50)}`));
-  const bytesPerWord = (all - equal) / 99;
-  assert.equal(some - equal, 49 * bytesPerWord);
-  assert.ok(bytesPerWord >= 500, `${bytesPerWord} bytes, with its entries in several maps`);
 });
 
 test("names that would take more of the heap than there is are refused before they do, whether they have words or not", () => {

@@ -112,34 +112,4 @@ describe("any text", () => {
     fc.assert(property, { seed, numRuns: 1000 });
     assert.ok(several > 30, `${several} found more than one`);
   });
-
-  test("one letter over and over, and as many words as fit", () => {
-    const image = imageOf(randomSnapshot(9, { facilities: 300, procedures: 20 }));
-    for (const text of [
-      "a".repeat(200),
-      "a ".repeat(100),
-      "é".repeat(200),
-      "&".repeat(200),
-      "st ".repeat(66),
-      "hos ".repeat(50),
-    ])
-      assertInOrder(find(image, text), text);
-  });
-
-  test("a page is a slice of the whole", () => {
-    const image = imageOf(randomSnapshot(10, { facilities: 300, procedures: 20 }));
-    const whole = search(image, "facility", "hospital", 0, everything);
-    assert.ok(whole.total > 50);
-    const property = fc.property(
-      fc.nat(whole.total + 20),
-      fc.integer({ min: 1, max: 50 }),
-      (offset, limit) => {
-        const page = search(image, "facility", "hospital", offset, limit);
-        assert.equal(page.total, whole.total);
-        assert.deepEqual([...page.documents], [...whole.documents.slice(offset, offset + limit)]);
-        assert.deepEqual([...page.scores], [...whole.scores].slice(offset, offset + limit));
-      },
-    );
-    fc.assert(property, { seed, numRuns: 300 });
-  });
 });

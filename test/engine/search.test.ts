@@ -256,14 +256,6 @@ describe("words", () => {
     assert.equal(names(image, "uc zulu")[0], "University Of California Zulu");
   });
 
-  test("the order of words and a repeated word that is no place change nothing", () => {
-    const image = placed(["Grace Hospital", "Tampa", "FL"], ["Grace Memorial Hospital", "Tampa", "FL"]);
-    const found = find(image, "grace hospital tampa");
-    assert.equal(found.length, 2);
-    assert.deepEqual(find(image, "tampa hospital grace"), found);
-    assert.deepEqual(find(image, "grace grace hospital tampa hospital"), found);
-  });
-
   test("case, accents and punctuation do not matter", () => {
     const name = "Hôpital Saint-Étienne (L'Hôtel-Dieu), Inc.";
     for (const query of [
@@ -281,12 +273,6 @@ describe("words", () => {
     assert.ok(isFound("Hopital Etienne", "Hôpital Étienne"));
     assert.ok(isFound("İstanbul Clinic", "istanbul"));
     assert.ok(isFound("日本語病院", "日本語病院"));
-  });
-
-  test("a name with an apostrophe is found with and without it", () => {
-    for (const name of ["St Mary's Hospital", "St Mary’s Hospital", "St Marys Hospital"])
-      for (const query of ["st mary's", "st mary’s", "st marys", "ST. MARY'S"])
-        assert.ok(isFound(name, query), `${query} → ${name}`);
   });
 
   test("St and Saint, Mt and Mount, Hosp and Hospital, Ctr and Center, & and and are the same word", () => {
@@ -344,32 +330,11 @@ describe("prefixes and typos", () => {
       assert.ok(!isFound("Grady", query), query);
   });
 
-  test("in a word of six letters one may be missing or too many", () => {
-    for (const query of ["ercer", "mrcer", "merce", "mercr", "mmercer", "merccer", "mercerx"])
-      assert.ok(isFound("Mercer", query), query);
-    for (const query of ["mrxer", "xxmercer", "mercerxx", "mxexrcer"])
-      assert.ok(!isFound("Mercer", query), query);
-  });
-
-  test("a word of eight letters may have one typo, and no second", () => {
-    for (const query of ["hxrtford", "xartford", "hartforx", "hartfrod", "ahrtford"])
-      assert.ok(isFound("Hartford", query), query);
-    for (const query of ["hxrtfxrd", "ahrtfrod", "xartforx", "hxxtford"])
-      assert.ok(!isFound("Hartford", query), query);
-  });
-
   test("a word of nine letters may have two typos, and no third", () => {
     for (const query of ["lxncaster", "lxncxster", "xancastex", "alncastre", "lnacasetr", "lanxxster"])
       assert.ok(isFound("Lancaster", query), query);
     for (const query of ["lxncxstxr", "lxxxaster", "alncastxx", "alncsatre"])
       assert.ok(!isFound("Lancaster", query), query);
-  });
-
-  test("a longer word may have two typos as well, and no third", () => {
-    for (const query of ["massachusets", "masachusets", "massachuestts", "mxssachusexts"])
-      assert.ok(isFound("Massachusetts", query), query);
-    for (const query of ["mxssxchuxetts", "masachusts", "xxxsachusetts"])
-      assert.ok(!isFound("Massachusetts", query), query);
   });
 
   test("each word may have its typos, in the city and the state's name too", () => {
@@ -404,16 +369,6 @@ describe("prefixes and typos", () => {
         [score],
         query,
       );
-  });
-
-  test("a long name that matches exactly comes before a short one that matches by prefix or typo", () => {
-    const image = named(
-      "Gracewood",
-      "Grave",
-      "The Old Memorial Grace Hospital and Medical Center of the Valley",
-    );
-    assert.match(names(image, "grace")[0], /Old Memorial/);
-    assert.deepEqual(names(image, "grace").slice(1), ["Gracewood", "Grave"]);
   });
 
   test("of two words, both exact come before one by prefix, and that before one with a typo", () => {
@@ -481,21 +436,6 @@ describe("ties and codes", () => {
     assert.deepEqual(
       find(image, "level").map(({ name }) => name),
       ["Level Hospital"],
-    );
-  });
-
-  test("an APC code comes before a procedure that has it in its name", () => {
-    const snapshot = snapshotOf([
-      ["000001", "CA", "5072", 1, 1],
-      ["000001", "CA", "5073", 1, 1],
-    ]);
-    const renamed = changed(snapshot, ({ procedures }) => {
-      procedures.name = ["5073", "Zulu"];
-    });
-    const found = find(imageOf(renamed), "5073", "procedure");
-    assert.deepEqual(
-      found.map(({ code }) => code),
-      ["5073", "5072"],
     );
   });
 });

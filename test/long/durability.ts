@@ -16,7 +16,7 @@ import {
   currentOnly,
   datasetsFolder,
   pricesPath,
-  Running,
+  type Running,
   ready,
   requestText,
   runKeys,
@@ -212,23 +212,6 @@ test("events are made once however many threads reach a threshold, and posted af
   await until("the deliveries", () => store.events.list().every(({ state }) => state === "delivered"));
   assert.deepEqual(receiver.ids.slice(1), ids, "the same ids, in their order");
   assert.doesNotMatch(server.stderr, /"quota event"/);
-
-  const command = (...words: string[]) =>
-    new Running("server/commands/events.ts", words, { STATE_DIR: stateDir }).finished();
-  const { stdout } = await command("list");
-  const [, ...lines] = stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => line.split("\t"));
-  assert.deepEqual(
-    lines.map((fields) => [fields[0], fields[2], fields[4], fields[5]].join()),
-    [80, 90, 100].map((threshold, i) => `${ids[i]},acme,${threshold} %,delivered`),
-  );
-  const stdout90 = `event ${ids[1]}, 90 % of 1000 in ${month}: the delivery was delivered after 1 try, and is due now\n`;
-  assert.deepEqual(await command("retry", ids[1]), { code: 0, stdout: stdout90, stderr: "" });
-  await until("the event to be posted again", () => receiver.ids[4] === ids[1]);
-  const stderr = 'event "x": found none of that id, expected an id from events list\n';
-  assert.deepEqual(await command("retry", "x"), { code: 1, stdout: "", stderr });
 });
 
 /** Lets a running process write no file beyond a size, as a full disk does; or lets it again. */

@@ -14,7 +14,7 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 const tried = sizeFrom("MUTANTS", 200);
 const atOnce = 2;
 const minKilled = 0.85;
-/** A small sample says little: so many may always survive. */
+/** Some changes do no harm, such as of a rule of thumb; and a small sample says little: so many may always survive. */
 const alwaysAllowed = 4;
 /** What a change's nearest tests don't notice counts as not noticed: those of its rooms, and the nearest of others. */
 const minTestFiles = 6;
@@ -25,65 +25,6 @@ const firstMs = 15_000;
 const deadlineOf = (neededMs: number) => 10_000 + 5 * neededMs;
 /** Enough for every test file without a change, on a machine that is busy. */
 const unchangedDeadlineMs = 300_000;
-
-/** Survivors that do no harm, or that another long trial finds, and why. */
-const equivalent: Readonly<Record<string, string>> = {
-  "server/accounts/limits.ts: quota: Atomics.load(this.#words, base ⟦+ → -⟧ quotaWord),":
-    "the word is the first: 0 more or less",
-  "server/snapshots/loads.ts: const maxSmallRows = ⟦250_000 → 250001⟧;":
-    "a rule of thumb: which loads count as small needn't be so exact",
-  "server/serving/responder.ts: const bufferedBytes = ⟦256 → 255⟧ * 2 ** 10;":
-    "a chance to be cut off, nearly the same",
-  'server/shared/settings.ts: name: v.getDotPath(issue)⟦ ?? "" → ⟧,': "null is no setting's name either",
-  "server/serving/thread.ts: quiet = busy ? ⟦0 → 1⟧ : quiet + drainStepMs;": "a millisecond of some hundred",
-  "server/serving/reply.ts: ⟦this.#byDigits[digits] = head; → ;⟧": "slower, and the same bytes",
-  "server/serving/listener.ts: let socket: uws.us_listen_socket | false = ⟦false → true⟧;":
-    "the call that listens says in any case whether it does",
-  "server/control/thread.ts: void end(⟦1 → 2⟧);": "the trial of signals looks at the exit code",
-  "server/serving/responder.ts: if (body.length ⟦> → >=⟧ maxBufferedAnswer || res.getWriteOffset() > 0) this.#sendRest(res, body);":
-    "an answer of exactly that length may wait in the one memory or the other",
-  "engine/image/groups.ts: const order = new Uint32Array(⟦2 → 3⟧ * priced.length);":
-    "room that nothing takes",
-  "engine/snapshot/parquet.ts: if (last >= ⟦0 → (-1)⟧ && ccn < facilities.ccn[last])":
-    "nothing is less than no number",
-  "engine/snapshot/sort.ts: const digitBits = ⟦11 → 10⟧;": "slower, and the same order",
-  "engine/snapshot/table.ts: return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] ⟦> → >=⟧ keys[b] ? 1 : 0));":
-    "keys that are sorted so differ, and a stable sort asks only what comes before",
-  "server/accounts/names.ts: const cellBytes = ⟦2 → 3⟧ + maxNameLength;": "room that nothing takes",
-  "server/api/cursor.ts: for (let i = 0; i ⟦< → <=⟧ checkBytes; i++) bytes[textEnd + i] = whole >>> (8 * i);":
-    "the byte behind is set to zero before it is read",
-  "server/api/parameters.ts: for (let start = 0; start ⟦<= → <⟧ query.length; ) {":
-    "nothing is behind the end, which counts as nothing",
-  "server/api/endpoints/prices.ts: if (procedure < ⟦0 → 1⟧) return -1;":
-    "slower for one procedure, and the same bytes",
-  "server/commands/accounts.ts: const until = now.getTime() + overlap * ⟦3_600_000 → 3600001⟧;":
-    "a millisecond of an hour",
-  "server/control/log.ts: const maxFlushMs = ⟦500 → 501⟧;": "a rule of thumb",
-  'server/serving/negotiation.ts: const coded = coding === "gzip" ? gzipSync(body, { level: ⟦6 → 7⟧ }) : brotliCompressSync(body, { params });':
-    "a few bytes more or fewer, which are the same answer",
-  'server/shared/settings.ts: [["HOST"], ["PORT"], ["OPS_HOST"], [⟦"OPS_PORT" → ⟧]],':
-    "what isn't a port is no other's port",
-  "engine/snapshot/pages.ts: chunkSize: Math.max(⟦64 → 65⟧, length),": "room that nothing takes",
-  "engine/exports/csv.ts: ⟦proceduresOf.set(image, this.#procedures); → ;⟧": "slower, and the same bytes",
-  "server/parts/replicas/client.ts: const maxSilenceMs = ⟦3000 → 2999⟧;": "a rule of thumb",
-  "server/snapshots/mirror.ts: if (came ⟦< → <=⟧ leastBytes)": "a rule of thumb",
-  "engine/answers/procedures.ts: name: (a: ProcedureSummary, b: ProcedureSummary) => (a.name < b.name ? -1 : ⟦a.name > b.name → !(a.name > b.name)⟧ ? 1 : 0),":
-    "a stable sort of what is sorted by code asks only what comes before",
-  "server/serving/authenticator.ts: const places = ⟦2 → 1⟧ ** 13;": "slower, and the same answers",
-  "server/control/state.ts: const refreshMs = ⟦100 → 101⟧;": "a rule of thumb",
-  "server/parts/replicas/rows.ts: const idleMs = ⟦1000 → 1001⟧;": "a rule of thumb",
-  "server/snapshots/loads.ts: #taken = { all: 0, large: ⟦0 → (-1)⟧ };": "a byte of hundreds of megabytes",
-  "server/accounts/sync.ts: const maxUnsavedMonths = ⟦24 → 25⟧;": "a rule of thumb",
-  "server/parts/replicas/shares.ts: const aloneTrips = ⟦3 → 4⟧;": "a rule of thumb",
-  "server/serving/thread.ts: data.accessLog === ⟦0 → (-1)⟧": "of none in a second none is told either",
-  "server/serving/answer-cache.ts: const maxBytes = ⟦8 → 7⟧ * 2 ** 20;": "a rule of thumb",
-  "server/control/ops.ts: const maxConnections = ⟦128 → 127⟧;": "a rule of thumb",
-  "engine/image/statistics.ts: if (small + product ⟦<= → <⟧ Number.MAX_SAFE_INTEGER) {":
-    "the other way is exact as well",
-  "engine/search/typos.ts: const rowsOf = (width: number) => [0, 0, ⟦0 → 1⟧].map(() => new Uint16Array(width));":
-    "how many there are is all that counts",
-  "server/parts/notifications/outbox.ts: const minute = 60 ⟦* → /⟧ second;": "a second is 1",
-};
 
 const root = resolve(import.meta.dirname, "../..");
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
@@ -250,14 +191,7 @@ test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, 
     root,
     files.filter((file) => /^(engine|server)\/.*\.(ts|lua)$/.test(file)),
   );
-  const names = new Set(all.map(({ name }) => name));
-  assert.deepEqual(
-    Object.keys(equivalent).filter((name) => !names.has(name)),
-    [],
-    "a survivor is named that isn't there any more",
-  );
-  const candidates = all.filter(({ name }) => !(name in equivalent));
-  const chosen = trialRandom(t).shuffled(candidates).slice(0, tried);
+  const chosen = trialRandom(t).shuffled(all).slice(0, tried);
   const rest = chosen.values();
   const survivors: string[] = [];
   const isNoticed = async (copy: Copy, mutant: Mutant) => {

@@ -15,7 +15,6 @@ import { makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
-  call,
   keepingStripped,
   Running,
   rawRequest,
@@ -56,22 +55,6 @@ test("a key works when create returns, and no more when revoke does", async () =
     await succeed(stateDir, `keys revoke ${idIn(stderr)}`);
     assert.deepEqual(await statuses(stdout.trim()), [401], `revoked, round ${round}`);
   }
-});
-
-test("a rotated key works when rotate returns, and the old one no more where nothing overlaps", async () => {
-  const [made] = await run(stateDir, ["keys create --account rotating --plan startup"]);
-  const [rotated] = await run(stateDir, [`keys rotate ${idIn(made.stderr)} --overlap 0`]);
-  assert.deepEqual(await statuses(rotated.stdout.trim()), [200]);
-  assert.deepEqual(await statuses(made.stdout.trim()), [401]);
-});
-
-test("an account's plan and a key's expiry hold when the command returns", async () => {
-  const [made] = await run(stateDir, ["keys create --account growing --plan free"]);
-  await succeed(stateDir, "keys update --account growing --plan business");
-  const answer = await call({ ...server, key: made.stdout.trim() }, "GET /api/v1/usage");
-  assert.equal(answer.remaining, 49_999_999);
-  await succeed(stateDir, `keys expire ${idIn(made.stderr)} --at 2099-01-01`);
-  assert.deepEqual(await statuses(made.stdout.trim()), [200]);
 });
 
 test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
@@ -146,15 +129,6 @@ test("a command makes no database behind the back of a server whose own is gone"
     stderr,
     `STATE_DIR ${folder}: found no state.sqlite, expected a folder with the state of a server\n`,
   );
-});
-
-test("a folder is served from its lock on until that is given back", () => {
-  const folder = temporaryFolder();
-  assert.equal(isServed(folder), false);
-  const unlock = lockFolder(folder);
-  assert.equal(isServed(folder), true);
-  unlock();
-  assert.equal(isServed(folder), false);
 });
 
 test("commands that look whether a server runs keep none from starting", async (t) => {

@@ -3,9 +3,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { seededRandom } from "../support/random.ts";
 import { datasetsFolder, ready, spawnServer, temporaryFolder, until } from "../support/server.ts";
-import { preloaded, takesSignals, trialOfStops } from "../support/stopping.ts";
+import { preloaded, takesSignals } from "../support/stopping.ts";
 
 /** How a server ends: by signals at any moment, as the first process of a container, and when a thread of it dies. */
 
@@ -25,13 +24,6 @@ test("SIGTERM while snapshots are loaded ends a server orderly", async (t) => {
   const { code, stderr } = await server.finished();
   assert.equal(code, 0, stderr);
   assert.match(stderr, /"signal":"SIGTERM","msg":"stopping".*\n.*"msg":"stopped"/);
-});
-
-test("signals at the first instruction and at moments of the start end a server orderly", async (t) => {
-  const seed = 20_261_101;
-  const random = seededRandom(seed);
-  const moments = [0, 0, random.int(500), random.int(1500)];
-  t.diagnostic(`seed ${seed}: ${await trialOfStops(random, moments, datasetsDir)}`);
 });
 
 test("SIGHUP from the first instruction on ends nothing", async (t) => {

@@ -1,41 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
-import { encodeSnapshot, partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
-import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
-import { duckdbPrices, groupKey } from "./oracle.ts";
-import type { PricesBody } from "./prices-schema.ts";
+import type { DuckDBValue } from "@duckdb/node-api";
+import { partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { ask, assertRefused, imageOf, inDuckdb, versionsOf } from "./endpoint-oracle.ts";
+import type { PricesBody } from "./oracle.ts";
+import { groupKey, naivePrices } from "./oracle.ts";
 
 /** How charges are distributed and how they went over the years, computed in SQL from snapshots' files. */
 
-/** What SQL gives from a table of snapshots' rows, `snapshot`, with the position of each snapshot as `file`. */
-async function queried(snapshots: Snapshot[], ...statements: string[]): Promise<DuckDBValue[][][]> {
-  const folder = await mkdtemp(path.join(tmpdir(), "distribution-oracle-"));
-  const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
-  const connection = await instance.connect();
-  try {
-    const columns = `procedure_code AS code, ccn, state, submitted_charge_cents::HUGEINT AS charge,
-      medicare_allowed_cents::HUGEINT AS allowed`;
-    for (const [i, snapshot] of snapshots.entries()) {
-      const file = path.join(folder, `${i}.parquet`);
-      await writeFile(file, encodeSnapshot(snapshot));
-      const rows = `SELECT ${i} AS file, ${columns} FROM read_parquet($file)`;
-      await connection.run(`${i === 0 ? "CREATE TABLE snapshot AS" : "INSERT INTO snapshot"} ${rows}`, {
-        file,
-      });
-    }
-    await connection.run(prepare);
+/** What SQL gives of snapshots' rows. */
+const queried = (snapshots: Snapshot[], ...statements: string[]) =>
+  inDuckdb(snapshots, async (read) => {
+    await read(prepare);
     const results: DuckDBValue[][][] = [];
-    for (const statement of statements) results.push((await connection.runAndReadAll(statement)).getRows());
+    for (const statement of statements) results.push(await read(statement));
     return results;
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-    await rm(folder, { recursive: true });
-  }
-}
+  });
 
 /** Percentiles are interpolated in whole hundredths, because floating point can lose half a cent. */
 const prepare = `
@@ -46,9 +25,12 @@ const prepare = `
     WHEN (percent * (n - 1)) // 100 THEN 100 - (percent * (n - 1)) % 100
     WHEN (percent * (n - 1)) // 100 + 1 THEN (percent * (n - 1)) % 100
     ELSE 0 END;
+  CREATE TABLE every AS
+    SELECT file, procedure_code AS code, ccn, state, submitted_charge_cents::HUGEINT AS charge,
+      medicare_allowed_cents::HUGEINT AS allowed FROM snapshot;
   CREATE TABLE scoped AS
-    SELECT 'national' AS scope, * FROM snapshot WHERE charge > 0 AND allowed > 0 UNION ALL
-    SELECT state, * FROM snapshot WHERE charge > 0 AND allowed > 0;`;
+    SELECT 'national' AS scope, * FROM every WHERE charge > 0 AND allowed > 0 UNION ALL
+    SELECT state, * FROM every WHERE charge > 0 AND allowed > 0;`;
 
 const percentile = (percent: number, value: string, rank: string) =>
   `half_up(sum(${value} * weight(${percent}, ${rank}, n)), 100)::BIGINT`;
@@ -80,7 +62,7 @@ const rowCounts = `
   SELECT scope, code, count(*) FILTER (charge > 0 AND allowed > 0),
     count(*) FILTER (charge IS NULL AND allowed IS NULL),
     count(*) FILTER ((charge IS NOT NULL OR allowed IS NOT NULL) AND NOT coalesce(charge > 0 AND allowed > 0, false))
-  FROM (SELECT 'national' AS scope, * FROM snapshot UNION ALL SELECT state, * FROM snapshot) GROUP BY scope, code`;
+  FROM (SELECT 'national' AS scope, * FROM every UNION ALL SELECT state, * FROM every) GROUP BY scope, code`;
 
 const bars = [1, 2, 30, 100];
 const histograms = `
@@ -106,7 +88,6 @@ const dollars = (cents: DuckDBValue) => {
 export async function compareDistributions(snapshot: Snapshot): Promise<number> {
   const versions = versionsOf(imageOf(snapshot));
   const [amountRows, histogramRows, countRows] = await queried([snapshot], amounts, histograms, rowCounts);
-  const lists = await duckdbPrices(snapshot);
   const keyOf = (scope: DuckDBValue, code: DuckDBValue) => `${code} ${scope}`;
   const amountsOf = new Map(amountRows.map(([scope, code, ...rest]) => [keyOf(scope, code), rest]));
   const rowsOf = new Map(
@@ -117,11 +98,14 @@ export async function compareDistributions(snapshot: Snapshot): Promise<number> 
     ([scope, code, bars]) => `${keyOf(scope, code)} ${Number(bars)}`,
   );
   let compared = 0;
-  for (const code of partsOf(snapshot.table).procedures.code)
+  for (const code of partsOf(snapshot.table).procedures.code) {
+    const lists = new Map(
+      [null, ...stateCodes].map((state) => [state, naivePrices(snapshot, code, state, 0)]),
+    );
     for (const state of [null, ...stateCodes])
       for (const bins of bars) {
         const target = `/healthcare/procedures/${code}?bins=${bins}${state === null ? "" : `&state=${state}`}`;
-        const list = lists.get(groupKey(code, state));
+        const list = lists.get(state);
         const found = amountsOf.get(groupKey(code, state));
         if (list === undefined || found === undefined) {
           assertRefused(versions, target, "not_found");
@@ -141,14 +125,13 @@ export async function compareDistributions(snapshot: Snapshot): Promise<number> 
             edges: [...ranges.map(([, , , edge]) => dollars(edge)), dollars(ranges.at(-1)?.[4] ?? null)],
             counts: ranges.map(([, , , , , count]) => Number(count)),
           },
-          data: (state === null ? stateCodes : [state]).flatMap((each) =>
-            stateRow(each, lists.get(groupKey(code, each))),
-          ),
+          data: (state === null ? stateCodes : [state]).flatMap((each) => stateRow(each, lists.get(each))),
           source: list.source,
         };
         assert.deepEqual(ask(versions, target), expected, target);
         compared++;
       }
+  }
   return compared;
 }
 

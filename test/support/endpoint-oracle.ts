@@ -16,95 +16,17 @@ import {
 } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { ApiError, type ErrorType } from "../../server/api/errors.ts";
+import { datasetsResponse, facilityResponse, proceduresResponse } from "../../server/api/responses.ts";
 import { decodeTarget, resolve } from "../../server/api/routes.ts";
 import { RequestContext } from "../../server/serving/context.ts";
 
 /** What the endpoints beside the price list have to answer, computed in SQL from a snapshot's file, and whether they do. */
 
-// What a client may rely on; fields beyond it are dropped, so that the bodies may grow.
-const source = v.object({ data_year: v.number(), data_version: v.string(), caveat: v.string() });
-const standing = v.object({
-  rank: v.number(),
-  facilities: v.number(),
-  percentile: v.number(),
-  median_charge: v.number(),
-});
-const facilityRow = v.object({
-  code: v.string(),
-  name: v.string(),
-  submitted_charge: v.number(),
-  medicare_allowed: v.number(),
-  services: v.nullable(v.number()),
-  beneficiaries: v.nullable(v.number()),
-  medicare_payment: v.nullable(v.number()),
-  outlier_services: v.nullable(v.number()),
-  outlier_amount: v.nullable(v.number()),
-  national: standing,
-  state: standing,
-});
-const facility = v.object({
-  ccn: v.string(),
-  facility: v.string(),
-  city: v.string(),
-  state: v.string(),
-  street: v.nullable(v.string()),
-  zip: v.nullable(v.string()),
-  rural_urban: v.nullable(v.object({ code: v.nullable(v.string()), description: v.nullable(v.string()) })),
-});
-export const facilityBody = v.object({
-  facility,
-  summary: v.object({ procedures: v.number() }),
-  data: v.array(facilityRow),
-  source,
-});
-const procedureRow = v.object({
-  code: v.string(),
-  name: v.string(),
-  facilities: v.number(),
-  median_charge: v.number(),
-  min_charge: v.number(),
-  max_charge: v.number(),
-  spread: v.number(),
-});
-const proceduresBody = v.object({
-  scope: v.object({ state: v.string() }),
-  summary: v.object({ procedures: v.number() }),
-  data: v.array(procedureRow),
-  source,
-  next: v.nullable(v.string()),
-});
-const dataset = v.object({
-  id: v.string(),
-  title: v.string(),
-  publisher: v.string(),
-  data_year: v.number(),
-  data_version: v.string(),
-  status: v.string(),
-  rows: v.number(),
-  priced_rows: v.number(),
-  suppressed_rows: v.number(),
-  incomplete_rows: v.number(),
-  facilities: v.number(),
-  procedures: v.number(),
-  released: v.nullable(v.string()),
-  loaded_at: v.string(),
-  sha256: v.string(),
-  content_sha256: v.string(),
-  source_sha256: v.nullable(v.string()),
-  source_url: v.nullable(v.string()),
-  caveat: v.string(),
-  coverage: v.object({
-    states: v.array(v.string()),
-    missing_states: v.array(v.object({ state: v.string(), reason: v.string() })),
-    procedures_without_prices: v.array(v.string()),
-  }),
-});
-export const datasetsBody = v.object({ data: v.array(dataset) });
-
-type Standing = v.InferOutput<typeof standing>;
-type Facility = Omit<v.InferOutput<typeof facility>, "ccn">;
-type FacilityRow = v.InferOutput<typeof facilityRow>;
-type ProcedureRow = v.InferOutput<typeof procedureRow>;
+type FacilityAnswer = v.InferOutput<typeof facilityResponse>;
+type Facility = Omit<FacilityAnswer["facility"], "ccn">;
+type FacilityRow = FacilityAnswer["data"][number];
+type Standing = FacilityRow["national"];
+type ProcedureRow = v.InferOutput<typeof proceduresResponse>["data"][number];
 
 interface EndpointAnswers {
   /** Every facility by CCN with its priced procedures by code; an empty list where none is priced. */
@@ -168,17 +90,33 @@ const statesWithPrices = "SELECT DISTINCT state FROM priced ORDER BY state";
 const proceduresWithoutPrices = `
   SELECT DISTINCT procedure_code FROM snapshot WHERE procedure_code NOT IN (SELECT code FROM priced) ORDER BY 1`;
 
-/** Computes each result set once. */
-async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
-  const folder = await mkdtemp(path.join(tmpdir(), "endpoint-oracle-"));
+/** Calls a function that asks DuckDB about the rows of snapshots' files, `snapshot`, with the position of each as `file`. */
+export async function inDuckdb<Result>(
+  snapshots: Snapshot[],
+  work: (read: (sql: string) => Promise<DuckDBValue[][]>) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(path.join(tmpdir(), "oracle-"));
   const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
   const connection = await instance.connect();
-  const read = async (sql: string) => (await connection.runAndReadAll(sql)).getRows();
   try {
-    const file = path.join(folder, "snapshot.parquet");
-    await writeFile(file, encodeSnapshot(snapshot));
-    await connection.run("CREATE TABLE snapshot AS SELECT * FROM read_parquet($file)", { file });
-    await connection.run(prepare);
+    for (const [i, snapshot] of snapshots.entries()) {
+      const file = path.join(folder, `${i}.parquet`);
+      await writeFile(file, encodeSnapshot(snapshot));
+      const into = i === 0 ? "CREATE TABLE snapshot AS" : "INSERT INTO snapshot";
+      await connection.run(`${into} SELECT ${i} AS file, * FROM read_parquet($file)`, { file });
+    }
+    return await work(async (sql) => (await connection.runAndReadAll(sql)).getRows());
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Computes each result set once. */
+function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
+  return inDuckdb([snapshot], async (read) => {
+    await read(prepare);
     const [counted] = await read(counts);
     const [rows, pricedRows, suppressedRows, incompleteRows, facilityCount, procedureCount] =
       counted.map(Number);
@@ -196,11 +134,7 @@ async function duckdbAnswers(snapshot: Snapshot): Promise<EndpointAnswers> {
       statesWithPrices: (await read(statesWithPrices)).map(([state]) => text(state)),
       proceduresWithoutPrices: (await read(proceduresWithoutPrices)).map(([code]) => text(code)),
     };
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-    await rm(folder, { recursive: true });
-  }
+  });
 }
 
 function facilitiesOf(found: DuckDBValue[][], rows: DuckDBValue[][]): EndpointAnswers["facilities"] {
@@ -340,7 +274,7 @@ function compareFacilities(versions: Versions, snapshot: Snapshot, answers: Endp
       assertRefused(versions, target, "not_found");
       continue;
     }
-    assert.deepEqual(v.parse(facilityBody, ask(versions, target)), {
+    assert.deepEqual(v.parse(facilityResponse, ask(versions, target)), {
       facility: { ccn, ...described },
       summary: { procedures: data.length },
       data,
@@ -383,7 +317,7 @@ function compareProcedures(versions: Versions, snapshot: Snapshot, answers: Endp
           source: sourceOf(snapshot),
           next: null,
         };
-        assert.deepEqual(v.parse(proceduresBody, ask(versions, target)), expected, target);
+        assert.deepEqual(v.parse(proceduresResponse, ask(versions, target)), expected, target);
         compared += left.length;
       }
     }
@@ -393,7 +327,7 @@ function compareProcedures(versions: Versions, snapshot: Snapshot, answers: Endp
 
 function compareCatalog(versions: Versions, snapshot: Snapshot, answers: EndpointAnswers): void {
   const { provenance, sha256, contentSha256 } = snapshot;
-  const [entry] = v.parse(datasetsBody, ask(versions, "/datasets")).data;
+  const [entry] = v.parse(datasetsResponse, ask(versions, "/datasets")).data;
   const { id, coverage, ...said } = entry;
   assert.notEqual(id, "");
   assert.deepEqual(said, {

@@ -1,0 +1,47 @@
+import { reasonOf } from "../../engine/query.ts";
+import { asksForHelp } from "../shared/settings.ts";
+
+/** What all commands have in common: help, signals, one line for an error, and output that nobody reads. */
+
+/** What a signal does. Unless a command says otherwise it ends, once what it does in one go is done. */
+export const onSignal = { stop: (exitCode: number): void => process.exit(exitCode) };
+process.on("SIGINT", () => onSignal.stop(130));
+process.on("SIGTERM", () => onSignal.stop(143));
+
+// A reader such as head may stop reading early.
+for (const stream of [process.stdout, process.stderr])
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") fail(`what the command says can't be written: ${error.message}`);
+  });
+
+/** Writes a line to stderr. Stdout has only the command's result. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function fail(message: string): void {
+  process.exitCode = 1;
+  say(message);
+}
+
+/** Runs a command, or prints its help. An error is one line on stderr and exit code 1. */
+export async function runProgram(
+  helpFor: (words: string[]) => string,
+  run: (words: string[]) => void | Promise<void>,
+): Promise<void> {
+  const words = process.argv.slice(2);
+  if (asksForHelp(words)) {
+    process.stdout.write(helpFor(words));
+    return;
+  }
+  // A library's callback threw it, such as that of a connection to something that isn't Redis.
+  process.once("uncaughtException", (error) => {
+    fail(reasonOf(error));
+    process.exit();
+  });
+  try {
+    await run(words);
+  } catch (error) {
+    fail(reasonOf(error));
+  }
+}
