@@ -91,7 +91,7 @@ export function offersIn(text: string, subject: string): Offer[] {
 interface CatalogueEntry {
   /** Its own and those above it, outermost first. */
   titles: string[];
-  /** By the letters and digits of their names, without a prefix such as dcat. */
+  /** Fields by the letters and digits of their names, without a prefix such as dcat. */
   fields: Map<string, unknown>;
 }
 

@@ -29,7 +29,7 @@ export class TextScan {
   multibyteLine: number | undefined;
   #lineStart = 0;
   #previous = 0;
-  /** Of a character that has begun: its first byte's value and position, and the bytes that are still to come. */
+  /** A character that has begun: its first byte, that byte's position, and the bytes still to come. */
   #first = 0;
   #firstAt = 0;
   #left = 0;

@@ -32,7 +32,7 @@ const entry = v.object(
       v.minValue(1, expected.bytes),
       v.maxValue(maxFileBytes, expected.bytes),
     ),
-    /** Of the file's bytes. */
+    /** SHA-256 of the file's bytes. */
     sha256: v.pipe(v.string(expected.sha256), v.regex(/^[0-9a-f]{64}$/, expected.sha256)),
   },
   // The entry is no object, or a field is missing.

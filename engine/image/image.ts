@@ -150,7 +150,7 @@ export const summaryFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** Of the snapshot's content and provenance, and of its rows alone. */
+  /** SHA-256 of the snapshot's content and provenance, and of its rows alone. */
   sha256: string;
   contentSha256: string;
 }

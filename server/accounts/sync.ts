@@ -60,7 +60,7 @@ export class Accounts {
   readonly #days: UsageDays;
   readonly #events: UsageEvents;
   readonly #entries = new Map<number, AccountEntry>();
-  /** By slot. */
+  /** Entries by slot. */
   readonly #bySlot: AccountEntry[] = [];
   /** The first of the two months in memory. */
   #month: number;

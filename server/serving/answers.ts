@@ -30,7 +30,7 @@ const tagDigits = 8;
 export class Answers {
   readonly #usage: (slot: number) => Usage;
   readonly #scratch = Buffer.alloc(scratchBytes);
-  /** By number key where the query has one, else by path and query. */
+  /** Answers by number key where the query has one, else by path and query. */
   readonly #kept = new AnswerCache<number | string>();
   readonly #asks = new AskCounter();
   #versions: Versions;

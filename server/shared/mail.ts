@@ -17,7 +17,7 @@ export interface Email {
   to: string;
   subject: string;
   text: string;
-  /** The same on every try, so that a receiver can recognise a duplicate. */
+  /** Identifies the e-mail on every try, so that a receiver can recognise a duplicate. */
   id: string;
 }
 

@@ -48,7 +48,7 @@ export interface ServeData {
 
 /** A line of the access log. */
 export interface Access {
-  /** Also in the answer's X-Request-Id, where it has one. */
+  /** The id in the answer's X-Request-Id, where it has one. */
   requestId: string;
   /** The key's account, also of a revoked key; absent where the key is unknown. */
   account?: string;

@@ -40,7 +40,7 @@ export interface Wanted {
   /** The file's name in errors. */
   name: string;
   path: string;
-  /** Of the file when its head was read. */
+  /** The file's identity when its head was read. */
   signature: string;
   arrivedMs: number;
   head: SnapshotHead;

@@ -11,7 +11,7 @@ import { safely } from "../shared/safely.ts";
 /** Mirrors the snapshots of a remote index into the snapshots' folder. */
 
 export interface MirrorOptions {
-  /** Of the index. */
+  /** The index's URL. */
   url: string;
   /** The snapshots' folder. */
   folder: string;
@@ -44,7 +44,7 @@ export class Mirror {
   /** The folder with a second link to each fetched file. Other files in the snapshots' folder are the operator's. */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
-  /** By version. */
+  /** Failures by version. */
   readonly #failures = new Map<string, Failure>();
   /** The state of each file when its SHA-256 was found to be the index's, by version. */
   readonly #compared = new Map<string, string>();
@@ -292,7 +292,7 @@ export class Mirror {
       progress(bytes: number) {
         came += bytes;
       },
-      /** Also closes the connection of an answer that wasn't read to its end. */
+      /** Closes connections, those of half-read answers too. */
       done() {
         clearInterval(timer);
         stalled.abort();

@@ -68,7 +68,7 @@ interface Served {
   loadedAt: string;
   /** Undefined while the file is gone. */
   signature: string | undefined;
-  /** Of a later file of this name: the earlier one is still served. */
+  /** Why a later file of this name is refused; the earlier one is still served. */
   refusal: Refusal | undefined;
 }
 
@@ -102,7 +102,7 @@ const none = { is: "none" } as const;
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
-  /** By file name. */
+  /** Entries by file name. */
   readonly #files = new Map<string, Entry>();
   /** The hidden versions that the last publication named. */
   #publishedHidden = "";

@@ -22,7 +22,7 @@ export interface StoredEvent {
 
 /** The state of sending an event by one channel. */
 export interface Delivery {
-  /** Of the event. */
+  /** The event's id. */
   id: string;
   channel: Channel;
   state: "pending" | "delivered" | "failed";

@@ -14,7 +14,7 @@ export interface Signup {
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
-  /** Of the account, unless another has it when the link is used. */
+  /** The account's name, unless another has it when the link is used. */
   name: string;
   email: string;
 }
