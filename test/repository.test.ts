@@ -71,17 +71,16 @@ test("the engine knows no clock, environment, console or randomness", () => {
 /** Where time has to pass in tests, and why. */
 const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
+  "test/long/durability.test.ts": "kills come at drawn moments",
   "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
-  "test/long/kill.test.ts": "kills come at drawn moments",
   "test/long/mutation.test.ts": "a mutant that hangs is ended",
-  "test/long/signals.test.ts": "a thread that is to die looks for its cue",
+  "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
   "test/support/redis-proxy.ts": "what passes comes late",
   "test/support/server.ts": "a ceiling",
-  "test/support/stopping.ts": "stops come at given moments",
 };
 
 /** What makes time pass, in Node or by a shell. */

@@ -11,8 +11,7 @@ import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
-import { run, succeed } from "../support/commands.ts";
-import { call, startServer, temporaryFolder, until } from "../support/server.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { account as plain } from "../support/state.ts";
 
 /** Accounts that are suspended, resumed and deleted, and the days on which their keys are used. */
@@ -162,49 +161,4 @@ test("what other threads note is seen by the thread that saves", () => {
   assert.equal(serving.slotOf(serving.find(hashes[2]), now.getTime()), 1);
   accounts.save(now.getTime());
   assert.equal(store.keys.lastUsed(3), dayName(now.getTime()));
-});
-
-test("a running server obeys in all threads: an account is suspended, resumed and deleted", async () => {
-  const server = await startServer({ env: { THREADS: "2" } });
-  const [key, other] = (
-    await succeed(
-      server.stateDir,
-      "keys create --account gone --plan business",
-      "keys create --account other --plan business",
-    )
-  ).map((text) => text.trim());
-  const answers = (of: string) =>
-    Promise.all(Array.from({ length: 8 }, () => call({ api: server.api, key: of }, "GET /api/v1/usage")));
-  const statuses = async (of: string) => [...new Set((await answers(of)).map(({ status }) => status))];
-  assert.deepEqual(await statuses(key), [200]);
-  const [unknown] = await answers(generateKey());
-  for (const word of ["suspend", "suspend"]) await succeed(server.stateDir, `accounts ${word} gone`);
-  const suspended = await answers(key);
-  for (const { status, body } of suspended)
-    assert.deepEqual([status, String(body)], [401, String(unknown.body)], "as an unknown one");
-  const list = async () =>
-    JSON.parse((await succeed(server.stateDir, "keys list --json"))[0])
-      .filter(({ account }: { account: string }) => account === "gone")
-      .map(({ state }: { state: string }) => state);
-  assert.deepEqual(await list(), ["suspended"]);
-  for (const word of ["resume", "resume"]) await succeed(server.stateDir, `accounts ${word} gone`);
-  assert.deepEqual(await statuses(key), [200]);
-  const [refused, deleted] = await run(server.stateDir, [
-    "accounts delete gone",
-    "accounts delete gone --yes",
-  ]);
-  assert.equal(refused.code, 1);
-  assert.deepEqual([deleted.code, deleted.stderr], [0, ""], "the server has taken it over");
-  assert.match(
-    deleted.stdout,
-    /^deleted account gone, with keys: 1, months of use: [01], events: 0, signups: 0\n$/,
-  );
-  assert.deepEqual(await statuses(key), [401]);
-  assert.deepEqual(await statuses(other), [200]);
-  await until("the day to be saved", async () => {
-    const [text] = await succeed(server.stateDir, "keys list --json");
-    return JSON.parse(text).find(({ account }: { account: string }) => account === "other").last_used;
-  });
-  assert.equal(await server.stop(), 0);
-  assert.doesNotMatch(server.process.stderr, /failed|can't be saved/);
 });

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
@@ -134,23 +132,6 @@ function complaints({ stderr }: Finished): string[] {
 }
 
 describe("a running server", { concurrency: 4 }, () => {
-  test("a synthetic version that a real one hides says so wherever it is asked for, until its file is gone", async () => {
-    const server = await serving(["2023.1"], twoThreads);
-    const folder = server.datasetsDir;
-    const sample = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 300, seed: 1 });
-    put(folder, "2024.1.parquet", encodeSnapshot(sample));
-    for (const asked of ["2024.1", "2024"])
-      await until(`${asked} to be known as hidden`, async () => {
-        const told = await Promise.all(Array.from({ length: 8 }, () => missing(server, asked)));
-        const hidden = `data version "${asked}" is synthetic, and not served beside real data; loaded are 2023.1`;
-        return told.every((message) => message === hidden);
-      });
-    unlinkSync(path.join(folder, "2024.1.parquet"));
-    await until("2024.1 to be unknown", async () =>
-      (await missing(server, "2024.1")).startsWith("there is no"),
-    );
-  });
-
   test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
     const server = await serving(["2023.1", "2024.1"], twoThreads);
     const folder = server.datasetsDir;
@@ -256,48 +237,6 @@ describe("a running server", { concurrency: 4 }, () => {
       await change(server, "published", version);
     }
     assert.equal(await answering(server), "2024.3");
-  });
-
-  test("nothing is retired while the folder is away", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const away = `${server.datasetsDir}-away`;
-    renameSync(server.datasetsDir, away);
-    await until("the folder to be missed", () =>
-      ["snapshots can't be listed", "data version retired"].some((line) => logged(server, line).length > 0),
-    );
-    renameSync(away, server.datasetsDir);
-    put(server.datasetsDir, "2024.2.parquet", fileOf("2024.2"));
-    await change(server, "published", "2024.2");
-    assert.deepEqual(logged(server, "data version retired"), []);
-    assert.equal(logged(server, "snapshots can't be listed").length, 1);
-    assert.equal(await answering(server, "/versions/2023"), "2023.1");
-  });
-
-  test("a number keeps its meaning over a restart, and nothing in the folder keeps a server from ending", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const folder = server.datasetsDir;
-    execFileSync("mkfifo", [path.join(folder, "2025.1.parquet")]);
-    symlinkSync("/dev/zero", path.join(folder, "2025.2.parquet"));
-    unlinkSync(path.join(folder, "2023.1.parquet"));
-    await change(server, "retired", "2023.1");
-    await until("what is no file to be refused", () => logged(server, "snapshot refused").length === 2);
-    assert.equal(await server.stop(), 0);
-
-    put(folder, "2023.1.parquet", fileOf("2023.1", 7), longAgo);
-    const next = await startServer({ datasetsDir: folder, stateDir: server.stateDir });
-    const refused = await until("three refusals", () => {
-      const found = logged(next, "snapshot refused");
-      return found.length >= 3 && found;
-    });
-    assert.match(
-      String(refused.find(({ file }) => file === "2023.1.parquet")?.reason),
-      /^2023\.1\.parquet: content of a version that was served since .*: a number never means other content; import the rows again, which gives them the next number$/,
-    );
-    assert.equal(await metric(next, "hcqs_snapshots_refused_total"), 3);
-    put(folder, "2023.1.parquet", fileOf("2023.1"));
-    await change(next, "published", "2023.1");
-    assert.equal(await answering(next, "/versions/2023.1"), "2023.1");
-    assert.equal(await next.stop(), 0);
   });
 
   test("a second server on the same STATE_DIR is refused", async () => {

@@ -10,12 +10,10 @@ import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { lockFolder } from "../../server/store/lock.ts";
-import { isServed } from "../../server/store/served.ts";
 import { makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
-  call,
   keepingStripped,
   Running,
   rawRequest,
@@ -28,7 +26,6 @@ import {
 
 /** What a command says is done, a running server goes by: no test here asks twice. */
 
-const rounds = 50;
 const server = await startServer({ env: { THREADS: "2" } });
 const { stateDir } = server;
 after(async () => {
@@ -43,36 +40,8 @@ async function statuses(key: string): Promise<number[]> {
 }
 
 const plain = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
-const idIn = (stderr: string) => /key (\d+)/.exec(stderr)?.[1];
 const hint = "this is stored, but the running server hasn't taken it over";
 const later = "it will when it can\n";
-
-test("a key works when create returns, and no more when revoke does", async () => {
-  await succeed(stateDir, "keys create --account busy --plan enterprise --burst 1000000 --quota 1000000000");
-  for (let round = 0; round < rounds; round++) {
-    const [{ stdout, stderr }] = await run(stateDir, ["keys create --account busy"]);
-    assert.doesNotMatch(stderr, /stored/);
-    assert.deepEqual(await statuses(stdout.trim()), [200], `created, round ${round}`);
-    await succeed(stateDir, `keys revoke ${idIn(stderr)}`);
-    assert.deepEqual(await statuses(stdout.trim()), [401], `revoked, round ${round}`);
-  }
-});
-
-test("a rotated key works when rotate returns, and the old one no more where nothing overlaps", async () => {
-  const [made] = await run(stateDir, ["keys create --account rotating --plan startup"]);
-  const [rotated] = await run(stateDir, [`keys rotate ${idIn(made.stderr)} --overlap 0`]);
-  assert.deepEqual(await statuses(rotated.stdout.trim()), [200]);
-  assert.deepEqual(await statuses(made.stdout.trim()), [401]);
-});
-
-test("an account's plan and a key's expiry hold when the command returns", async () => {
-  const [made] = await run(stateDir, ["keys create --account growing --plan free"]);
-  await succeed(stateDir, "keys update --account growing --plan business");
-  const answer = await call({ ...server, key: made.stdout.trim() }, "GET /api/v1/usage");
-  assert.equal(answer.remaining, 49_999_999);
-  await succeed(stateDir, `keys expire ${idIn(made.stderr)} --at 2099-01-01`);
-  assert.deepEqual(await statuses(made.stdout.trim()), [200]);
-});
 
 test("with a server that stands still a command ends all the same, says so, and nothing is lost", async () => {
   // Stopped in the middle of a write, it would keep the database locked.
@@ -146,15 +115,6 @@ test("a command makes no database behind the back of a server whose own is gone"
     stderr,
     `STATE_DIR ${folder}: found no state.sqlite, expected a folder with the state of a server\n`,
   );
-});
-
-test("a folder is served from its lock on until that is given back", () => {
-  const folder = temporaryFolder();
-  assert.equal(isServed(folder), false);
-  const unlock = lockFolder(folder);
-  assert.equal(isServed(folder), true);
-  unlock();
-  assert.equal(isServed(folder), false);
 });
 
 test("commands that look whether a server runs keep none from starting", async (t) => {

@@ -162,19 +162,6 @@ test("a number that was served is refused for other content, whether its file is
   assert.deepEqual(trial.store.versions.byName("2024.1"), { ...known, retired: null });
 });
 
-test("a version is in the registry before it is published", async () => {
-  const trial = new Trial();
-  const entered: unknown[] = [];
-  trial.onPublish = (versions) =>
-    entered.push(...versions.map((version) => trial.store.versions.byName(version)?.retired));
-  trial.put("2024.1.parquet", fileOf("2024.1"));
-  await trial.snapshots.settle();
-  assert.deepEqual(entered, [null]);
-  const { sha256, contentSha256 } = trial.snapshots.images()[0].description;
-  const stored = trial.store.versions.byName("2024.1");
-  assert.deepEqual([stored?.sha256, stored?.content_sha256], [sha256, contentSha256]);
-});
-
 test("the registry is written from when the server answers: a start that fails leaves it as it was", async () => {
   const store = Store.inMemory();
   store.versions.serve("2023.1", "a", "b", new Date(0));
@@ -529,13 +516,6 @@ test("a file that is still being written is served when it is whole, and refused
   );
 });
 
-/** Snapshots of so many versions of a year, each with a byte that its head doesn't tell of. */
-const damagedFiles = Array.from({ length: 300 }, (_, i): [name: string, bytes: Buffer] => {
-  const damaged = fileOf(`2020.${i + 1}`);
-  damaged[20] ^= 255;
-  return [`2020.${i + 1}.parquet`, damaged];
-});
-
 for (const [which, time] of [
   ["older", longAgo],
   ["newer", new Date(Date.now() + 3_600_000)],
@@ -560,23 +540,6 @@ for (const [which, time] of [
     await trial.snapshots.settle();
     assert.equal(asked[0], "2024.1.parquet");
     assert.equal(asked.length, 51);
-  });
-
-  test(`a good file amid 300 damaged snapshots whose times are ${which} is served, and those share a few threads`, async () => {
-    const trial = new Trial();
-    trial.put("2024.1.parquet", fileOf("2024.1"));
-    for (const [name, bytes] of damagedFiles) {
-      writeFileSync(trial.path(name), bytes);
-      utimesSync(trial.path(name), time, time);
-    }
-    let threads = 0;
-    const count = () => threads++;
-    process.on("worker", count);
-    await trial.snapshots.settle();
-    process.off("worker", count);
-    assert.deepEqual(trial.served, ["2024.1"]);
-    assert.equal(trial.logged(refused).length, 300);
-    assert.ok(threads < 100, `${threads} threads`);
   });
 }
 
@@ -685,18 +648,6 @@ test("a hidden version whose file is replaced by a real one of its number is ser
   trial.put("2023.1.parquet", fileOf("2023.1"));
   await trial.snapshots.settle();
   assert.deepEqual([trial.served, trial.hidden], [["2023.2", "2023.1"], []]);
-});
-
-test("a start knows which versions are hidden, without a further publication", async () => {
-  const trial = new Trial({ isServing: false });
-  trial.put("2024.1.parquet", sampleOf("2024.1"));
-  trial.put("2022.1.parquet", fileOf("2022.1"));
-  await trial.snapshots.settle();
-  trial.snapshots.beginServing();
-  assert.deepEqual(trial.snapshots.published().hidden, ["2024.1"]);
-  const publications = trial.published.length;
-  await trial.snapshots.settle();
-  assert.equal(trial.published.length, publications);
 });
 
 test("a start beside real versions serves no synthetic one, and retires those that were served before", async () => {

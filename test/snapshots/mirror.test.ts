@@ -300,22 +300,6 @@ test("a round that takes too long brings one version, and later ones the rest", 
   assert.deepEqual(served(), ["2023.1.parquet", "2024.1.parquet"]);
 });
 
-test("a connection that is ended too early is gone on with, and nothing else happens to the process", async () => {
-  const { origin, mirror, read, later, reasons } = await trial();
-  const bytes = bytesOf(500_000, 13);
-  origin.publish({ "2024.1": bytes });
-  origin.faulty = (_, response) => {
-    response.writeHead(200, { "Content-Length": bytes.length, ETag: '"a"' });
-    response.write(bytes.subarray(0, 400_000));
-    response.socket?.end();
-  };
-  await mirror.poll(later());
-  assert.match(reasons()[0], /2024\.1\.parquet: a broken connection \(aborted\)$/);
-  origin.faulty = undefined;
-  await mirror.poll(later());
-  assert.deepEqual(read("2024.1"), bytes);
-});
-
 test("a file for which there is no room leaves nothing, and an address with a password isn't asked", async (t) => {
   const { origin, folder, mirror, served, later, reasons } = await trial();
   origin.publish({ "2024.1": bytesOf(10, 14) });

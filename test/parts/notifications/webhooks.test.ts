@@ -351,31 +351,6 @@ test("what another server delivered meanwhile stays delivered, whatever comes of
   }
 });
 
-test("an event that another server gave up meanwhile isn't pending again by this server's try", async (t) => {
-  const { world, receiver, id } = await dueEvent(t);
-  receiver.answer = undefined;
-  const delivering = world.deliver(now);
-  await until("the post", () => receiver.held.length === 1);
-  const [before] = world.operator.events.deliveries(id);
-  const failed = { ...before, state: "failed", tries: maxTries, next_try_at: null } as const;
-  world.operator.events.updateDelivery(failed);
-  receiver.held[0].writeHead(500).end();
-  await delivering;
-  assert.deepEqual(world.store.events.deliveries(id), [failed]);
-});
-
-test("what this server has delivered is delivered, also where another one failed meanwhile", async (t) => {
-  const { world, receiver, id } = await dueEvent(t);
-  receiver.answer = undefined;
-  const delivering = world.deliver(now);
-  await until("the post", () => receiver.held.length === 1);
-  const [before] = world.operator.events.deliveries(id);
-  world.operator.events.updateDelivery({ ...before, tries: 1, last_answer: "500" });
-  receiver.held[0].writeHead(200).end();
-  await delivering;
-  assert.deepEqual(world.delivery(id), { state: "delivered", tries: 1, answer: "200", next: null });
-});
-
 test("a try that couldn't read the database is made again", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const read = t.mock.method(world.store.accounts, "byId", () => {
