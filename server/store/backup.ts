@@ -10,7 +10,6 @@ import { Store } from "./store.ts";
 
 /**
  * Copies the database of a folder, as of one moment, to a new file with mode 0600.
- *
  * @throws DataError when the state isn't sound, or the file exists or can't be made; nothing is left then
  */
 export function backUp(folder: string, file: string): void {

@@ -50,3 +50,12 @@ export class Connection {
     return statement;
   }
 }
+
+/** Tables of one kind, read and written by SQL. */
+export abstract class Table {
+  protected readonly db: Connection;
+
+  constructor(db: Connection) {
+    this.db = db;
+  }
+}

@@ -18,7 +18,6 @@ export interface OpenOptions {
 
 /**
  * Opens the database in a folder.
- *
  * @throws DataError when the folder or the database can't be used; nothing is changed then
  */
 export function openDatabase(

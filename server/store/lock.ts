@@ -9,7 +9,6 @@ const maxReadersMs = 1000;
 
 /**
  * Takes the lock of a state folder. The operating system releases it with the process, however that ends.
- *
  * @returns what releases the lock
  * @throws DataError when another server has it
  */

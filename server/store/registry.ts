@@ -25,7 +25,6 @@ const maxWaitMs = 5000;
 /**
  * Reads the registry of a state folder. The database isn't changed, but SQLite may leave its -wal and -shm files beside
  * it.
- *
  * @returns undefined where there is no state yet
  * @throws DataError when the database can't be read, is damaged or foreign, or isn't that of the running server
  */

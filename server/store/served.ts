@@ -64,7 +64,6 @@ export function linesOf(identities: Iterable<string | undefined>): string {
 /**
  * Refuses a database for a command if the running server has another one open, because the server would never see what
  * the command writes, or if it was overwritten.
- *
  * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
 export function checkServed(folder: string): void {
@@ -88,7 +87,6 @@ export function checkServed(folder: string): void {
 /**
  * Refuses a database beside the log of another one, because SQLite would replay that log, and refuses to make an empty
  * state in the place of a lost one.
- *
  * @param served what the last server wrote about its files
  */
 export function checkLog(folder: string, served: string | undefined): void {
@@ -119,7 +117,6 @@ export function checkLog(folder: string, served: string | undefined): void {
 
 /**
  * Refuses an overwritten database, even one that looks sound: its log belongs to another one.
- *
  * @returns the content of `server.database`
  */
 export function checkWhole(folder: string): string | undefined {

@@ -54,11 +54,7 @@ export function makePrivateFile(file: string): void {
   closeSync(descriptor);
 }
 
-/**
- * Removes other users' access to the state.
- *
- * @returns the files that were changed, and those that can't be
- */
+/** Removes other users' access to the state. @returns the files that were changed, and those that can't be */
 export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
   const files = [...filesOf(folder), lockFile(folder), servedFile(folder)];
   const [narrowed, open]: string[][] = [[], []];
@@ -128,7 +124,6 @@ export class StateGuard {
   /**
    * Moves the write-ahead log into the database, if all files are as they were left. Once a second, so that the loss of
    * a log costs no more counts than a crash.
-   *
    * @returns the same as `fault`
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
