@@ -139,7 +139,6 @@ export interface Core extends Ground {
 
 /**
  * Defines a part.
- *
  * @param configure returns undefined where the settings switch the part off; throws a DataError whose subject is a
  *   setting that doesn't go with others
  */

@@ -61,7 +61,6 @@ export function makeKey(
 /**
  * Makes a new key with the account, expiry and label of an old one. The old key expires after the overlap, or at its
  * own expiry if that is earlier.
- *
  * @returns the new key, and when the old one ends
  * @throws DataError when the old key isn't active, or was rotated before
  */
@@ -103,7 +102,6 @@ type Webhook = Pick<
 
 /**
  * The webhook of an account after its address is set; null removes it. Another address gets a new secret.
- *
  * @param what the name of the address in errors
  * @throws DataError when posts may not go to the address
  */

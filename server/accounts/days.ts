@@ -35,7 +35,6 @@ export class UsageDays {
 
   /**
    * The requests of each day of a month up to a given day. Requests not known to be of an earlier day are of that day.
-   *
    * @param used the month's count, to which the days add up
    */
   of(slot: number, month: number, today: number, used: number): number[] {

@@ -81,7 +81,6 @@ export class Limits {
    * Assigns one of an account's two counters to a month, with the requests counted before; the other counter stays.
    * Only the control thread does so, because it knows what was saved. Serving threads admit requests of these two
    * months only. So a month's count continues whenever a clock returns to the month, and never exceeds the quota.
-   *
    * @returns the month that had the counter, and its final count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
@@ -97,7 +96,6 @@ export class Limits {
 
   /**
    * Sets how many requests of a month may be counted here, where several servers share the ceilings.
-   *
    * @param reason why more are refused
    * @param left the quota minus the counts of other servers
    */
@@ -121,7 +119,6 @@ export class Limits {
   /**
    * Takes one request from the account's bucket and its month. The bucket holds one second's worth and fills steadily.
    * A refused request takes nothing.
-   *
    * @param month from `monthOf` the wall clock
    * @param steadyMs milliseconds of a monotonic clock that all threads share
    * @returns the requests left in the month, or why the request is refused

@@ -21,7 +21,6 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
 
 /**
  * Records the events of all thresholds up to the one reached, once per account, month and quota.
- *
  * @param month `YYYY-MM`
  * @returns the new events
  */

@@ -139,7 +139,6 @@ export class Accounts {
 
   /**
    * Tells waiting commands that their changes are applied.
-   *
    * @param makeLasting moves the changes out of the write-ahead log; false when it can't, and nothing is told
    */
   giveWord(makeLasting: () => boolean): void {
@@ -219,7 +218,6 @@ export class Accounts {
   /**
    * Loads the counts of the months around the current time, whichever way the clock went. A month that comes back
    * continues with its count.
-   *
    * @throws Error when the database can't be read; the old months then stay
    */
   enterMonths(nowMs: number): void {
@@ -279,7 +277,6 @@ export class Accounts {
   /**
    * Saves the counts that changed since the last call, of all months, and the events that they cause. After a failure
    * the next call saves everything again.
-   *
    * @param beside data that is saved in the same transaction
    * @returns the new events
    */

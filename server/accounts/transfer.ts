@@ -189,7 +189,6 @@ function withIsoTimes(name: string, value: unknown): unknown {
 
 /**
  * Imports what was exported, under the same ids. Accounts that are there already stay if they are the same.
- *
  * @param subject the subject of messages
  * @returns the new accounts, the number of those that were there, one line for each that is refused, and a line when
  *   the file has another number of accounts than its first line says

@@ -7,7 +7,6 @@ const maxUrlCharacters = 2000;
 
 /**
  * Checks a webhook's URL when it is set, and again before each delivery.
- *
  * @param allowLoopback whether this machine may be the receiver, by plain http too
  * @returns what the URL should be, or undefined where nothing is wrong with it
  */

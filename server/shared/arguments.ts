@@ -11,7 +11,6 @@ export function calledAs(name: string): string {
 
 /**
  * Parses a command line.
- *
  * @param command what the message is about
  * @throws DataError when it isn't as the configuration says, or has an option twice
  */

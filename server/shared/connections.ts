@@ -49,7 +49,6 @@ export class Connections {
 
 /**
  * The number of clients that may be connected, by the process's limit of open files (getrlimit(2)).
- *
  * @throws DataError when that is too small for a server
  */
 export function maxConnections(threads: number): number {

@@ -5,7 +5,6 @@ const prime = 0x01000193;
 
 /**
  * The FNV-1a hash of a text, continued from that of the text before. A single changed letter always changes it.
- *
  * @returns a 32-bit whole number
  */
 export function hashOf(text: string, before = seed): number {

@@ -58,7 +58,6 @@ export class Mailer {
 
   /**
    * Hands an e-mail over to the SMTP server.
-   *
    * @param signal aborts the try; its reason is the error
    * @returns the server's status code
    * @throws UnknownRecipient, or another Error when the server hasn't taken it by the deadline

@@ -8,7 +8,6 @@ export function stackOf(error: unknown): string {
 /**
  * Wraps a callback of an event, a message or a timer, so that an exception or a rejected promise doesn't end the
  * process.
- *
  * @param onError called with what was thrown, and with the callback's arguments
  */
 export function safely<Args extends unknown[]>(

@@ -58,7 +58,6 @@ export const trueOrFalse = v.pipe(
 
 /**
  * An optional setting whose text may hold a password, so a message never shows it.
- *
  * @param parse throws a DataError whose `found` is fit to be shown
  */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
@@ -202,11 +201,7 @@ export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
   readonly isDefaultDatasetsDir: boolean;
 }
 
-/**
- * Reads the core's settings.
- *
- * @returns the settings, or a line for each one that is wrong
- */
+/** Reads the core's settings. @returns the settings, or a line for each one that is wrong */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[] {
   const given = givenIn(coreSettings, environment);
   const parsed = v.safeParse(schema, given);

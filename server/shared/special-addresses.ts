@@ -88,7 +88,6 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 
 /**
  * The special purpose of an address. An IPv4 address in IPv6 form (::ffff:10.0.0.1) counts as IPv4.
- *
  * @returns the range's name; undefined for a global unicast address
  * @throws RangeError when it is no address
  */

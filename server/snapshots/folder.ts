@@ -17,7 +17,6 @@ function isSnapshotName(name: string): boolean {
 
 /**
  * The snapshot files in a folder; none where there is no such folder.
- *
  * @throws DataError when the folder can't be read
  */
 export function listSnapshots(folder: string): string[] {
@@ -50,7 +49,6 @@ const maxLooks = 3;
 /**
  * The state of each snapshot file of a folder, or the system's error for it. If a file vanishes during the scan, the
  * scan is repeated, because others or the whole folder may be vanishing too.
- *
  * @throws Error of the system when the folder can't be listed
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
@@ -70,7 +68,6 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
 
 /**
  * The state of a file, or of a link's target; undefined when the file is gone.
- *
  * @throws Error of the system when it can't be read; also for a link to nowhere
  */
 export async function stateOf(path: string): Promise<FileState | undefined> {
@@ -109,11 +106,7 @@ export interface OpenFile {
   size: number;
 }
 
-/**
- * Opens a regular file.
- *
- * @returns undefined when the file has changed
- */
+/** Opens a regular file. @returns undefined when the file has changed */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
   // Doesn't block if it has become a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -132,7 +125,6 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
 
 /**
  * Reads a file's metadata: a few bytes at both ends, and its footer.
- *
  * @throws DataError when the file can't be a snapshot
  * @throws Error of the system
  */

@@ -90,7 +90,6 @@ export class Loads {
 
   /**
    * Loads a file when its turn comes.
-   *
    * @returns its image and its bytes; undefined when the file has changed
    * @throws DataError when the file's content is refused
    * @throws Error of the system, after which another try may succeed

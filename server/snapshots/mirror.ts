@@ -66,7 +66,6 @@ export class Mirror {
   /**
    * Reads the index, and fetches what is missing. A call during a download only reads the index, gives up the download
    * if the index doesn't name its file any more, and waits for the rest. Never rejects.
-   *
    * @param steadyMs a monotonic time, by which failed files are tried again after a pause
    */
   async poll(steadyMs: number): Promise<void> {
@@ -130,11 +129,7 @@ export class Mirror {
     }
   }
 
-  /**
-   * Fetches missing files for one round, those that failed least often first.
-   *
-   * @returns whether all were tried
-   */
+  /** Fetches missing files for one round, those that failed least often first. @returns whether all were tried */
   async #bringAll(steadyMs: number): Promise<boolean> {
     const start = performance.now();
     const { log, roundMs = defaultRoundMs } = this.#options;

@@ -185,7 +185,6 @@ export class SnapshotFolder {
 
   /**
    * Scans the folder, and waits until every file in it is published or refused.
-   *
    * @returns whether a file may still be being written, so that another scan is due
    */
   async settle(): Promise<boolean> {
@@ -201,7 +200,6 @@ export class SnapshotFolder {
   /**
    * Enters the versions published so far into the registry; later ones are entered before they are published. Nothing
    * is written before this call, so a start that fails leaves no trace of versions that it never served.
-   *
    * @throws Error when the registry can't be written or isn't what was opened
    */
   beginServing(): void {
@@ -373,7 +371,6 @@ export class SnapshotFolder {
 
   /**
    * Enters versions into the registry, before anything is answered from them.
-   *
    * @throws Error when they may still be lost
    */
   #register(images: Image[]): void {
@@ -459,7 +456,6 @@ export class SnapshotFolder {
 
   /**
    * Sends the served versions to all threads, and logs what has changed.
-   *
    * @param published new versions
    * @param retired file names of versions that aren't served any more
    */

@@ -99,7 +99,6 @@ export class Outbox {
 
   /**
    * Starts the tries that are due, as far as slots are free.
-   *
    * @param now also the time of signatures
    * @param steadyMs the same moment by the steady clock
    * @returns when they are finished

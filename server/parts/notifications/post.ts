@@ -46,7 +46,6 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 
 /**
  * Posts a body. Redirects aren't followed, and the answer's body isn't read.
- *
  * @param signal aborts the try; its reason is the error
  * @returns the status of the answer
  * @throws Error when there is none by the deadline
