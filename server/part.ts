@@ -43,7 +43,6 @@ export interface PartRun {
   start?(core: Core): Promise<RunningPart>;
 }
 
-/** What a part does while the server runs. */
 export interface RunningPart {
   /** Serves all paths that aren't the API's. At most one part does. */
   pages?: Pages;
@@ -53,7 +52,6 @@ export interface RunningPart {
   begin?(apiUrl: string): void | Promise<void>;
 }
 
-/** Pages of a part, in the control thread. */
 export interface Pages {
   /** The files that serving threads answer with. */
   files(): readonly WebFile[];
@@ -61,13 +59,10 @@ export interface Pages {
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
-/** Pages at the operator's listener. */
 export interface OpsPages {
   /** @returns undefined where there is no such file */
   file(path: string): WebFile | undefined;
-  /** The path that `stream` answers. */
   readonly streamPath: string;
-  /** Answers with server-sent events. */
   stream(response: ServerResponse): void;
 }
 
@@ -92,7 +87,6 @@ export interface CommandOutput {
 /** Changes the state, on every server that shares it: all of `work`, or nothing. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
-/** A state that several servers share. */
 export interface SharedState {
   change: Change;
   /** Waits until the other servers have the last change too, at most so long. */
@@ -119,7 +113,6 @@ export interface Ground {
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
-/** The core as parts see it. */
 export interface Core extends Ground {
   readonly accounts: Accounts;
   readonly snapshots: SnapshotFolder;
@@ -133,7 +126,6 @@ export interface Core extends Ground {
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Has serving threads answer with the pages' new files. */
   showPages(files: readonly WebFile[]): void;
 }
 

@@ -9,10 +9,8 @@ import { webhookFault } from "./webhook-url.ts";
 
 /** Changes keys and accounts, by the same rules for operators and customers. */
 
-/** Maximum length of a label, in characters. */
 const maxLabelLength = 64;
 const expectedLabel = `1 to ${maxLabelLength} printable ASCII characters, none at the ends a space`;
-/** Validates a key's label. */
 export const keyLabel = v.pipe(
   v.string(expectedLabel),
   v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedLabel),
@@ -92,7 +90,6 @@ export function rotateKey(
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
-/** The form of a webhook's secret. */
 export const webhookSecretForm = /^whsec_[0-9A-Za-z+/]{32}$/;
 
 type Webhook = Pick<

@@ -19,7 +19,6 @@ export class UsageDays {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Assigns a slot to a month, with the known counts of its days. */
   enter(slot: number, month: number, ends: readonly (readonly [day: number, used: number])[]): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);

@@ -26,17 +26,14 @@ const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
 const maxDay = 2 ** 16 - 1;
 
-/** The state of all keys of an account slot. */
 export type SlotState = "active" | "suspended" | "deleted";
 
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
-  /** State and day of each entry. */
   readonly #halves: Uint16Array;
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
-  /** The keys' ids, by entry. */
   readonly #ids: Float64Array;
   /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
   #toldDays: Uint16Array | undefined;
@@ -56,7 +53,6 @@ export class KeyTable {
     return this.#count;
   }
 
-  /** Adds a stored key or updates its entry. Called by one thread only. */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
     slot: number,

@@ -12,7 +12,6 @@ const burstWord = 1;
 const fullAtWord = 2;
 /** The second in which the bucket was last used. It tells a recent `fullAt` from one that has wrapped around. */
 const usedAtWord = 3;
-/** Requests refused because of `admitUpTo`. */
 const refusedWord = 4;
 /** Whether requests were counted since the last sweep, and whether the sweep is urgent. */
 const markWord = 5;
@@ -66,7 +65,6 @@ export class Limits {
     this.#isShared = isShared;
   }
 
-  /** Sets an account's ceilings for the next request on. */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
@@ -190,7 +188,6 @@ export class Limits {
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
   }
 
-  /** The known count of other servers in a month. */
   usedByOthers(slot: number, month: number): number {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return 0;
@@ -202,7 +199,6 @@ export class Limits {
     return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }
 
-  /** An account's ceilings. */
   ceilings(slot: number): { burst: number; quota: number } {
     const base = slot * slotWords;
     return {
@@ -211,7 +207,6 @@ export class Limits {
     };
   }
 
-  /** The requests left in a month. */
   remaining(slot: number, month: number): number {
     const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
     return Math.max(0, this.ceilings(slot).quota - used);
@@ -254,7 +249,6 @@ export class Limits {
     }
   }
 
-  /** The position of a month's counter. */
   #counterOf(slot: number, month: number): number {
     return slot * slotWords + monthWords + (month & 1) * counterWords;
   }

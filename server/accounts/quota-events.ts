@@ -14,7 +14,6 @@ export function reached(used: number, quota: number): number {
   return thresholds.findLast((threshold) => used * 100 >= quota * threshold) ?? 0;
 }
 
-/** The type of a threshold's event. */
 export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhausted" {
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
@@ -52,12 +51,10 @@ export function recordEvent(
   return store.events.create(event, channelsOf(account)) ? event : undefined;
 }
 
-/** Writes a line to the event log for each event. */
 export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
   for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
 }
 
-/** The channels that an account has an address for. */
 export function channelsOf(account: Account): Channel[] {
   return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
 }

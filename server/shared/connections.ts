@@ -13,13 +13,11 @@ const leastPerThread = 8;
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
 
-/** The number of open connections of all serving threads, in shared memory. */
 export class Connections {
   readonly buffer: SharedArrayBuffer;
   readonly max: number;
   readonly #words: Int32Array;
 
-  /** @param max connections open at a time */
   constructor(max: number, buffer = new SharedArrayBuffer(8)) {
     this.max = max;
     this.buffer = buffer;
@@ -30,7 +28,6 @@ export class Connections {
     return Atomics.load(this.#words, openWord);
   }
 
-  /** Connections refused since the start. */
   get refused(): number {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }

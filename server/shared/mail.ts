@@ -90,7 +90,6 @@ export class Mailer {
   }
 }
 
-/** Whether the SMTP server refused the recipient for good. */
 function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error && "command" in error && "responseCode" in error)) return false;
   const { command, responseCode } = error;

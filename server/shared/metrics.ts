@@ -99,7 +99,6 @@ export class Metrics {
     });
   }
 
-  /** Adds the metrics of a running server. */
   watch({ connections, traffic, stateAge, snapshotAge }: Sources): void {
     this.#traffic = traffic;
     this.gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);

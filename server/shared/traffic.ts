@@ -41,7 +41,6 @@ const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLin
 const cellOf = (route: number, status: number) =>
   refusalWords + (route * statuses.length + status) * cellWords;
 
-/** Position of each status in `statuses`. */
 const placeOfStatus = new Uint8Array(1000);
 for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[Number(status)] = place;
 
@@ -52,7 +51,6 @@ const busyStride = 16;
 /** Stands for a time that isn't taken. */
 const untimed = -1;
 
-/** The counters of one thread, which alone writes them. */
 export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
@@ -99,7 +97,6 @@ export class ThreadTraffic {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
 
-  /** Counts more bytes of an answer's body. */
   sent(route: number, status: number, bytes: number): void {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }
@@ -136,13 +133,11 @@ export class ThreadTraffic {
   }
 }
 
-/** The first bucket whose bound isn't smaller. */
 function bucketOf(ms: number): number {
   const us = Math.ceil(ms * 1000);
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
 }
 
-/** Counts of one route and status. */
 export interface Answers {
   route: string;
   status: string;
@@ -150,11 +145,9 @@ export interface Answers {
   bytes: number;
   /** Timed requests by bucket; their sum is about the number of requests. */
   buckets: number[];
-  /** Their sum. */
   seconds: number;
 }
 
-/** Counts of all threads since the start. */
 export interface TrafficSnapshot {
   answers: Answers[];
   refused: Record<string, number>;
@@ -163,12 +156,10 @@ export interface TrafficSnapshot {
 
 /** Sums the counts of all threads, in the control thread. */
 export class Traffic {
-  /** A block of counters for each thread. */
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
   readonly #blocks: readonly Float64Array[];
 
-  /** @param routes names of the routes */
   constructor(routes: readonly string[], threads: number) {
     this.#routes = routes;
     const bytes = cellOf(routes.length, 0) * Float64Array.BYTES_PER_ELEMENT;

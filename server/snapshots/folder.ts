@@ -100,7 +100,6 @@ function describeOther(stats: Stats): string | undefined {
   return "a device";
 }
 
-/** An open file and its size in bytes. */
 export interface OpenFile {
   handle: FileHandle;
   size: number;

@@ -25,7 +25,6 @@ const minHeapBytes = 40 * megabyte;
 /** Memory that building usually takes beyond `loadNeed`: at least, and per row. */
 const minBuildBytes = 16 * megabyte;
 const buildBytesPerRow = 384;
-/** The least memory of a load. */
 const leastShare = minHeapBytes + minBuildBytes + megabyte;
 /** Share of the free memory for strings on the heap; the rest is for the image. */
 const heapShare = 0.25;
@@ -35,7 +34,6 @@ const heapReserve = 2;
 const furtherShare = 1.25;
 const maxYoungGenerationSizeMb = 8;
 
-/** A request for a load. */
 export interface Wanted {
   /** The file's name in errors. */
   name: string;
@@ -63,7 +61,6 @@ function leastBytes(head: SnapshotHead): number {
   return buffers + heap + minHeapBytes;
 }
 
-/** The memory of the machine, or of the container if that is less. */
 function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
@@ -207,7 +204,6 @@ async function startLoader(head: SnapshotHead, share: number, { handle }: OpenFi
   }
 }
 
-/** A loader thread. */
 class Loader {
   readonly #thread: Worker;
   readonly #ended: Promise<unknown>;
@@ -283,7 +279,6 @@ function tooLarge(name: string): SizeError {
   return new SizeError(`${name}: memory to load it`, "no end", "a heap of the usual size");
 }
 
-/** The error that a loader reported. */
 function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Error {
   if (cause === "system") return new Error(words.join(": "));
   const [subject, found, expected] = words;

@@ -11,9 +11,7 @@ import { safely } from "../shared/safely.ts";
 /** Mirrors the snapshots of a remote index into the snapshots' folder. */
 
 export interface MirrorOptions {
-  /** Of the index. */
   url: string;
-  /** The snapshots' folder. */
   folder: string;
   log: Logger;
   /** Time in which at least `leastBytes` have to come. */
@@ -44,7 +42,6 @@ export class Mirror {
   /** The folder with a second link to each fetched file. Other files in the snapshots' folder are the operator's. */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
-  /** By version. */
   readonly #failures = new Map<string, Failure>();
   /** The state of each file when its SHA-256 was found to be the index's, by version. */
   readonly #compared = new Map<string, string>();

@@ -21,7 +21,6 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 
-/** The table of all data versions that were ever served, with the content of each. */
 type Registry = Pick<Store, "atomically" | "versions">;
 
 /** Watches the registry's files: nothing is read from or written to a database that was replaced. */
@@ -32,14 +31,12 @@ interface Guard {
   checkpoint(): string | undefined;
 }
 
-/** What a snapshot folder needs from the server. */
 export interface Surroundings {
   log: Logger;
   metrics: Metrics;
   registry: Registry;
   guard: Guard;
   loads: Pick<Loads, "load">;
-  /** Whether synthetic versions are served beside real ones. */
   includeSample: boolean;
   /** Serves these versions; resolves when every serving thread has them. */
   publish: (published: Published) => Promise<void>;
@@ -87,7 +84,6 @@ type Work =
   /** Ready to be served once the registry can be written. */
   | { is: "loaded"; loaded: Loaded };
 
-/** All that is known of a file name. */
 interface Entry {
   readonly name: string;
   decision: Decision;
@@ -102,13 +98,11 @@ const none = { is: "none" } as const;
 export class SnapshotFolder {
   readonly #folder: string;
   readonly #with: Surroundings;
-  /** By file name. */
   readonly #files = new Map<string, Entry>();
   /** The hidden versions that the last publication named. */
   #publishedHidden = "";
   /** The file name of the last version, which is served on after its file was deleted. */
   #kept: string | undefined;
-  /** Whether the last attempt to list the folder failed. */
   #unreadable = false;
   #scanning: Promise<void> | undefined;
   /** The last publication; they run one after the other. */
@@ -144,7 +138,6 @@ export class SnapshotFolder {
     return [...this.#files.values()];
   }
 
-  /** Newest version first. */
   get #served(): (Entry & { decision: Served })[] {
     return this.#entries.filter(isServed).sort((a, b) => newestFirst(a.decision.image, b.decision.image));
   }
@@ -208,7 +201,6 @@ export class SnapshotFolder {
     this.#publishedHidden = this.#hiddenVersions.join();
   }
 
-  /** Ends all publishing and writing. */
   close(): void {
     this.#isClosed = true;
   }
@@ -560,7 +552,6 @@ function isServed(entry: Entry): entry is Entry & { decision: Served } {
   return entry.decision.is === "served";
 }
 
-/** Whether a file is deleted, or is a link to one that is. */
 function isGone(state: FileState | Error | undefined): boolean {
   return state === undefined || isMissing(state);
 }

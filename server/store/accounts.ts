@@ -26,7 +26,6 @@ export type NewAccount = Omit<
   email?: string | null;
 };
 
-/** The columns of `Account`, and `changed`. */
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
 /** A condition on an account's id. Counts and events of an account that was deleted meanwhile are dropped. */

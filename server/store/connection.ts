@@ -17,7 +17,6 @@ export class Connection {
     return this.#prepare(sql).all(...values) as Row[];
   }
 
-  /** The first row, or undefined. */
   first<Row>(sql: string, ...values: unknown[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
@@ -37,7 +36,6 @@ export class Connection {
     return this.run(sql, ...values);
   }
 
-  /** Runs several reads and writes as one transaction. */
   atomically<Result>(work: () => Result): Result {
     return this.database.transaction(work).immediate();
   }
@@ -51,7 +49,6 @@ export class Connection {
   }
 }
 
-/** Tables of one kind, read and written by SQL. */
 export abstract class Table {
   protected readonly db: Connection;
 

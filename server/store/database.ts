@@ -10,7 +10,6 @@ import { lastingWalFault } from "./wal.ts";
 /** Opens the state database: creates a missing one, and refuses a damaged or foreign one. */
 
 export interface OpenOptions {
-  /** Whether to create a missing folder and database. */
   mayCreate?: boolean;
   /** How long a call may wait for another process that writes. A server must not wait for long. */
   maxWaitMs?: number;
@@ -54,7 +53,6 @@ export function openDatabase(
   }
 }
 
-/** Makes an empty database in memory. */
 export function databaseInMemory(): Database.Database {
   const database = new Database(":memory:");
   begin(database);
@@ -73,7 +71,6 @@ function setUp(database: Database.Database): void {
   database.pragma("schema_version");
 }
 
-/** Creates the tables in an empty database. */
 function begin(database: Database.Database): void {
   database.transaction(() => {
     database.exec(schema);
@@ -159,7 +156,6 @@ function lackOf(database: Database.Database): string | undefined {
   }
 }
 
-/** The columns of each table. */
 function columnsOf(database: Database.Database): Map<string, string[]> {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   const columns = database.prepare("SELECT name FROM pragma_table_info(?)").pluck();

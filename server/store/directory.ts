@@ -47,7 +47,6 @@ ${tableNames
   )
   .join("\n")}`;
 
-/** How far this database is a copy of the shared directory. */
 export interface Position {
   /** Identifies the shared directory; "" while this is no copy. */
   epoch: string;
@@ -182,7 +181,6 @@ export class Directory extends Table {
     );
   }
 
-  /** The shared columns of a table. */
   #columns(table: SharedTable): string[] {
     const known = this.#columnsOf.get(table);
     if (known !== undefined) return known;

@@ -20,7 +20,6 @@ export interface StoredEvent {
   created_at: number;
 }
 
-/** The state of sending an event by one channel. */
 export interface Delivery {
   /** Of the event. */
   id: string;
@@ -138,7 +137,6 @@ export class StoredEvents extends Table {
     this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  /** Writes the state of a delivery. */
   updateDelivery({ id, channel, state, tries, next_try_at, last_answer }: Delivery): void {
     const sql = `INSERT INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, tries = excluded.tries,

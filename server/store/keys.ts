@@ -9,7 +9,6 @@ export interface StoredKey {
   account: number;
   hash: Buffer;
   last4: string;
-  /** What its owner calls it. */
   label: string | null;
   created_at: number;
   expires_at: number | null;
@@ -57,12 +56,10 @@ export class StoredKeys extends Table {
     return this.db.first<StoredKey>("SELECT * FROM keys WHERE hash = ?", hash);
   }
 
-  /** An account's keys, oldest first. */
   ofAccount(account: number): StoredKey[] {
     return this.db.all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
   }
 
-  /** @param expires null for never */
   create(
     account: number,
     hash: Buffer,
@@ -83,7 +80,6 @@ export class StoredKeys extends Table {
     this.db.change(sql, now.getTime(), id);
   }
 
-  /** Sets the key that replaced a rotated one. */
   replace(id: number, by: number): void {
     this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }

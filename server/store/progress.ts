@@ -9,19 +9,16 @@ export interface Changes {
 }
 
 export class StoredProgress extends Table {
-  /** The last changes of accounts and keys. */
   latest(): Changes {
     return this.db.one(
       "SELECT (SELECT coalesce(max(changed), 0) FROM accounts) AS accounts, (SELECT coalesce(max(changed), 0) FROM keys) AS keys",
     );
   }
 
-  /** The last changes that a server has applied. */
   applied(): Changes {
     return this.db.one("SELECT accounts, keys FROM applied");
   }
 
-  /** Records that a server has applied these changes. */
   saveApplied({ accounts, keys }: Changes): void {
     this.db.run("UPDATE applied SET accounts = ?, keys = ?", accounts, keys);
   }

@@ -24,7 +24,6 @@ export class AccountRecords extends Table {
   readonly #events = new StoredEvents(this.db);
   readonly #usage = new StoredUsage(this.db);
 
-  /** An account with everything that belongs to it; it has to exist. */
   read(account: number): AccountRecord {
     const { changed: _, ...row } = this.db.all<Omit<AccountRecord, "keys"> & { changed: number }>(
       `SELECT ${accountColumns}, created_at FROM accounts WHERE id = ?`,

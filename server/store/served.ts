@@ -6,7 +6,6 @@ import { DataError, systemCode } from "../../engine/query.ts";
 
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
-/** The path of the database in a state folder. */
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
 const besideDatabase = ["-wal", "-shm"];
 /** The path of the file in which a server tells commands which database it has open. */
@@ -40,7 +39,6 @@ export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** The paths of the database and of SQLite's files beside it. */
 export function filesOf(folder: string): string[] {
   const file = databaseFile(folder);
   return [file, ...besideDatabase.map((end) => file + end)];

@@ -2,7 +2,6 @@ import { Table } from "./connection.ts";
 
 /** The table of signups and of the links that were mailed for them. */
 
-/** A request for an account. */
 export interface Signup {
   /** The e-mail address, in the one form that all its spellings have. */
   mailbox: string;
@@ -10,7 +9,6 @@ export interface Signup {
   address: string;
 }
 
-/** A link that was mailed and not used yet. */
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
@@ -28,18 +26,15 @@ export class StoredSignups extends Table {
     return this.db.one(sql, address, mailbox, since.getTime());
   }
 
-  /** Whether a mailbox has made an account. */
   hasAccount(mailbox: string): boolean {
     return this.db.all("SELECT 1 FROM signups WHERE mailbox = ? AND account IS NOT NULL", mailbox).length > 0;
   }
 
-  /** Records a signup that has made an account. */
   create({ mailbox, address }: Signup, account: number, now: Date): void {
     const sql = "INSERT INTO signups (created_at, mailbox, address, account) VALUES (?, ?, ?, ?)";
     this.db.run(sql, now.getTime(), mailbox, address, account);
   }
 
-  /** Records a signup whose link was mailed. */
   createLink({ mailbox, address }: Signup, link: SignupLink, now: Date): void {
     const sql =
       "INSERT INTO signups (created_at, mailbox, address, token, name, email) VALUES (?, ?, ?, ?, ?, ?)";

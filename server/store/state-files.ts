@@ -11,9 +11,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import Database from "better-sqlite3";
 import { identityOf, makeFolder } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
-import { lockFolder } from "./lock.ts";
 import {
   checkLog,
   checkWhole,
@@ -73,6 +73,30 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
   return { narrowed, open };
 }
 
+/** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
+const maxReadersMs = 1000;
+
+/**
+ * Takes the lock of a state folder. The operating system releases it with the process, however that ends.
+ * @returns what releases the lock
+ * @throws DataError when another server has it
+ */
+export function lockFolder(folder: string, maxWaitMs = maxReadersMs): () => void {
+  const database = new Database(lockFile(folder), { timeout: maxWaitMs });
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if (!(error instanceof Database.SqliteError && error.code === "SQLITE_BUSY")) throw error;
+    throw new DataError(
+      `STATE_DIR ${folder}`,
+      "another server that uses it",
+      "a folder of its own for each server",
+    );
+  }
+  return () => database.close();
+}
+
 /** A server's lock on its state folder, and its watch over the database files that it has open. */
 export class StateGuard {
   readonly #folder: string;
@@ -86,7 +110,7 @@ export class StateGuard {
   /** Whether the database was deleted or replaced. */
   #isLost = false;
   /** Whether the database was overwritten. Final, because SQLite may have read from it. */
-  #isOverwritten = false;
+  isOverwritten = false;
 
   /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
   constructor(folder: string) {
@@ -114,11 +138,6 @@ export class StateGuard {
   watch(): void {
     this.#look();
     this.#publish();
-  }
-
-  /** Whether the database was overwritten, so that nothing may be written to it. */
-  get isOverwritten(): boolean {
-    return this.#isOverwritten;
   }
 
   /**
@@ -152,11 +171,11 @@ export class StateGuard {
         if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
       }
       const file = databaseFile(this.#folder);
-      if (!this.#isOverwritten && writtenOf(file) !== this.#written) {
-        this.#isOverwritten = true;
+      if (!this.isOverwritten && writtenOf(file) !== this.#written) {
+        this.isOverwritten = true;
         this.#publish();
       }
-      return this.#isOverwritten ? `${file} was overwritten` : undefined;
+      return this.isOverwritten ? `${file} was overwritten` : undefined;
     } catch (error) {
       return reasonOf(error);
     }

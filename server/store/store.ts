@@ -44,17 +44,14 @@ export class Store extends Table {
   readonly directory = new Directory(this.db);
   readonly records = new AccountRecords(this.db);
 
-  /** Opens the database in a folder; see `openDatabase`. */
   static open(folder: string, options: OpenOptions = {}): Store {
     return new Store(new Connection(openDatabase(folder, options)));
   }
 
-  /** Makes an empty database in memory. */
   static inMemory(): Store {
     return new Store(new Connection(databaseInMemory()));
   }
 
-  /** The number of frames in the write-ahead log. */
   loggedFrames(): number {
     const [{ log }] = this.db.database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
     return log;
@@ -80,12 +77,10 @@ export class Store extends Table {
     return `${this.db.database.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
 
-  /** Runs several reads in one transaction. */
   consistently<Result>(work: () => Result): Result {
     return this.db.database.transaction(work).deferred();
   }
 
-  /** Runs several reads and writes as one transaction. */
   atomically<Result>(work: () => Result): Result {
     return this.db.atomically(work);
   }

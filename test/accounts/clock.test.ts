@@ -3,11 +3,7 @@ import path from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { attachImage, buildImage } from "../../engine/index.ts";
-import { UsageDays } from "../../server/accounts/days.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst } from "../../server/shared/plans.ts";
@@ -33,7 +29,7 @@ class World {
   #steadyMs = 1e6;
   readonly #key = generateKey();
   readonly #store: Store;
-  #parts: { accounts: Accounts; limits: Limits; service: ReturnType<typeof serviceOf> };
+  #parts: { accounts: Accounts; service: ReturnType<typeof serviceOf> };
 
   constructor(t: TestContext, quota: number, store = Store.inMemory()) {
     this.quota = quota;
@@ -48,21 +44,12 @@ class World {
   }
 
   #start() {
-    const [keys, limits] = [new KeyTable(), new Limits()];
-    const accounts = new Accounts(
-      this.#store,
-      keys,
-      limits,
-      new AccountNames(),
-      new UsageDays(),
-      this.wallMs,
-    );
+    const accounts = new Accounts(this.#store, this.wallMs);
     const now = () => this.wallMs;
     const steadyNow = () => this.#steadyMs;
     return {
       accounts,
-      limits,
-      service: serviceOf({ keys, limits, versions: versionsOf(image), now, steadyNow }),
+      service: serviceOf({ ...accounts.tables, versions: versionsOf(image), now, steadyNow }),
     };
   }
 

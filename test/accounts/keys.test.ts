@@ -7,11 +7,8 @@ import { after, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { DataError } from "../../engine/query.ts";
 import { newWebhookSecret } from "../../server/accounts/changes.ts";
-import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { Store } from "../../server/store/store.ts";
 import {
@@ -220,8 +217,8 @@ test("what one thread puts into the table, another finds", () => {
 test("what a server's own process writes of accounts and keys is taken over like what others write", (t) => {
   const own = Store.open(temporaryFolder());
   t.after(() => own.close());
-  const [table, limits] = [new KeyTable(), new Limits()];
-  const accounts = new Accounts(own, table, limits, new AccountNames(), new UsageDays(), Date.now());
+  const accounts = new Accounts(own, Date.now());
+  const { keys: table, limits } = accounts.tables;
   const hash = hashKey(generateKey());
   const account = own.accounts.create({ ...plain, name: "own", quota: 10 }, new Date());
   const id = own.keys.create(account.id, hash, "0000", null, new Date());
@@ -246,7 +243,7 @@ test("an account and its key that are written while the tables are being read ar
   const [reader, writer] = [Store.open(folder), Store.open(folder)];
   const table = new KeyTable();
   const key = generateKey();
-  const accounts = new Accounts(reader, table, new Limits(), new AccountNames(), new UsageDays(), Date.now());
+  const accounts = new Accounts(reader, Date.now(), { keys: table });
   const since = reader.accounts.since.bind(reader.accounts);
   reader.accounts.since = (changed) => {
     const rows = since(changed);

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
@@ -34,7 +32,7 @@ function world() {
     operator.keys.create(i < 2 ? a.id : b.id, hash, "0000", null, now);
   operator.keys.revoke(2, now);
   const [table, limits] = [new KeyTable(), new Limits()];
-  const start = () => new Accounts(store, table, limits, new AccountNames(), new UsageDays(), now.getTime());
+  const start = () => new Accounts(store, now.getTime(), { keys: table, limits });
   const accounts = start();
   const slots = (of = table, at = now.getTime()) =>
     hashes.map((hash) => {
@@ -55,9 +53,8 @@ test("keys of a suspended account don't work until it is resumed, and a revoked 
   operator.keys.create(ids[0], late, "0000", null, now);
   accounts.refresh();
   assert.deepEqual(slots(), [-1, -1, 1], "a change of a key doesn't revive it");
-  const table = new KeyTable();
-  new Accounts(store, table, new Limits(), new AccountNames(), new UsageDays(), now.getTime());
-  assert.deepEqual(slots(table), [-1, -1, 0], "nor does a start");
+  const { keys } = new Accounts(store, now.getTime()).tables;
+  assert.deepEqual(slots(keys), [-1, -1, 0], "nor does a start");
   operator.accounts.suspend(ids[0], null);
   accounts.refresh();
   assert.deepEqual(slots(), [0, -1, 1]);

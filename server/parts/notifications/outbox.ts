@@ -43,7 +43,6 @@ interface Outcome {
   record?: () => void;
 }
 
-/** A way to send events to an account's owner. */
 export interface Sender {
   readonly channel: Channel;
   readonly maxUnderWay: number;
@@ -76,7 +75,6 @@ export class Outbox {
   readonly #underWay = new Map<string, Try>();
   /** Results that couldn't be stored. They are stored first, so that nothing is delivered twice. */
   readonly #unrecorded = new Map<string, () => void>();
-  /** Events whose results are being stored. */
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
   /** Milliseconds by which the wall clock is ahead of the steady one. */
@@ -221,7 +219,6 @@ export class Outbox {
     }
   }
 
-  /** The delivery's state after a try. */
   #after(event: Due, { kind, answer }: Outcome, startedMs: number): Delivery {
     const { id, channel } = event;
     const tries = event.tries + (kind === "impossible" ? 0 : 1);
