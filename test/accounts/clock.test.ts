@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import path from "node:path";
 import { type TestContext, test } from "node:test";
-import Database from "better-sqlite3";
 import { attachImage, buildImage } from "../../engine/index.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
@@ -12,7 +10,7 @@ import { ask, serviceOf } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
-import { pricesPath, temporaryFolder } from "../support/server.ts";
+import { pricesPath } from "../support/server.ts";
 
 /** A clock that jumps: counts belong to a month, and it neither forgives nor invents any. */
 
@@ -143,34 +141,6 @@ test("a clock that jumps by up to two weeks refuses nothing, in any part of a mo
       world.wallMs += step;
       assert.equal(world.ask().status, 200, new Date(world.wallMs).toISOString());
     }
-});
-
-test("counts that can't be saved are kept, whatever the clock does, and saved when they can be", (t) => {
-  const folder = temporaryFolder();
-  const world = new World(t, 10, Store.open(folder, { maxWaitMs: 1 }));
-  const other = new Database(path.join(folder, "state.sqlite"));
-  other.exec("BEGIN EXCLUSIVE");
-  const months = [0, 3, 6, 9, 12, 15];
-  const visit = (month: number) => {
-    world.wallMs = startOfMonth(monthOf(january) + month) + 20 * dayMs;
-    world.tick();
-  };
-  for (const month of months) {
-    visit(month);
-    assert.equal(world.admitted(3), 3);
-    assert.throws(() => world.save(), /database is locked/);
-  }
-  for (const month of months) {
-    visit(month);
-    assert.equal(world.admitted(4), 4);
-  }
-  other.close();
-  world.save();
-  world.restart();
-  for (const month of months) {
-    visit(month);
-    assert.equal(world.admitted(9), 3);
-  }
 });
 
 /** From a second to ten years, any length as likely as ten times that. */

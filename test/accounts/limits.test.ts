@@ -126,18 +126,6 @@ test("a month that comes back goes on with what was used in it", () => {
   assert.deepEqual([limits.admit(slot, month, 5000), limits.admit(slot, month, 5000)], [0, quotaExceeded]);
 });
 
-for (const burst of bursts)
-  test(`a bucket of ${burst} holds one second's worth and fills steadily`, () => {
-    const slot = account(burst, maxQuota);
-    assert.equal(admittedAt(slot, 10_000), burst);
-    const wait = limits.burstWaitMs(slot, 10_000);
-    assert.equal(wait, Math.ceil(1000 / burst));
-    assert.equal(limits.admit(slot, month, 10_000 + wait - 1), burstExceeded);
-    assert.ok(limits.admit(slot, month, 10_000 + wait) >= 0);
-    assert.equal(admittedAt(slot, 11_000), burst - 1);
-    assert.equal(admittedAt(slot, 99_000), burst);
-  });
-
 test("a request that the quota refuses costs no burst, and one that the burst refuses no quota", () => {
   const slow = account(1, 10);
   assert.deepEqual([admittedAt(slow, 5000), limits.remaining(slow, month)], [1, 9]);

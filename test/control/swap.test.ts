@@ -6,9 +6,8 @@ import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
-import { damages, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { metricsText } from "../support/metrics-text.ts";
-import { seededRandom } from "../support/random.ts";
 import {
   ample,
   Connection,
@@ -55,7 +54,7 @@ function put(folder: string, name: string, bytes: Uint8Array, changed = new Date
 
 /** For what has to hold in every serving thread. */
 const twoThreads = { env: { THREADS: "2" } };
-const longAgo = new Date(Date.now() - 3_600_000);
+const _longAgo = new Date(Date.now() - 3_600_000);
 
 function folderOf(...versions: string[]): string {
   const folder = temporaryFolder();
@@ -114,7 +113,7 @@ async function missing(server: TestServer, version: string): Promise<string> {
   return message;
 }
 
-async function metric(server: TestServer, name: string): Promise<number> {
+async function _metric(server: TestServer, name: string): Promise<number> {
   const text = await metricsText(server.ops);
   return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
@@ -177,56 +176,6 @@ describe("a running server", { concurrency: 4 }, () => {
     await change(server, "retired", "2024.1");
     assert.equal(await answering(server), "2022.1");
     assert.equal(logged(server, "the last data version stays, though its file is gone").length, 1);
-  });
-
-  test("a file that is damaged or contradicts what it should be is refused once, and what is served goes on", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const folder = server.datasetsDir;
-    const before = await call(server, `GET ${pricesPath}${query}`);
-
-    const whole = fileOf("2025.1");
-    put(folder, "2025.1.parquet", damages.flip(whole, seededRandom(1)), longAgo);
-    put(folder, "2025.2.parquet", whole.subarray(0, whole.length / 2), longAgo);
-    put(folder, "2025.3.parquet", fileOf("2025.4"), longAgo);
-    put(folder, "2024.1.parquet", fileOf("2024.1", 1), longAgo);
-    put(folder, "not-a-version.parquet", Buffer.from("PAR1 and so on"), longAgo);
-    put(folder, "2025.5.txt", Buffer.from("no snapshot by its name"), longAgo);
-    put(folder, "2025.6.parquet", Buffer.alloc(0));
-    const lines = await until("six refusals", () => {
-      const found = logged(server, "snapshot refused");
-      return found.length >= 6 && found;
-    });
-    const reasons = new Map(lines.map(({ file, reason }) => [file, String(reason)]));
-    assert.deepEqual([...reasons.keys()].sort(), [
-      "2024.1.parquet",
-      "2025.1.parquet",
-      "2025.2.parquet",
-      "2025.3.parquet",
-      "2025.6.parquet",
-      "not-a-version.parquet",
-    ]);
-    assert.equal(
-      reasons.get("2025.3.parquet"),
-      "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
-    );
-    assert.match(
-      String(reasons.get("2024.1.parquet")),
-      /^2024\.1\.parquet: content of a version that is loaded: found [0-9a-f]{64}, expected [0-9a-f]{64}: a number never means other content; import the rows again/,
-    );
-    for (const { serving } of lines) assert.deepEqual(serving, ["2024.1", "2023.1"]);
-
-    // The scan that publishes this one has seen the others again.
-    put(folder, "2022.1.parquet", fileOf("2022.1"));
-    await change(server, "published", "2022.1");
-    assert.equal(logged(server, "snapshot refused").length, 6);
-    assert.equal(await metric(server, "hcqs_snapshots_refused_total"), 6);
-    const now = await call(server, `GET ${pricesPath}${query}`);
-    assert.equal(now.header("ETag"), before.header("ETag"));
-    assert.deepEqual(now.body, before.body);
-
-    put(folder, "2025.1.parquet", whole);
-    await change(server, "published", "2025.1");
-    assert.equal(await answering(server), "2025.1");
   });
 
   test("SIGHUP reads the folder again", async () => {

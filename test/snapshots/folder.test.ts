@@ -356,7 +356,7 @@ test("whatever isn't a regular file is refused unopened, and the good files besi
   assert.equal(await trial.metric("hcqs_snapshots_unreadable"), 2);
 });
 
-test("a snapshot whose name isn't a version is refused with the form of one", async () => {
+test("a snapshot whose name isn't a version, or another one, is refused with what it should be", async () => {
   const trial = new Trial();
   for (const name of [
     "copy.parquet",
@@ -366,16 +366,17 @@ test("a snapshot whose name isn't a version is refused with the form of one", as
     "24.1.parquet",
   ])
     trial.put(name, fileOf("2024.1"));
+  trial.put("2025.3.parquet", fileOf("2025.4"));
   trial.put("2024.1.parquet", fileOf("2024.1"));
   await trial.snapshots.settle();
   assert.deepEqual(trial.served, ["2024.1"]);
   const reasons = trial.logged(refused).map(([, reason]) => reason);
-  assert.deepEqual(
-    reasons.toSorted(),
-    ["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
+  assert.deepEqual(reasons.toSorted(), [
+    "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
+    ...["2024.01.parquet", "2024.1.old.parquet", "2024.parquet", "24.1.parquet", "copy.parquet"].map(
       (name) => `name of a snapshot: found "${name}", expected <year>.<revision>.parquet`,
     ),
-  );
+  ]);
 });
 
 test("a folder that can't be listed is reported once each time, and what was served stays", async () => {

@@ -1,15 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
@@ -18,7 +8,6 @@ import type { KnownVersion } from "../../datasets/publish/publish.ts";
 import { publishSnapshot } from "../../datasets/publish/publish.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
 import { knownVersions, registryOf } from "../../server/store/registry.ts";
-import { StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { csv, optionsFor, otherRow, row } from "../support/cms-files.ts";
 import { columnsOf, fileOf, metadataOf, randomSnapshot } from "../support/fixtures.ts";
@@ -50,45 +39,6 @@ test("the registry is found by STATE_DIR, and where there is none that is said i
     notice: `numbered after the snapshots in the folder: no server has used STATE_DIR ${none} yet`,
   });
   assert.equal(existsSync(none), false, "nothing is made");
-});
-
-test("no number is given out while a server runs whose database isn't the one there, nor after an overwriting", () => {
-  const folder = stateThatServed("2023.1");
-  const file = path.join(folder, "state.sqlite");
-  const guard = new StateGuard(folder);
-  const server = Store.open(folder);
-  guard.watch();
-  const read = () => registryOf({ STATE_DIR: folder }).known;
-  const refused = (found: string) =>
-    assert.throws(read, {
-      name: "DataError",
-      message: `state database ${file}: found ${found}, while a server runs on the one that was here, expected that one: put it back, or stop the server, put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's, and start again`,
-    });
-  assert.deepEqual(read(), known("2023.1"));
-  renameSync(file, `${file}.away`);
-  refused("none");
-  copyFileSync(`${file}.away`, file);
-  refused("another file");
-  renameSync(`${file}.away`, file);
-  renameSync(`${file}-wal`, `${file}-wal.away`);
-  refused("other files beside it");
-  renameSync(`${file}-wal.away`, `${file}-wal`);
-  assert.deepEqual(read(), known("2023.1"));
-
-  writeFileSync(file, "x".repeat(5000));
-  assert.equal(guard.fault(), `${file} was overwritten`);
-  assert.throws(read, /found what is left of one that was overwritten while a server ran on it/);
-  guard.close();
-  server.close();
-  assert.throws(read, /found what is left of one that was overwritten while a server ran on it/);
-});
-
-test("a database without a registry is refused", () => {
-  const folder = stateThatServed();
-  const database = new Database(path.join(folder, "state.sqlite"));
-  database.exec("DROP TABLE versions");
-  database.close();
-  assert.throws(() => knownVersions(folder), /found no registry of data versions/);
 });
 
 test("a damaged or foreign database is one error, and stays as it is", () => {

@@ -298,23 +298,6 @@ test("410 removes the address that said so, and not one that was set meanwhile",
   assert.equal(world.store.accounts.byName("acme")?.webhook, "https://example.com/new");
 });
 
-test("after 410 an account's next events are recorded without a delivery", async (t) => {
-  const [world, receiver] = [new World(t), await Receiver.open()];
-  receiver.answer = 410;
-  world.account(10, receiver.url());
-  assert.deepEqual(world.use(8), [80]);
-  await world.deliver(now);
-  world.accounts.refresh();
-  assert.deepEqual(world.use(1), [90]);
-  assert.equal(
-    world.store.events
-      .list()
-      .map(({ state }) => state)
-      .join(),
-    "failed,none",
-  );
-});
-
 test("a delivery whose outcome can't be written isn't posted again, and written as soon as it can be", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const write = t.mock.method(world.store.events, "updateDelivery", () => {
