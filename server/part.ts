@@ -23,10 +23,7 @@ import type { AccountRecord, Store } from "./store/store.ts";
 /** A feature apart from the core, with its settings. */
 export interface Part {
   readonly settings: SettingTable;
-  /**
-   * @returns how the part runs by these settings, or undefined where they switch it off
-   * @throws DataError when settings don't go with each other
-   */
+  /** @returns undefined where the settings switch the part off @throws DataError when they don't go with each other */
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
@@ -129,11 +126,7 @@ export interface Core extends Ground {
   showPages(files: readonly WebFile[]): void;
 }
 
-/**
- * Defines a part.
- * @param configure returns undefined where the settings switch the part off; throws a DataError whose subject is a
- *   setting that doesn't go with others
- */
+/** @param configure returns undefined where the settings switch the part off @throws DataError about a setting */
 export function definePart<Table extends SettingTable>(
   settings: Table,
   configure: (own: ValuesOf<Table>, core: Settings) => PartRun | undefined,

@@ -54,10 +54,7 @@ export class Limits {
   readonly #groups: Buffer;
   readonly #isShared: boolean;
 
-  /**
-   * @param isShared whether other servers admit requests of the same accounts; `admitUpTo` then sets this server's
-   *   bound
-   */
+  /** @param isShared whether other servers admit requests of the same accounts, so that `admitUpTo` sets the bounds */
   constructor(buffer = new SharedArrayBuffer(groupBytes + maxAccounts * slotWords * 4), isShared = false) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, groupBytes);
@@ -92,11 +89,7 @@ export class Limits {
     return { month: before, used: usedBefore };
   }
 
-  /**
-   * Sets how many requests of a month may be counted here, where several servers share the ceilings.
-   * @param reason why more are refused
-   * @param left the quota minus the counts of other servers
-   */
+  /** Sets how many requests may be counted here, why more are refused, and the quota minus other servers' counts. */
   admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
@@ -221,10 +214,7 @@ export class Limits {
     return Math.max(0, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));
   }
 
-  /**
-   * The generic cell rate algorithm: the bucket is represented by the time at which it would be full. Whole ticks keep
-   * rates exact. A clock that steps back admits nothing more.
-   */
+  /** The generic cell rate algorithm, in whole ticks to be exact. A clock that steps back admits nothing more. */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
     const burst = Atomics.load(words, base + burstWord);

@@ -18,11 +18,7 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/**
- * Records the events of all thresholds up to the one reached, once per account, month and quota.
- * @param month `YYYY-MM`
- * @returns the new events
- */
+/** Records the events of all thresholds up to the one reached, once each. @returns the new ones */
 export function recordEvents(
   store: Store,
   account: Account,

@@ -48,10 +48,7 @@ export interface SavedBeside {
   written(): void;
 }
 
-/**
- * Serving threads hold the counts of two months: the month of this long ago, and the one after it. A clock that jumps
- * by less finds its month in memory.
- */
+/** Serving threads hold the counts of two months: that of this long ago, and the next. Shorter jumps of a clock stay there. */
 const lookBackMs = 14 * 86_400_000;
 /** Months of counts that wait for a disk or database that fails, beside those in memory. */
 const maxUnsavedMonths = 24;
@@ -62,7 +59,7 @@ export class Accounts {
   readonly #entries = new Map<number, AccountEntry>();
   readonly #bySlot: AccountEntry[] = [];
   /** The first of the two months in memory. */
-  #month: number;
+  firstMonth: number;
   /** The month whose days and events are in memory. */
   #monthOfDays = 0;
   /** Unsaved counts of months that are no longer in memory. */
@@ -85,15 +82,12 @@ export class Accounts {
       ...{ keys: new KeyTable(), limits: new Limits(), names: new AccountNames() },
       ...{ days: new UsageDays(), events: new UsageEvents(), ...tables },
     };
-    this.#month = firstMonth(nowMs);
-    const saved = [this.#month, this.#month + 1].map((month) => store.usage.ofMonth(monthName(month)));
-    this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
+    this.firstMonth = firstMonth(nowMs);
+    const saved = [this.firstMonth, this.firstMonth + 1].map((month) =>
+      store.usage.ofMonth(monthName(month)),
+    );
+    this.#refresh((account, month) => saved[month - this.firstMonth].get(account) ?? 0);
     this.#enterDays(monthOf(nowMs));
-  }
-
-  /** The first of the two months in memory. */
-  get firstMonth(): number {
-    return this.#month;
   }
 
   ids(): Iterable<number> {
@@ -123,10 +117,7 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /**
-   * Tells waiting commands that their changes are applied.
-   * @param makeLasting moves the changes out of the write-ahead log; false when it can't, and nothing is told
-   */
+  /** Tells waiting commands that their changes are applied, if these could be made lasting. */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
     this.#store.progress.saveApplied(this.#taken);
@@ -188,7 +179,7 @@ export class Accounts {
       this.tables.limits.configure(entry.slot, account.burst, account.quota);
       this.tables.names.put(entry.slot, account.name, account.plan);
       if (known === undefined) {
-        for (const month of [this.#month, this.#month + 1])
+        for (const month of [this.firstMonth, this.firstMonth + 1])
           this.#enter(entry, month, savedUse(account.id, month));
         this.tables.days.enter(entry.slot, this.#monthOfDays, []);
         this.tables.events.enter(entry.slot, this.#monthOfDays);
@@ -200,15 +191,11 @@ export class Accounts {
     }
   }
 
-  /**
-   * Loads the counts of the months around the current time, whichever way the clock went. A month that comes back
-   * continues with its count.
-   * @throws Error when the database can't be read; the old months then stay
-   */
+  /** Loads the counts of the months around now, whichever way the clock went. @throws Error when they can't be read */
   enterMonths(nowMs: number): void {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
     const first = firstMonth(nowMs);
-    const isServed = (month: number) => month === this.#month || month === this.#month + 1;
+    const isServed = (month: number) => month === this.firstMonth || month === this.firstMonth + 1;
     const coming = [first, first + 1].filter((month) => !isServed(month));
     if (coming.length === 0) return;
     if (this.#unsaved.size > maxUnsavedMonths - coming.length)
@@ -219,7 +206,7 @@ export class Accounts {
     for (const [i, month] of coming.entries())
       for (const entry of this.#entries.values())
         this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
-    this.#month = first;
+    this.firstMonth = first;
   }
 
   #enterDays(month: number): void {
@@ -259,12 +246,7 @@ export class Accounts {
     this.#unsaved.set(before.month, others.set(entry, before));
   }
 
-  /**
-   * Saves the counts that changed since the last call, of all months, and the events that they cause. After a failure
-   * the next call saves everything again.
-   * @param beside data that is saved in the same transaction
-   * @returns the new events
-   */
+  /** Saves the changed counts of all months and their events; after a failure all again. @returns the new events */
   save(nowMs: number, beside?: SavedBeside): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];

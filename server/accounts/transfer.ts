@@ -226,10 +226,7 @@ export function importAccounts(
   return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
-/**
- * @returns whether the account is new
- * @throws DataError when it contradicts one that is there; nothing of it is imported then
- */
+/** @returns whether the account is new @throws DataError when it contradicts one that is there */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {

@@ -76,10 +76,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   return operator;
 }
 
-/**
- * Answers the requests of a connection one at a time, and none once it is closed. Answering a whole pipeline at once
- * would block the control thread for seconds.
- */
+/** Answers a connection's requests one at a time: a whole pipeline at once would block the thread for seconds. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {

@@ -44,10 +44,7 @@ export class Connections {
   }
 }
 
-/**
- * The number of clients that may be connected, by the process's limit of open files (getrlimit(2)).
- * @throws DataError when that is too small for a server
- */
+/** How many clients may be connected, by the limit of open files (getrlimit(2)). @throws DataError if too few */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);

@@ -54,10 +54,7 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/**
- * An optional setting whose text may hold a password, so a message never shows it.
- * @param parse throws a DataError whose `found` is fit to be shown
- */
+/** A setting that messages never show. @param parse throws a DataError whose `found` may be shown */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {

@@ -86,11 +86,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIPv4(address) ? "ipv4" : "ipv6";
 }
 
-/**
- * The special purpose of an address. An IPv4 address in IPv6 form (::ffff:10.0.0.1) counts as IPv4.
- * @returns the range's name; undefined for a global unicast address
- * @throws RangeError when it is no address
- */
+/** An address's special purpose; undefined if it is public. IPv4 in IPv6 form counts as IPv4. @throws RangeError */
 export function specialPurposeOf(address: string): string | undefined {
   if (isIP(address) === 0) throw new RangeError(`found ${address}, expected an IP address`);
   const family = familyOf(address);

@@ -16,10 +16,7 @@ const statuses = "other 200 201 202 204 206 303 304 400 401 403 404 405 409 413 
   " ",
 );
 
-/**
- * Reasons for a 429: the rate, the quota, a quota that is leased to other servers, or a clock that was set, until the
- * month's count is known.
- */
+/** Reasons for a 429: rate, quota, a quota leased to other servers, or a month not counted yet after the clock was set. */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
@@ -68,20 +65,12 @@ export class ThreadTraffic {
     this.#random = random;
   }
 
-  /**
-   * Begins timing a request that just arrived; the result goes to `answered`.
-   * @returns a negative number where it isn't timed
-   */
+  /** Begins timing a request for `answered`; negative where it isn't timed. */
   begin(): number {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
 
-  /**
-   * Counts an answer.
-   * @param route position among the routes
-   * @param bytes of its body that were handed over
-   * @param begun what `begin` returned
-   */
+  /** Counts an answer of a route with its body's bytes. @param begun what `begin` returned */
   answered(route: number, status: number, bytes: number, begun: number): void {
     const cell = this.#count(route, status, bytes);
     if (begun !== untimed) this.#time(cell, begun);
@@ -167,10 +156,7 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /**
-   * Counts by route and status. Statuses that didn't occur are left out, except 500, so that a first one shows as a
-   * rise.
-   */
+  /** Counts by route and status: those that occurred, and 500, so that a first one shows as a rise. */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())

@@ -15,10 +15,7 @@ function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
 }
 
-/**
- * The snapshot files in a folder; none where there is no such folder.
- * @throws DataError when the folder can't be read
- */
+/** The snapshot files in a folder; none where there is no such folder. @throws DataError */
 export function listSnapshots(folder: string): string[] {
   try {
     return readdirSync(folder).filter(isSnapshotName).sort();
@@ -66,10 +63,7 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   }
 }
 
-/**
- * The state of a file, or of a link's target; undefined when the file is gone.
- * @throws Error of the system when it can't be read; also for a link to nowhere
- */
+/** The state of a file or a link's target; undefined when it is gone. @throws Error also for a link to nowhere */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {
     return fileState(await stat(path));
@@ -122,11 +116,7 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
   return undefined;
 }
 
-/**
- * Reads a file's metadata: a few bytes at both ends, and its footer.
- * @throws DataError when the file can't be a snapshot
- * @throws Error of the system
- */
+/** Reads a file's metadata: a few bytes at both ends, and its footer. @throws DataError, or Error of the system */
 export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
   const read = async (start: number, length: number) => {
     const bytes = new Uint8Array(length);

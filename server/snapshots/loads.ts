@@ -76,21 +76,13 @@ export class Loads {
   #running = { small: 0, large: 0 };
   #taken = { all: 0, large: 0 };
 
-  /**
-   * @param maxBytes memory for all loads together
-   * @param deadlineMs after which a load is given up
-   */
+  /** @param maxBytes memory for all loads together @param deadlineMs after which a load is given up */
   constructor(maxBytes = machineBytes() * memoryShare, deadlineMs = maxLoadMs) {
     this.#maxBytes = maxBytes;
     this.#deadlineMs = deadlineMs;
   }
 
-  /**
-   * Loads a file when its turn comes.
-   * @returns its image and its bytes; undefined when the file has changed
-   * @throws DataError when the file's content is refused
-   * @throws Error of the system, after which another try may succeed
-   */
+  /** Loads a file when its turn comes; undefined when it has changed. @throws DataError about its content */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
     const { rows } = head.metadata;
@@ -141,10 +133,7 @@ export class Loads {
     return this.#running.large < this.#maxLarge && this.#taken.large + share <= this.#maxLargeBytes;
   }
 
-  /**
-   * Runs a load, and in the same thread similar ones that wait: compiled code halves their time. Long loads gain
-   * nothing by that, so their thread ends and frees its memory.
-   */
+  /** Runs a load, and small ones that wait in the same thread, where compiled code halves their time. */
   async #run(first: Waiting): Promise<void> {
     const { isSmall, share } = first;
     const isAlike = (waiting: Waiting) =>

@@ -165,10 +165,7 @@ export class SnapshotFolder {
     return [...unreadable, ...refused];
   }
 
-  /**
-   * Scans the folder once: retires deleted files, and starts to load new ones. A call during a scan waits for that
-   * scan.
-   */
+  /** Retires deleted files, and starts to load new ones. A call during a scan waits for that scan. */
   scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
@@ -176,10 +173,7 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /**
-   * Scans the folder, and waits until every file in it is published or refused.
-   * @returns whether a file may still be being written, so that another scan is due
-   */
+  /** Scans until every file is published or refused. @returns whether one may still be being written */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
     do {
@@ -361,10 +355,7 @@ export class SnapshotFolder {
     entry.work = loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
   }
 
-  /**
-   * Enters versions into the registry, before anything is answered from them.
-   * @throws Error when they may still be lost
-   */
+  /** Enters versions into the registry, before anything is answered from them. @throws Error */
   #register(images: Image[]): void {
     this.#consult((registry) => {
       registry.atomically(() => {
@@ -446,11 +437,7 @@ export class SnapshotFolder {
     );
   }
 
-  /**
-   * Sends the served versions to all threads, and logs what has changed.
-   * @param published new versions
-   * @param retired file names of versions that aren't served any more
-   */
+  /** Sends the served versions to all threads, and logs new versions and files of retired ones. */
   #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing

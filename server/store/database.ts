@@ -15,10 +15,7 @@ export interface OpenOptions {
   maxWaitMs?: number;
 }
 
-/**
- * Opens the database in a folder.
- * @throws DataError when the folder or the database can't be used; nothing is changed then
- */
+/** @throws DataError when the folder or the database can't be used; nothing is changed then */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
@@ -99,9 +96,7 @@ function create(file: string): void {
   }
 }
 
-/**
- * Checks a database that is opened read-only, because SQLite would repair or drop things when it opens it for writing.
- */
+/** Checks a database that is opened read-only, because SQLite would repair or drop things otherwise. */
 function checkSound(file: string): void {
   const stat = lstatSync(file);
   if (!stat.isFile())

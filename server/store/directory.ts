@@ -68,10 +68,7 @@ export class Directory extends Table {
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /**
-   * Writes rows of the shared directory, and the new position.
-   * @param counted requests that the directory counts from now on, to be subtracted from the counts here
-   */
+  /** Writes shared rows and the new position. @param counted requests to be subtracted from the counts here */
   take(rows: readonly TakenRow[], { epoch, version, life }: Position, counted: readonly Used[] = []): void {
     this.db.ownChanges++;
     this.db.atomically(() => {

@@ -33,10 +33,7 @@ export interface Delivery {
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
 export class StoredEvents extends Table {
-  /**
-   * Creates an event and its deliveries by some channels.
-   * @returns whether it is new: there is one event per account, month, threshold and quota, and none of a deleted account
-   */
+  /** @returns whether it is new: one per account, month, threshold and quota, and none of a deleted account */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
       SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${isThere} ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
@@ -60,10 +57,7 @@ export class StoredEvents extends Table {
     );
   }
 
-  /**
-   * Events of a month, `YYYY-MM`, whose row number is above one.
-   * @returns also the last row number of all; numbers of deleted accounts' events may be given again
-   */
+  /** Events of a month above a row number, and the last one; those of deleted accounts may be given again. */
   since(
     row: number,
     month: string,

@@ -113,10 +113,7 @@ export function checkLog(folder: string, served: string | undefined): void {
   );
 }
 
-/**
- * Refuses an overwritten database, even one that looks sound: its log belongs to another one.
- * @returns the content of `server.database`
- */
+/** Refuses an overwritten database, even one that looks sound. @returns the content of `server.database` */
 export function checkWhole(folder: string): string | undefined {
   const served = readServed(folder);
   if (served !== overwritten) return served;

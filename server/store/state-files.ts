@@ -76,11 +76,7 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
 /** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
 const maxReadersMs = 1000;
 
-/**
- * Takes the lock of a state folder. The operating system releases it with the process, however that ends.
- * @returns what releases the lock
- * @throws DataError when another server has it
- */
+/** Takes a folder's lock, which ends with the process. @returns what releases it @throws DataError when it is taken */
 export function lockFolder(folder: string, maxWaitMs = maxReadersMs): () => void {
   const database = new Database(lockFile(folder), { timeout: maxWaitMs });
   try {

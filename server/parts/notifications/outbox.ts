@@ -95,12 +95,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /**
-   * Starts the tries that are due, as far as slots are free.
-   * @param now also the time of signatures
-   * @param steadyMs the same moment by the steady clock
-   * @returns when they are finished
-   */
+  /** Starts the tries that are due, as far as slots are free, by both clocks. @returns when they are finished */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -122,10 +117,6 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  get channel(): Channel {
-    return this.#sender.channel;
-  }
-
   /** Seconds since the oldest pending event was made, as of the last look; 0 where there is none. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
@@ -138,10 +129,7 @@ export class Outbox {
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
-  /**
-   * Moves the times of the next tries along with the wall clock when it is set, so that pauses keep their length.
-   * Changes while no process ran are unknown, so no pause is longer than the longest one.
-   */
+  /** Moves planned tries along with the wall clock when it is set. After a start no pause is longer than the longest one. */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;
     const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
