@@ -43,7 +43,16 @@ export function recordEvent(
 ): StoredEvent | undefined {
   // Times of an account's events ascend, even after a clock is set back or on another server's clock.
   const createdMs = Math.max(now.getTime(), store.events.lastAt(account.id, month));
-  const event = eventOf(account, month, threshold, used, createdMs);
+  const { id, name, plan, quota } = account;
+  const payload = {
+    type: eventTypeOf(threshold),
+    timestamp: isoTime(createdMs),
+    data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
+  };
+  const event = {
+    ...{ id: `evt_${randomUUID().replaceAll("-", "")}`, account: id, month, threshold, quota },
+    ...{ payload: JSON.stringify(payload), created_at: createdMs },
+  };
   return store.events.create(event, channelsOf(account)) ? event : undefined;
 }
 
@@ -53,30 +62,6 @@ export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
 
 export function channelsOf(account: Account): Channel[] {
   return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
-}
-
-function eventOf(
-  account: Account,
-  month: string,
-  threshold: number,
-  used: number,
-  createdMs: number,
-): StoredEvent {
-  const { id, name, plan, quota } = account;
-  const payload = {
-    type: eventTypeOf(threshold),
-    timestamp: isoTime(createdMs),
-    data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
-  };
-  return {
-    id: `evt_${randomUUID().replaceAll("-", "")}`,
-    account: id,
-    month,
-    threshold,
-    quota,
-    payload: JSON.stringify(payload),
-    created_at: createdMs,
-  };
 }
 
 const payloadSchema = v.object({

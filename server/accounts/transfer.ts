@@ -239,7 +239,11 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
     }
     return true;
   }
-  const difference = differenceOf(store.records.read(before.id), record);
+  const there = store.records.read(before.id);
+  const [difference] =
+    Object.entries(record).find(
+      ([name, value]) => !isDeepStrictEqual(value, there[name as keyof AccountRecord]),
+    ) ?? [];
   if (difference !== undefined)
     throw new DataError(
       about,
@@ -268,13 +272,6 @@ function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord,
   ].find(({ isTaken }) => isTaken);
   if (taken !== undefined)
     throw new DataError(about, `${taken.what}, which another account has`, "what no other has");
-}
-
-/** The first part in which two records differ. */
-function differenceOf(before: AccountRecord, after: AccountRecord): string | undefined {
-  return Object.entries(after).find(
-    ([name, value]) => !isDeepStrictEqual(value, before[name as keyof AccountRecord]),
-  )?.[0];
 }
 
 function parsed<Schema extends v.GenericSchema>(

@@ -1,5 +1,5 @@
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
-import { generateKey, hashKey } from "../accounts/keys.ts";
+import { makeKey } from "../accounts/changes.ts";
 import { Limits } from "../accounts/limits.ts";
 import { logEvents } from "../accounts/quota-events.ts";
 import { Accounts, type SavedBeside } from "../accounts/sync.ts";
@@ -32,20 +32,12 @@ const maxTakenMs = 1000;
 /** Makes the account `demo` at the first start of a trial. @returns its key, which is shown once */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;
-  const key = generateKey();
-  store.atomically(() => {
+  return store.atomically(() => {
     const now = new Date();
-    const demo = {
-      name: "demo",
-      plan: "developer",
-      ...plans.developer,
-      webhook: null,
-      webhook_secret: null,
-    } as const;
-    const account = store.accounts.create(demo, now);
-    store.keys.create(account.id, hashKey(key), key.slice(-4), null, now);
+    const webhook = { webhook: null, webhook_secret: null };
+    const demo = { name: "demo", plan: "developer", ...plans.developer, ...webhook } as const;
+    return makeKey(store, store.accounts.create(demo, now).id, null, now).key;
   });
-  return key;
 }
 
 function changeAlone<Result>(store: Store, work: () => Result): Result {

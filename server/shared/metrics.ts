@@ -109,19 +109,28 @@ export class Metrics {
     );
     this.gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
     this.gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
-    const refusals = "Connections closed at once because too many were open";
-    countedElsewhere(this.registry, "hcqs_connections_refused_total", refusals, [], () => [
-      [{}, connections.refused],
-    ]);
+    /** Adds a counter whose value is kept elsewhere. */
     const counter = <Label extends string>(
       name: string,
       help: string,
-      labels: Label[],
-      counts: Counts<Label>,
-    ) =>
-      countedElsewhere(this.registry, name, help, labels, () =>
-        this.#counted === undefined ? [] : counts(this.#counted),
-      );
+      labelNames: Label[],
+      counts: (counted: TrafficSnapshot) => [labels: Partial<Record<Label, string>>, count: number][],
+    ) => {
+      const collect = () => {
+        made.reset();
+        for (const [labels, count] of this.#counted === undefined ? [] : counts(this.#counted))
+          made.inc(labels, count);
+      };
+      const made: Counter<Label> = new Counter({
+        name,
+        help,
+        labelNames,
+        registers: [this.registry],
+        collect,
+      });
+    };
+    const refusals = "Connections closed at once because too many were open";
+    counter("hcqs_connections_refused_total", refusals, [], () => [[{}, connections.refused]]);
     counter("hcqs_http_requests_total", "Requests answered", ["route", "status"], ({ answers }) =>
       answers.map(({ route, status, requests }) => [{ route, status }, requests]),
     );
@@ -153,30 +162,6 @@ function orNaN(value: () => number): number {
   } catch {
     return Number.NaN;
   }
-}
-
-type Counts<Label extends string> = (
-  counted: TrafficSnapshot,
-) => [labels: Partial<Record<Label, string>>, count: number][];
-
-/** Adds a counter whose value is kept elsewhere. */
-function countedElsewhere<Label extends string>(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: Label[],
-  counts: () => ReturnType<Counts<Label>>,
-): void {
-  new Counter({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [labels, count] of counts()) this.inc(labels, count);
-    },
-  });
 }
 
 /** Latency histograms in Prometheus' format, which the library can't fill from buckets. */

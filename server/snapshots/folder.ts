@@ -25,13 +25,8 @@ export function listSnapshots(folder: string): string[] {
   }
 }
 
-/** A text that changes whenever a regular file does, because a new file has new times. */
-function signatureOf({ ino, size, mtimeMs }: Stats): string {
-  return `${ino} ${size} ${mtimeMs}`;
-}
-
 export interface FileState {
-  /** A text that changes whenever the file does. */
+  /** A text that changes whenever the file does, because a new file has new times. */
   signature: string;
   changedMs: number;
   /** When the file came into the folder or was last touched there, whatever its modification time says. */
@@ -82,7 +77,7 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
-  const signature = otherThanFile === undefined ? signatureOf(stats) : `${stats.ino} ${otherThanFile}`;
+  const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
   return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
 }
 

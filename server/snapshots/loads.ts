@@ -229,7 +229,8 @@ class Loader {
         thread.removeAllListeners("message").off("error", onError).off("exit", onExit);
         void handle.close();
       };
-      const onError = (error: Error) => reject(isOutOfMemory(error) ? tooLarge(name) : error);
+      const onError = (error: Error) =>
+        reject("code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooLarge(name) : error);
       const onExit = () => {
         over();
         reject(new Error("the loader ended without a result"));
@@ -258,10 +259,6 @@ class Loader {
     if (this.isIdle) this.#thread.postMessage(null);
     await this.#ended;
   }
-}
-
-function isOutOfMemory(error: Error): boolean {
-  return "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 }
 
 function tooLarge(name: string): SizeError {

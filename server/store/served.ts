@@ -115,21 +115,17 @@ export function checkLog(folder: string, served: string | undefined): void {
 
 /** Refuses an overwritten database, even one that looks sound. @returns the content of `server.database` */
 export function checkWhole(folder: string): string | undefined {
-  const served = readServed(folder);
+  // Read at once, because a server may delete it meanwhile.
+  let served: string | undefined;
+  try {
+    served = readFileSync(servedFile(folder), "utf8");
+  } catch (error) {
+    if (!/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) throw error;
+  }
   if (served !== overwritten) return served;
   throw new DataError(
     `state database ${databaseFile(folder)}`,
     "what is left of one that was overwritten while a server ran on it",
     `a sound one: stop the server, ${restoring}, and then ${servedFile(folder)}`,
   );
-}
-
-/** The content of `server.database`; undefined where there is none. */
-function readServed(folder: string): string | undefined {
-  try {
-    return readFileSync(servedFile(folder), "utf8");
-  } catch (error) {
-    if (/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) return undefined;
-    throw error;
-  }
 }

@@ -30,11 +30,6 @@ const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** Smaller differences between the wall clock and the steady clock don't mean that it was set. */
 const minStepMs = 100;
 
-/** Makes a receiver's answer fit for one line of a list. */
-function inOneLine(answer: string): string {
-  return answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerCharacters);
-}
-
 /** The result of a try. `impossible`: there was no try, and a later one wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
@@ -210,7 +205,8 @@ export class Outbox {
   #after(event: Due, { kind, answer }: Outcome, startedMs: number): Delivery {
     const { id, channel } = event;
     const tries = event.tries + (kind === "impossible" ? 0 : 1);
-    const over = { id, channel, tries, next_try_at: null, last_answer: inOneLine(answer) };
+    const last_answer = answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerCharacters);
+    const over = { id, channel, tries, next_try_at: null, last_answer };
     if (kind === "delivered") return { ...over, state: "delivered" };
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
     // The wall clock may have been set meanwhile.
