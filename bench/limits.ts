@@ -4,11 +4,8 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { sum } from "d3";
-import { UsageDays } from "../server/accounts/days.ts";
-import { KeyTable } from "../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../server/accounts/keys.ts";
 import { Limits } from "../server/accounts/limits.ts";
-import { AccountNames } from "../server/accounts/names.ts";
 import { Accounts } from "../server/accounts/sync.ts";
 import { monthOf } from "../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
@@ -110,11 +107,11 @@ function stateTimes(count: number) {
     }
   });
   made.close();
-  const [keys, limits, names] = [new KeyTable(), new Limits(), new AccountNames()];
   const start = performance.now();
   const store = Store.open(folder);
-  const accounts = new Accounts(store, keys, limits, names, new UsageDays(), now.getTime());
+  const accounts = new Accounts(store, now.getTime());
   const open = performance.now() - start;
+  const { keys, limits } = accounts.tables;
   if (count > 0) assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
   const save = (changed: boolean) => {
     if (changed) for (let slot = 0; slot < count; slot++) limits.admit(slot, monthOf(now.getTime()), 1e6);

@@ -23,10 +23,7 @@ import type { AccountRecord, Store } from "./store/store.ts";
 /** A feature apart from the core, with its settings. */
 export interface Part {
   readonly settings: SettingTable;
-  /**
-   * @returns how the part runs by these settings, or undefined where they switch it off
-   * @throws DataError when settings don't go with each other
-   */
+  /** @returns undefined where the settings switch the part off @throws DataError when they don't go with each other */
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
@@ -43,7 +40,6 @@ export interface PartRun {
   start?(core: Core): Promise<RunningPart>;
 }
 
-/** What a part does while the server runs. */
 export interface RunningPart {
   /** Serves all paths that aren't the API's. At most one part does. */
   pages?: Pages;
@@ -53,7 +49,6 @@ export interface RunningPart {
   begin?(apiUrl: string): void | Promise<void>;
 }
 
-/** Pages of a part, in the control thread. */
 export interface Pages {
   /** The files that serving threads answer with. */
   files(): readonly WebFile[];
@@ -61,13 +56,10 @@ export interface Pages {
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
-/** Pages at the operator's listener. */
 export interface OpsPages {
   /** @returns undefined where there is no such file */
   file(path: string): WebFile | undefined;
-  /** The path that `stream` answers. */
   readonly streamPath: string;
-  /** Answers with server-sent events. */
   stream(response: ServerResponse): void;
 }
 
@@ -92,7 +84,6 @@ export interface CommandOutput {
 /** Changes the state, on every server that shares it: all of `work`, or nothing. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
-/** A state that several servers share. */
 export interface SharedState {
   change: Change;
   /** Waits until the other servers have the last change too, at most so long. */
@@ -119,7 +110,6 @@ export interface Ground {
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
-/** The core as parts see it. */
 export interface Core extends Ground {
   readonly accounts: Accounts;
   readonly snapshots: SnapshotFolder;
@@ -133,16 +123,10 @@ export interface Core extends Ground {
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Has serving threads answer with the pages' new files. */
   showPages(files: readonly WebFile[]): void;
 }
 
-/**
- * Defines a part.
- *
- * @param configure returns undefined where the settings switch the part off; throws a DataError whose subject is a
- *   setting that doesn't go with others
- */
+/** @param configure returns undefined where the settings switch the part off @throws DataError about a setting */
 export function definePart<Table extends SettingTable>(
   settings: Table,
   configure: (own: ValuesOf<Table>, core: Settings) => PartRun | undefined,

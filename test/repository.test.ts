@@ -85,16 +85,16 @@ test("the engine knows no clock, environment, console or randomness", () => {
 /** Where time has to pass in tests, and why. */
 const withTimers = {
   "test/control/log.test.ts": "a ceiling, and a slow reader",
+  "test/long/durability.test.ts": "kills come at drawn moments",
   "test/long/failover.test.ts": "the pace of the load",
   "test/long/flood.test.ts": "resets come at drawn moments",
   "test/long/mutation.test.ts": "a mutant that hangs is ended",
-  "test/long/signals.test.ts": "a thread that is to die looks for its cue",
+  "test/long/signals.test.ts": "stops come at drawn moments, and a thread that is to die looks for its cue",
   "test/long/swap-under-load.test.ts": "the pace of the load",
   "test/parts/notifications/webhook-slots.test.ts": "says that a process goes on which should have ended",
   "test/support/connection.ts": "looks for conditions again and again, up to a ceiling",
   "test/support/redis-proxy.ts": "what passes comes late",
   "test/support/server.ts": "a ceiling",
-  "test/support/stopping.ts": "stops come at given moments",
 };
 
 /** What makes time pass, in Node or by a shell. */
@@ -236,11 +236,9 @@ const unwrapped: Record<string, [callbacks: number, reason: string]> = {
   "datasets/cms/http.ts": [2, "ends a pause"],
   "server/parts/console/console.ts": [1, "forgets a viewer"],
   "server/control/log.ts": [2, "ignores an error of a stream that is told elsewhere; resolves a promise"],
-  "server/control/operator.ts": [1, "only logs"],
-  "server/control/ops.ts": [1, "a function that is wrapped itself"],
+  "server/control/ops.ts": [2, "a function that is wrapped itself; only logs"],
   "server/control/running.ts": [1, "kills the process, which is its purpose"],
-  "server/control/serving-threads.ts": [2, "ends the service, because a serving thread has ended"],
-  "server/control/serving.ts": [1, "`end` has its own handling of errors"],
+  "server/control/serving-threads.ts": [3, "ends the service, which has its own handling of errors"],
   "server/control/thread.ts": [3, "`end` has its own handling of errors"],
   "server/shared/mail.ts": [2, "aborts a request"],
   "server/parts/notifications/post.ts": [2, "passes the outcome on"],

@@ -9,10 +9,8 @@ import { webhookFault } from "./webhook-url.ts";
 
 /** Changes keys and accounts, by the same rules for operators and customers. */
 
-/** Maximum length of a label, in characters. */
 const maxLabelLength = 64;
 const expectedLabel = `1 to ${maxLabelLength} printable ASCII characters, none at the ends a space`;
-/** Validates a key's label. */
 export const keyLabel = v.pipe(
   v.string(expectedLabel),
   v.regex(/^[!-~](?:[ -~]*[!-~])?$/, expectedLabel),
@@ -58,13 +56,7 @@ export function makeKey(
   return { key, id: store.keys.create(account, hashKey(key), key.slice(-4), expires, now, label), expires };
 }
 
-/**
- * Makes a new key with the account, expiry and label of an old one. The old key expires after the overlap, or at its
- * own expiry if that is earlier.
- *
- * @returns the new key, and when the old one ends
- * @throws DataError when the old key isn't active, or was rotated before
- */
+/** Makes a key like an old one, which ends after the overlap or at its own expiry. @throws DataError */
 export function rotateKey(
   store: Store,
   old: StoredKey,
@@ -93,7 +85,6 @@ export function rotateKey(
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
-/** The form of a webhook's secret. */
 export const webhookSecretForm = /^whsec_[0-9A-Za-z+/]{32}$/;
 
 type Webhook = Pick<
@@ -101,12 +92,7 @@ type Webhook = Pick<
   "webhook" | "webhook_secret" | "webhook_old_secret" | "webhook_old_secret_until"
 >;
 
-/**
- * The webhook of an account after its address is set; null removes it. Another address gets a new secret.
- *
- * @param what the name of the address in errors
- * @throws DataError when posts may not go to the address
- */
+/** The webhook of an account after its address is set; another address gets a new secret. @throws DataError */
 export function webhookAt(
   url: string | null,
   known: Webhook | undefined,

@@ -2,10 +2,7 @@ import { maxAccounts } from "./limits.ts";
 
 /** Counts of requests by UTC day, per account slot, in shared memory. */
 
-/**
- * A slot has 32 words: the month, and the month's count at the end of each of its days (0 where nothing was saved).
- * Because these aren't counts of single days, their differences always add up to the month's count.
- */
+/** A slot has 32 words: the month, and its count at the end of each day, so that the days add up to the month's count. */
 const slotWords = 32;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0;
@@ -19,7 +16,6 @@ export class UsageDays {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Assigns a slot to a month, with the known counts of its days. */
   enter(slot: number, month: number, ends: readonly (readonly [day: number, used: number])[]): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);
@@ -33,11 +29,7 @@ export class UsageDays {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
-  /**
-   * The requests of each day of a month up to a given day. Requests not known to be of an earlier day are of that day.
-   *
-   * @param used the month's count, to which the days add up
-   */
+  /** The requests of each day of a month up to today, to which all that aren't known to be older belong. */
   of(slot: number, month: number, today: number, used: number): number[] {
     const base = slot * slotWords;
     const isKnown = Atomics.load(this.#words, base) === month;

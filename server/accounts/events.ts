@@ -25,7 +25,6 @@ export class UsageEvents {
     this.#words = new BigInt64Array(buffer);
   }
 
-  /** Assigns a slot to a month, without events. */
   enter(slot: number, month: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);

@@ -26,21 +26,19 @@ const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this one. */
 const maxDay = 2 ** 16 - 1;
 
-/** The state of all keys of an account slot. */
 export type SlotState = "active" | "suspended" | "deleted";
 
 export class KeyTable {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
-  /** State and day of each entry. */
   readonly #halves: Uint16Array;
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
-  /** The keys' ids, by entry. */
   readonly #ids: Float64Array;
   /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
   #toldDays: Uint16Array | undefined;
-  #count = 0;
+  /** Entries in use, those of deleted keys included. Known in the writing thread only. */
+  count = 0;
 
   constructor(buffer = new SharedArrayBuffer(entriesBytes + idsBytes + capacity / groupEntries)) {
     this.buffer = buffer;
@@ -51,12 +49,6 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
-  /** The number of entries in use, those of deleted keys included. Known in the writing thread only. */
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Adds a stored key or updates its entry. Called by one thread only. */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
     slot: number,
@@ -64,8 +56,8 @@ export class KeyTable {
   ): void {
     const at = this.#locate(key.hash);
     if (this.#halves[2 * at] === empty) {
-      if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
-      this.#count++;
+      if (this.count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
+      this.count++;
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
     this.#ids[at / entryWords] = key.id;

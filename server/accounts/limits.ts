@@ -12,7 +12,6 @@ const burstWord = 1;
 const fullAtWord = 2;
 /** The second in which the bucket was last used. It tells a recent `fullAt` from one that has wrapped around. */
 const usedAtWord = 3;
-/** Requests refused because of `admitUpTo`. */
 const refusedWord = 4;
 /** Whether requests were counted since the last sweep, and whether the sweep is urgent. */
 const markWord = 5;
@@ -55,10 +54,7 @@ export class Limits {
   readonly #groups: Buffer;
   readonly #isShared: boolean;
 
-  /**
-   * @param isShared whether other servers admit requests of the same accounts; `admitUpTo` then sets this server's
-   *   bound
-   */
+  /** @param isShared whether other servers admit requests of the same accounts, so that `admitUpTo` sets the bounds */
   constructor(buffer = new SharedArrayBuffer(groupBytes + maxAccounts * slotWords * 4), isShared = false) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, groupBytes);
@@ -66,7 +62,6 @@ export class Limits {
     this.#isShared = isShared;
   }
 
-  /** Sets an account's ceilings for the next request on. */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
@@ -81,7 +76,6 @@ export class Limits {
    * Assigns one of an account's two counters to a month, with the requests counted before; the other counter stays.
    * Only the control thread does so, because it knows what was saved. Serving threads admit requests of these two
    * months only. So a month's count continues whenever a clock returns to the month, and never exceeds the quota.
-   *
    * @returns the month that had the counter, and its final count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
@@ -95,12 +89,7 @@ export class Limits {
     return { month: before, used: usedBefore };
   }
 
-  /**
-   * Sets how many requests of a month may be counted here, where several servers share the ceilings.
-   *
-   * @param reason why more are refused
-   * @param left the quota minus the counts of other servers
-   */
+  /** Sets how many requests may be counted here, why more are refused, and the quota minus other servers' counts. */
   admitUpTo(slot: number, month: number, count: number, reason: "burst" | "quota", left: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) === month) this.#bind(at, count, reason === "quota", left);
@@ -121,7 +110,6 @@ export class Limits {
   /**
    * Takes one request from the account's bucket and its month. The bucket holds one second's worth and fills steadily.
    * A refused request takes nothing.
-   *
    * @param month from `monthOf` the wall clock
    * @param steadyMs milliseconds of a monotonic clock that all threads share
    * @returns the requests left in the month, or why the request is refused
@@ -193,7 +181,6 @@ export class Limits {
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
   }
 
-  /** The known count of other servers in a month. */
   usedByOthers(slot: number, month: number): number {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return 0;
@@ -205,7 +192,6 @@ export class Limits {
     return Atomics.load(this.#words, slot * slotWords + refusedWord);
   }
 
-  /** An account's ceilings. */
   ceilings(slot: number): { burst: number; quota: number } {
     const base = slot * slotWords;
     return {
@@ -214,7 +200,6 @@ export class Limits {
     };
   }
 
-  /** The requests left in a month. */
   remaining(slot: number, month: number): number {
     const used = (this.used(slot, month) ?? 0) + this.usedByOthers(slot, month);
     return Math.max(0, this.ceilings(slot).quota - used);
@@ -229,10 +214,7 @@ export class Limits {
     return Math.max(0, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));
   }
 
-  /**
-   * The generic cell rate algorithm: the bucket is represented by the time at which it would be full. Whole ticks keep
-   * rates exact. A clock that steps back admits nothing more.
-   */
+  /** The generic cell rate algorithm, in whole ticks to be exact. A clock that steps back admits nothing more. */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
     const burst = Atomics.load(words, base + burstWord);
@@ -257,7 +239,6 @@ export class Limits {
     }
   }
 
-  /** The position of a month's counter. */
   #counterOf(slot: number, month: number): number {
     return slot * slotWords + monthWords + (month & 1) * counterWords;
   }

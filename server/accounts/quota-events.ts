@@ -14,17 +14,11 @@ export function reached(used: number, quota: number): number {
   return thresholds.findLast((threshold) => used * 100 >= quota * threshold) ?? 0;
 }
 
-/** The type of a threshold's event. */
 export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhausted" {
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/**
- * Records the events of all thresholds up to the one reached, once per account, month and quota.
- *
- * @param month `YYYY-MM`
- * @returns the new events
- */
+/** Records the events of all thresholds up to the one reached, once each. @returns the new ones */
 export function recordEvents(
   store: Store,
   account: Account,
@@ -49,42 +43,25 @@ export function recordEvent(
 ): StoredEvent | undefined {
   // Times of an account's events ascend, even after a clock is set back or on another server's clock.
   const createdMs = Math.max(now.getTime(), store.events.lastAt(account.id, month));
-  const event = eventOf(account, month, threshold, used, createdMs);
-  return store.events.create(event, channelsOf(account)) ? event : undefined;
-}
-
-/** Writes a line to the event log for each event. */
-export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
-  for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
-}
-
-/** The channels that an account has an address for. */
-export function channelsOf(account: Account): Channel[] {
-  return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
-}
-
-function eventOf(
-  account: Account,
-  month: string,
-  threshold: number,
-  used: number,
-  createdMs: number,
-): StoredEvent {
   const { id, name, plan, quota } = account;
   const payload = {
     type: eventTypeOf(threshold),
     timestamp: isoTime(createdMs),
     data: { account: name, plan, month, threshold, quota: { limit: quota, used } },
   };
-  return {
-    id: `evt_${randomUUID().replaceAll("-", "")}`,
-    account: id,
-    month,
-    threshold,
-    quota,
-    payload: JSON.stringify(payload),
-    created_at: createdMs,
+  const event = {
+    ...{ id: `evt_${randomUUID().replaceAll("-", "")}`, account: id, month, threshold, quota },
+    ...{ payload: JSON.stringify(payload), created_at: createdMs },
   };
+  return store.events.create(event, channelsOf(account)) ? event : undefined;
+}
+
+export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
+  for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
+}
+
+export function channelsOf(account: Account): Channel[] {
+  return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
 }
 
 const payloadSchema = v.object({

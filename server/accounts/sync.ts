@@ -1,20 +1,18 @@
 import { dayMs, dayName, monthName, monthOf, startOfMonth } from "../shared/months.ts";
 import type { Account, Changes, Store, StoredEvent } from "../store/store.ts";
-import type { UsageDays } from "./days.ts";
+import { UsageDays } from "./days.ts";
 import { UsageEvents } from "./events.ts";
-import type { KeyTable, SlotState } from "./key-table.ts";
-import type { Limits } from "./limits.ts";
-import type { AccountNames } from "./names.ts";
+import { KeyTable, type SlotState } from "./key-table.ts";
+import { Limits } from "./limits.ts";
+import { AccountNames } from "./names.ts";
 import { reached, recordEvents } from "./quota-events.ts";
 
 /** Keeps the tables in shared memory in step with the database, and saves the counts. */
 
-/** The counts of an account in a month. */
 interface Count {
   month: number;
   /** The last count that was read. Serving threads may have counted more. */
   used: number;
-  /** The count in the database. */
   saved: number;
   /** The highest saved count of all servers together. */
   inAll: number;
@@ -33,37 +31,36 @@ interface AccountEntry {
   countsBefore: Count[];
 }
 
+/** What serving threads look up and count in shared memory. */
+interface Tables {
+  keys: KeyTable;
+  limits: Limits;
+  names: AccountNames;
+  days: UsageDays;
+  events: UsageEvents;
+}
+
 /** Further data that is saved in the transaction of the counts. */
 export interface SavedBeside {
-  /** Whether there is something to save. */
   isDue(): boolean;
-  /** Writes it, within the transaction. */
   write(): void;
   /** Called when the transaction is on the disk. */
   written(): void;
 }
 
-/**
- * Serving threads hold the counts of two months: the month of this long ago, and the one after it. A clock that jumps
- * by less finds its month in memory.
- */
+/** Serving threads hold the counts of two months: that of this long ago, and the next. Shorter jumps of a clock stay there. */
 const lookBackMs = 14 * 86_400_000;
 /** Months of counts that wait for a disk or database that fails, beside those in memory. */
 const maxUnsavedMonths = 24;
 
-/** The accounts, as the control thread knows them. */
 export class Accounts {
+  readonly tables: Tables;
   readonly #store: Store;
-  readonly #keys: KeyTable;
-  readonly #limits: Limits;
-  readonly #names: AccountNames;
-  readonly #days: UsageDays;
-  readonly #events: UsageEvents;
   readonly #entries = new Map<number, AccountEntry>();
   /** Entries by slot. */
   readonly #bySlot: AccountEntry[] = [];
   /** The first of the two months in memory. */
-  #month: number;
+  firstMonth: number;
   /** The month whose days and events are in memory. */
   #monthOfDays = 0;
   /** Unsaved counts of months that are no longer in memory. */
@@ -79,30 +76,19 @@ export class Accounts {
   /** Called with the id of each new or changed account. */
   onChange: (account: number) => void = () => {};
 
-  constructor(
-    store: Store,
-    keys: KeyTable,
-    limits: Limits,
-    names: AccountNames,
-    days: UsageDays,
-    nowMs: number,
-    events = new UsageEvents(),
-  ) {
+  /** @param tables new ones unless given */
+  constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
     this.#store = store;
-    this.#keys = keys;
-    this.#limits = limits;
-    this.#names = names;
-    this.#days = days;
-    this.#events = events;
-    this.#month = firstMonth(nowMs);
-    const saved = [this.#month, this.#month + 1].map((month) => store.usage.ofMonth(monthName(month)));
-    this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
+    this.tables = {
+      ...{ keys: new KeyTable(), limits: new Limits(), names: new AccountNames() },
+      ...{ days: new UsageDays(), events: new UsageEvents(), ...tables },
+    };
+    this.firstMonth = firstMonth(nowMs);
+    const saved = [this.firstMonth, this.firstMonth + 1].map((month) =>
+      store.usage.ofMonth(monthName(month)),
+    );
+    this.#refresh((account, month) => saved[month - this.firstMonth].get(account) ?? 0);
     this.#enterDays(monthOf(nowMs));
-  }
-
-  /** The first of the two months in memory. */
-  get firstMonth(): number {
-    return this.#month;
   }
 
   ids(): Iterable<number> {
@@ -124,12 +110,7 @@ export class Accounts {
     const entry = this.#entries.get(id);
     if (entry === undefined) return 0;
     const before: Count | undefined = entry.countsBefore[month & 1];
-    return this.#limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
-  }
-
-  /** The number of entries in use in the table of keys. */
-  get keyCount(): number {
-    return this.#keys.count;
+    return this.tables.limits.used(entry.slot, month) ?? (before?.month === month ? before.used : 0);
   }
 
   /** Applies what other processes have written since the last call. */
@@ -137,11 +118,7 @@ export class Accounts {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
 
-  /**
-   * Tells waiting commands that their changes are applied.
-   *
-   * @param makeLasting moves the changes out of the write-ahead log; false when it can't, and nothing is told
-   */
+  /** Tells waiting commands that their changes are applied, if these could be made lasting. */
   giveWord(makeLasting: () => boolean): void {
     if (this.#gaveWord || !makeLasting()) return;
     this.#store.progress.saveApplied(this.#taken);
@@ -161,22 +138,21 @@ export class Accounts {
     try {
       this.#readAccounts(savedUse, changedSlots);
     } finally {
-      this.#keys.setSlots(changedSlots);
+      this.tables.keys.setSlots(changedSlots);
     }
     for (const { changed, ...key } of this.#store.keys.since(this.#taken.keys)) {
       const entry = this.#entries.get(key.account);
-      if (entry !== undefined) this.#keys.put(key, entry.slot, entry.account.suspended_at !== null);
+      if (entry !== undefined) this.tables.keys.put(key, entry.slot, entry.account.suspended_at !== null);
       this.#taken.keys = changed;
     }
     this.#readEvents();
   }
 
-  /** Reads the new events of the current month. */
   #readEvents(): void {
     const { events, last } = this.#store.events.since(this.#eventRow, monthName(this.#monthOfDays));
     for (const { account, ...event } of events) {
       const entry = this.#entries.get(account);
-      if (entry !== undefined) this.#events.put(entry.slot, event);
+      if (entry !== undefined) this.tables.events.put(entry.slot, event);
     }
     this.#eventRow = last;
   }
@@ -201,13 +177,13 @@ export class Accounts {
       if (isSuspended !== (entry.account.suspended_at !== null))
         changedSlots.set(entry.slot, isSuspended ? "suspended" : "active");
       entry.account = account;
-      this.#limits.configure(entry.slot, account.burst, account.quota);
-      this.#names.put(entry.slot, account.name, account.plan);
+      this.tables.limits.configure(entry.slot, account.burst, account.quota);
+      this.tables.names.put(entry.slot, account.name, account.plan);
       if (known === undefined) {
-        for (const month of [this.#month, this.#month + 1])
+        for (const month of [this.firstMonth, this.firstMonth + 1])
           this.#enter(entry, month, savedUse(account.id, month));
-        this.#days.enter(entry.slot, this.#monthOfDays, []);
-        this.#events.enter(entry.slot, this.#monthOfDays);
+        this.tables.days.enter(entry.slot, this.#monthOfDays, []);
+        this.tables.events.enter(entry.slot, this.#monthOfDays);
         this.#entries.set(account.id, entry);
         this.#bySlot.push(entry);
       }
@@ -216,16 +192,11 @@ export class Accounts {
     }
   }
 
-  /**
-   * Loads the counts of the months around the current time, whichever way the clock went. A month that comes back
-   * continues with its count.
-   *
-   * @throws Error when the database can't be read; the old months then stay
-   */
+  /** Loads the counts of the months around now, whichever way the clock went. @throws Error when they can't be read */
   enterMonths(nowMs: number): void {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
     const first = firstMonth(nowMs);
-    const isServed = (month: number) => month === this.#month || month === this.#month + 1;
+    const isServed = (month: number) => month === this.firstMonth || month === this.firstMonth + 1;
     const coming = [first, first + 1].filter((month) => !isServed(month));
     if (coming.length === 0) return;
     if (this.#unsaved.size > maxUnsavedMonths - coming.length)
@@ -236,15 +207,15 @@ export class Accounts {
     for (const [i, month] of coming.entries())
       for (const entry of this.#entries.values())
         this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
-    this.#month = first;
+    this.firstMonth = first;
   }
 
   #enterDays(month: number): void {
     const ends = this.#store.usage.daysOfMonth(monthName(month));
     for (const { account, slot, counts } of this.#entries.values()) {
       const ofAccount = ends.get(account.id) ?? [];
-      this.#days.enter(slot, month, ofAccount);
-      this.#events.enter(slot, month);
+      this.tables.days.enter(slot, month, ofAccount);
+      this.tables.events.enter(slot, month);
       const count: Count | undefined = counts[month & 1];
       if (count?.month === month) for (const [, end] of ofAccount) count.inAll = Math.max(count.inAll, end);
     }
@@ -265,7 +236,7 @@ export class Accounts {
     };
     unsaved?.delete(entry);
     if (unsaved?.size === 0) this.#unsaved.delete(month);
-    const { used } = this.#limits.enter(entry.slot, month, count.used);
+    const { used } = this.tables.limits.enter(entry.slot, month, count.used);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
     if (before === undefined) return;
@@ -276,13 +247,7 @@ export class Accounts {
     this.#unsaved.set(before.month, others.set(entry, before));
   }
 
-  /**
-   * Saves the counts that changed since the last call, of all months, and the events that they cause. After a failure
-   * the next call saves everything again.
-   *
-   * @param beside data that is saved in the same transaction
-   * @returns the new events
-   */
+  /** Saves the changed counts of all months and their events; after a failure all again. @returns the new events */
   save(nowMs: number, beside?: SavedBeside): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
@@ -300,14 +265,14 @@ export class Accounts {
     };
     for (const entry of this.#entries.values())
       for (const count of entry.counts) {
-        const used = this.#limits.used(entry.slot, count.month) ?? count.used;
-        const others = beside === undefined ? 0 : this.#limits.usedByOthers(entry.slot, count.month);
+        const used = this.tables.limits.used(entry.slot, count.month) ?? count.used;
+        const others = beside === undefined ? 0 : this.tables.limits.usedByOthers(entry.slot, count.month);
         look(entry, count, used, others);
       }
     for (const unsaved of this.#unsaved.values())
       for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
     const isBesideDue = beside?.isDue();
-    this.#keys.sweepDays((key, day) => this.#keyDays.set(key, day));
+    this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
     if (due.length === 0 && this.#keyDays.size === 0 && !isBesideDue) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
@@ -336,7 +301,7 @@ export class Accounts {
     for (const { entry, count, after } of due) {
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)
-        this.#days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
+        this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.inAll);
     }
     this.#unsaved.clear();
     this.#keyDays.clear();

@@ -189,7 +189,6 @@ function withIsoTimes(name: string, value: unknown): unknown {
 
 /**
  * Imports what was exported, under the same ids. Accounts that are there already stay if they are the same.
- *
  * @param subject the subject of messages
  * @returns the new accounts, the number of those that were there, one line for each that is refused, and a line when
  *   the file has another number of accounts than its first line says
@@ -227,10 +226,7 @@ export function importAccounts(
   return { entered, known: rest.length - entered.length - refused.length, refused, miscount };
 }
 
-/**
- * @returns whether the account is new
- * @throws DataError when it contradicts one that is there; nothing of it is imported then
- */
+/** @returns whether the account is new @throws DataError when it contradicts one that is there */
 function enter(store: Store, record: AccountRecord, about: string): boolean {
   const before = store.accounts.byId(record.id) ?? store.accounts.byName(record.name);
   if (before === undefined) {
@@ -243,7 +239,11 @@ function enter(store: Store, record: AccountRecord, about: string): boolean {
     }
     return true;
   }
-  const difference = differenceOf(store.records.read(before.id), record);
+  const there = store.records.read(before.id);
+  const [difference] =
+    Object.entries(record).find(
+      ([name, value]) => !isDeepStrictEqual(value, there[name as keyof AccountRecord]),
+    ) ?? [];
   if (difference !== undefined)
     throw new DataError(
       about,
@@ -272,13 +272,6 @@ function checkFree(store: Store, { id, keys, events, mailboxes }: AccountRecord,
   ].find(({ isTaken }) => isTaken);
   if (taken !== undefined)
     throw new DataError(about, `${taken.what}, which another account has`, "what no other has");
-}
-
-/** The first part in which two records differ. */
-function differenceOf(before: AccountRecord, after: AccountRecord): string | undefined {
-  return Object.entries(after).find(
-    ([name, value]) => !isDeepStrictEqual(value, before[name as keyof AccountRecord]),
-  )?.[0];
 }
 
 function parsed<Schema extends v.GenericSchema>(

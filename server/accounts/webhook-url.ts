@@ -5,12 +5,7 @@ import { specialPurposeOf } from "../shared/special-addresses.ts";
 
 const maxUrlCharacters = 2000;
 
-/**
- * Checks a webhook's URL when it is set, and again before each delivery.
- *
- * @param allowLoopback whether this machine may be the receiver, by plain http too
- * @returns what the URL should be, or undefined where nothing is wrong with it
- */
+/** Checks a webhook's URL, when it is set and before each delivery. @returns what it should be; undefined if it is */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
   // URL drops tabs and line breaks silently.

@@ -84,7 +84,6 @@ async function openMirror(options: MirrorOptions): Promise<Mirror> {
   return new (await import("../snapshots/mirror.ts")).Mirror(options);
 }
 
-/** Writes a folder of synthetic snapshots. */
 async function writeSample(folder: string, stateDir: string): Promise<void> {
   // What writes snapshots takes memory and time to load.
   const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticSnapshot }, engine] =

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { isIP, type Socket } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
@@ -7,7 +8,9 @@ import type { WebFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { http } from "../shared/runtime.ts";
 import { safely } from "../shared/safely.ts";
-import { log } from "./running.ts";
+import type { Settings } from "../shared/settings.ts";
+import { closers, log, metrics } from "./running.ts";
+import type { Health } from "./state.ts";
 
 /** The operator's listener: liveness, readiness, metrics and a part's pages. It has no keys and is not for the public. */
 
@@ -27,7 +30,6 @@ interface OpsOptions {
   allowedHosts: readonly string[];
 }
 
-/** Answers a request; rejects when it fails. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Makes the HTTP server for `/livez`, `/readyz`, `/metrics` and a part's pages. It does not listen yet. */
@@ -45,10 +47,36 @@ export function opsServer(options: OpsOptions): Server {
   return server;
 }
 
-/**
- * Answers the requests of a connection one at a time, and none once it is closed. Answering a whole pipeline at once
- * would block the control thread for seconds.
- */
+export interface Operator {
+  port: number;
+  /** Undefined until the server is ready. */
+  pages: OpsPages | undefined;
+}
+
+/** Starts the operator's listener, before everything else. */
+export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
+  const { OPS_HOST: host, OPS_PORT: port, OPS_ALLOWED_HOSTS: allowedHosts = [] } = settings;
+  const operator: Operator = { port, pages: undefined };
+  const isReady = () => health.isFit;
+  const server = opsServer({ isReady, metrics, pages: () => operator.pages, allowedHosts });
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
+  }
+  // For example when too many files are open to accept a connection.
+  server.on("error", (error) => log.error({ reason: reasonOf(error) }, "the operator's listener failed"));
+  const address = server.address();
+  if (typeof address === "object" && address !== null) operator.port = address.port;
+  return operator;
+}
+
+/** Answers a connection's requests one at a time: a whole pipeline at once would block the thread for seconds. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {

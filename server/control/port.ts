@@ -13,7 +13,6 @@ const turnStepMs = 20;
  * Finds the port that threads can share, and listens on it. Serving threads share a port by SO_REUSEPORT. Two servers
  * would share it too, each getting half of the other's requests. So the port is first taken alone, by one server at a
  * time.
- *
  * @param port 0 for any that is free
  * @param listen resolves when the threads listen
  * @throws Error when the port is taken or the address can't be listened on

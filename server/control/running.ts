@@ -20,7 +20,6 @@ export const log = logTo(stderr);
 export const closers: (() => void | Promise<void>)[] = [];
 const stopping = new AbortController();
 
-/** Whether the server is stopping. */
 export function isStopping(): boolean {
   return stopping.signal.aborted;
 }

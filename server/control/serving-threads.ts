@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Pages } from "../part.ts";
+import type { Connections } from "../shared/connections.ts";
 import {
   type Access,
   type FromServe,
@@ -10,7 +11,13 @@ import {
   type ToServe,
   type WebFile,
 } from "../shared/messages.ts";
+import { PerSecond } from "../shared/per-second.ts";
 import { safely, stackOf } from "../shared/safely.ts";
+import type { Settings } from "../shared/settings.ts";
+import type { Traffic } from "../shared/traffic.ts";
+import type { SnapshotFolder } from "../snapshots/snapshots.ts";
+import { listenAlone } from "./port.ts";
+import { closers, end, log, throwIfStopping, unlessStopping } from "./running.ts";
 
 /** Starts and stops the serving threads, and exchanges messages with them. */
 
@@ -19,13 +26,10 @@ const maxYoungGenerationSizeMb = 8;
 /** The longest time for requests in flight when the server stops. */
 const maxDrainMs = 5000;
 
-/** Callbacks for what serving threads report. */
 interface Reports {
   /** A thread ended unexpectedly; called once for each. */
   fail(reason: string): void;
-  /** A request failed with 500. */
   error(stack: string, requestId?: string): void;
-  /** A request for the access log. */
   access(access: Access): void;
 }
 
@@ -69,7 +73,6 @@ class ServingThread {
     );
   }
 
-  /** Resolves when the thread sends a message of this type. */
   async waitFor(type: FromServe["type"]): Promise<void> {
     await new Promise<void>((resolve) => this.#waiting.set(type, resolve));
   }
@@ -80,7 +83,6 @@ class ServingThread {
   }
 }
 
-/** All serving threads, which share a port. */
 export class ServingThreads {
   readonly #threads: ServingThread[];
   readonly #listening: Promise<unknown>;
@@ -134,7 +136,6 @@ export class ServingThreads {
     await this.#ask({ type: "publish", published }, "published");
   }
 
-  /** Sends the pages' files to every thread. */
   showPages(files: readonly WebFile[]): void {
     for (const thread of this.#threads) thread.send({ type: "pages", files });
   }
@@ -163,4 +164,54 @@ export class ServingThreads {
       }),
     );
   }
+}
+
+type Tables = Pick<ServeData, "keys" | "limits" | "areLimitsShared" | "names" | "days" | "events">;
+
+/** Starts the serving threads on one port. */
+export async function startServing(
+  settings: Settings,
+  tables: Tables,
+  snapshots: SnapshotFolder,
+  pages: Pages | undefined,
+  pagesModule: string | undefined,
+  connections: Connections,
+  traffic: Traffic,
+): Promise<{ threads: ServingThreads; port: number }> {
+  const accessLines = new PerSecond(settings.ACCESS_LOG);
+  const reports = {
+    fail(reason: string) {
+      log.fatal({ reason }, "a serving thread failed");
+      void end(1);
+    },
+    error: (stack: string, requestId?: string) => log.error({ stack, requestId }, "request failed"),
+    access(access: object) {
+      // Each thread alone may report as many.
+      if (accessLines.pass(performance.now())) log.info(access, "request");
+    },
+  };
+  const listen = async (port: number) => {
+    throwIfStopping();
+    const data = {
+      ...tables,
+      host: settings.HOST,
+      port,
+      connections: connections.buffer,
+      maxConnections: connections.max,
+      trustedProxies: settings.TRUSTED_PROXIES,
+      corsOrigins: settings.CORS_ORIGINS ?? [],
+      accessLog: settings.ACCESS_LOG,
+      accessLogAccounts: settings.ACCESS_LOG_ACCOUNTS,
+      pagesModule,
+    };
+    // Read here, because what the functions above capture stays in memory as long as they do.
+    const threads = new ServingThreads(data, traffic.buffers, snapshots.published(), pages, reports);
+    closers.push(() => threads.stop());
+    await unlessStopping(threads.listening());
+    // After everything that can fail, and before the first answer.
+    snapshots.beginServing();
+    threads.answer();
+    return { threads, port };
+  };
+  return unlessStopping(listenAlone(settings.HOST, settings.PORT, listen));
 }

@@ -25,7 +25,6 @@ export interface State {
   guard: StateGuard;
 }
 
-/** Whether the server can serve and save. */
 export class Health {
   isReady = false;
   isSaved = true;
@@ -75,7 +74,6 @@ function warnOfAge(store: Store, nowMs: number): void {
   );
 }
 
-/** Saves once more at the end. */
 export function saveAtEnd(health: Health, { store, guard }: State, save: () => void): void {
   closers.push(() => {
     try {

@@ -1,10 +1,6 @@
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
-import { UsageDays } from "../accounts/days.ts";
-import { UsageEvents } from "../accounts/events.ts";
-import { KeyTable } from "../accounts/key-table.ts";
-import { generateKey, hashKey } from "../accounts/keys.ts";
+import { makeKey } from "../accounts/changes.ts";
 import { Limits } from "../accounts/limits.ts";
-import { AccountNames } from "../accounts/names.ts";
 import { logEvents } from "../accounts/quota-events.ts";
 import { Accounts, type SavedBeside } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
@@ -21,11 +17,10 @@ import { Traffic } from "../shared/traffic.ts";
 import type { Store } from "../store/store.ts";
 import { checkSnapshots, loadData, watchFolder } from "./data.ts";
 import { machineFaults } from "./machine.ts";
-import { listenOps } from "./operator.ts";
+import { listenOps } from "./ops.ts";
 import { checkPort } from "./port.ts";
 import { closers, end, isStopping, log, metrics, repeat, stderr, stdout, unlessStopping } from "./running.ts";
-import { startServing } from "./serving.ts";
-import type { ServingThreads } from "./serving-threads.ts";
+import { type ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd } from "./state.ts";
 
@@ -37,20 +32,12 @@ const maxTakenMs = 1000;
 /** Makes the account `demo` at the first start of a trial. @returns its key, which is shown once */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;
-  const key = generateKey();
-  store.atomically(() => {
+  return store.atomically(() => {
     const now = new Date();
-    const demo = {
-      name: "demo",
-      plan: "developer",
-      ...plans.developer,
-      webhook: null,
-      webhook_secret: null,
-    } as const;
-    const account = store.accounts.create(demo, now);
-    store.keys.create(account.id, hashKey(key), key.slice(-4), null, now);
+    const webhook = { webhook: null, webhook_secret: null };
+    const demo = { name: "demo", plan: "developer", ...plans.developer, ...webhook } as const;
+    return makeKey(store, store.accounts.create(demo, now).id, null, now).key;
   });
-  return key;
 }
 
 function changeAlone<Result>(store: Store, work: () => Result): Result {
@@ -90,9 +77,8 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   for (const account of settings.ACCESS_LOG_ACCOUNTS ?? [])
     if (store.accounts.byName(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
-  const [keys, limits] = [new KeyTable(), new Limits(undefined, isShared)];
-  const [names, days, events] = [new AccountNames(), new UsageDays(), new UsageEvents()];
-  const accounts = new Accounts(store, keys, limits, names, days, Date.now(), events);
+  const limits = new Limits(undefined, isShared);
+  const accounts = new Accounts(store, Date.now(), { limits });
   let beside: SavedBeside | undefined;
   const save = () => {
     // Counts written to a deleted file would be lost; memory keeps them.
@@ -128,24 +114,14 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     snapshotAge: () =>
       Math.max(0, Date.now() - Date.parse(snapshots.published().versions[0].loadedAt)) / 1000,
   });
+  const { keys, names, days, events } = accounts.tables;
   const tables = {
-    keys: keys.buffer,
-    limits: limits.buffer,
-    areLimitsShared: isShared,
-    names: names.buffer,
-    days: days.buffer,
-    events: events.buffer,
+    ...{ keys: keys.buffer, limits: limits.buffer, areLimitsShared: isShared },
+    ...{ names: names.buffer, days: days.buffer, events: events.buffer },
   };
   const pages = running.find((part) => part.pages !== undefined)?.pages;
   const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
-  const serving = await startServing(
-    settings,
-    tables,
-    snapshots,
-    { pages, pagesModule },
-    connections,
-    traffic,
-  );
+  const serving = await startServing(settings, tables, snapshots, pages, pagesModule, connections, traffic);
   threads = serving.threads;
   watchFolder(snapshots);
 

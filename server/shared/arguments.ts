@@ -9,12 +9,7 @@ export function calledAs(name: string): string {
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/**
- * Parses a command line.
- *
- * @param command what the message is about
- * @throws DataError when it isn't as the configuration says, or has an option twice
- */
+/** @throws DataError when a command line isn't as the configuration says, or has an option twice */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,

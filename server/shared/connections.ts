@@ -13,13 +13,11 @@ const leastPerThread = 8;
 const defaultMaxDescriptors = 1024;
 const [openWord, refusedWord] = [0, 1];
 
-/** The number of open connections of all serving threads, in shared memory. */
 export class Connections {
   readonly buffer: SharedArrayBuffer;
   readonly max: number;
   readonly #words: Int32Array;
 
-  /** @param max connections open at a time */
   constructor(max: number, buffer = new SharedArrayBuffer(8)) {
     this.max = max;
     this.buffer = buffer;
@@ -30,7 +28,6 @@ export class Connections {
     return Atomics.load(this.#words, openWord);
   }
 
-  /** Connections refused since the start. */
   get refused(): number {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }
@@ -47,11 +44,7 @@ export class Connections {
   }
 }
 
-/**
- * The number of clients that may be connected, by the process's limit of open files (getrlimit(2)).
- *
- * @throws DataError when that is too small for a server
- */
+/** How many clients may be connected, by the limit of open files (getrlimit(2)). @throws DataError if too few */
 export function maxConnections(threads: number): number {
   const [, soft] = /^Max open files +(\d+|unlimited)/m.exec(readLimits()) ?? [];
   const descriptors = soft === "unlimited" ? Number.MAX_SAFE_INTEGER : Number(soft ?? defaultMaxDescriptors);

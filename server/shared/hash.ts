@@ -3,11 +3,7 @@
 const seed = 0x811c9dc5;
 const prime = 0x01000193;
 
-/**
- * The FNV-1a hash of a text, continued from that of the text before. A single changed letter always changes it.
- *
- * @returns a 32-bit whole number
- */
+/** The 32-bit FNV-1a hash of a text, continued from the text before. One changed letter always changes it. */
 export function hashOf(text: string, before = seed): number {
   let hash = before;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), prime);

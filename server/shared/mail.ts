@@ -56,13 +56,7 @@ export class Mailer {
     this.#maxMs = maxMs;
   }
 
-  /**
-   * Hands an e-mail over to the SMTP server.
-   *
-   * @param signal aborts the try; its reason is the error
-   * @returns the server's status code
-   * @throws UnknownRecipient, or another Error when the server hasn't taken it by the deadline
-   */
+  /** Hands an e-mail over. @returns the server's status code @throws UnknownRecipient, or the signal's reason */
   async send({ to, subject, text, id }: Email, signal?: AbortSignal): Promise<string> {
     const end = new AbortController();
     const giveUp = () => end.abort(signal?.reason);
@@ -91,7 +85,6 @@ export class Mailer {
   }
 }
 
-/** Whether the SMTP server refused the recipient for good. */
 function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error && "command" in error && "responseCode" in error)) return false;
   const { command, responseCode } = error;

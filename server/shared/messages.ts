@@ -4,13 +4,10 @@ import type { BuildLimits } from "../../engine/load.ts";
 
 /** A snapshot file as it was when it was loaded. */
 export interface SnapshotFile {
-  /** The whole file, in shared memory. */
   bytes: Uint8Array;
-  /** SHA-256 of these bytes, in hexadecimal. */
   sha256: string;
 }
 
-/** The data versions to serve. */
 export interface Published {
   /** Newest version first; `loadedAt` is an ISO time. */
   versions: { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
@@ -36,7 +33,6 @@ export interface ServeData {
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
-  /** Counters of this thread alone. */
   traffic: SharedArrayBuffer;
   /** Requests a second that may be logged. */
   accessLog: number;
@@ -46,7 +42,6 @@ export interface ServeData {
   pagesModule: string | undefined;
 }
 
-/** A line of the access log. */
 export interface Access {
   /** The id in the answer's X-Request-Id, where it has one. */
   requestId: string;
@@ -59,21 +54,18 @@ export interface Access {
   /** Method, path and query, without possible secrets. */
   request: string;
   status: number;
-  /** Length of the answer's body. */
   bytes: number;
   ms: number;
 }
 
 /** A post from a page; the control thread replies to it. */
 export interface PortalRequest {
-  /** The path as it was sent. */
   path: string;
   /** The body, which should be JSON. */
   body: string;
   authorization: string;
   /** The client's IP address, from X-Forwarded-For where proxies are trusted. */
   address: string;
-  /** The id in the log. */
   requestId: string;
 }
 
@@ -90,7 +82,6 @@ export interface WebFile {
   head: string;
   /** Bytes in shared memory. Codings that wouldn't be smaller are missing. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
-  /** ETag with its quotes. */
   etag: string;
 }
 
@@ -127,7 +118,6 @@ export interface LoadData {
   limits: BuildLimits;
 }
 
-/** The result of a load. */
 export interface LoadedSnapshot {
   image: SharedArrayBuffer;
   file: SnapshotFile;

@@ -26,45 +26,34 @@ interface Sources {
 
 export class Metrics {
   readonly registry = new Registry();
-  readonly snapshotsRefused = new Counter({
-    name: "hcqs_snapshots_refused_total",
-    help: "Snapshot files that were refused, a file once per content",
-    registers: [this.registry],
-  });
-  readonly snapshotsUnreadable = new Gauge({
-    name: "hcqs_snapshots_unreadable",
-    help: "Snapshot files that the system doesn't let the server read or load now; they are tried again",
-    registers: [this.registry],
-  });
-  readonly snapshotChanges = new Counter({
-    name: "hcqs_snapshot_changes_total",
-    help: "Data versions published or retired since the start",
-    labelNames: ["change"] as const,
-    registers: [this.registry],
-  });
-  readonly snapshotRows = new Gauge({
-    name: "hcqs_snapshot_rows",
-    help: "Rows of each data version served",
-    labelNames: ["version"] as const,
-    registers: [this.registry],
-  });
-  readonly webhookDeliveries = new Counter({
-    name: "hcqs_webhook_deliveries_total",
-    help: "Tries to post an event: delivered, to be tried again, or failed for good",
-    labelNames: ["outcome"] as const,
-    registers: [this.registry],
-  });
-  readonly emailDeliveries = new Counter({
-    name: "hcqs_email_deliveries_total",
-    help: "Tries to mail an event: delivered to the SMTP server, to be tried again, or failed for good",
-    labelNames: ["outcome"] as const,
-    registers: [this.registry],
-  });
-  readonly logLinesDropped = new Counter({
-    name: "hcqs_log_lines_dropped_total",
-    help: "Lines of the log or of stdout that were lost: nobody read them, or the disk was full",
-    registers: [this.registry],
-  });
+  readonly snapshotsRefused = this.#counter(
+    "hcqs_snapshots_refused_total",
+    "Snapshot files that were refused, a file once per content",
+  );
+  readonly snapshotsUnreadable = this.#gauge(
+    "hcqs_snapshots_unreadable",
+    "Snapshot files that the system doesn't let the server read or load now; they are tried again",
+  );
+  readonly snapshotChanges = this.#counter(
+    "hcqs_snapshot_changes_total",
+    "Data versions published or retired since the start",
+    "change",
+  );
+  readonly snapshotRows = this.#gauge("hcqs_snapshot_rows", "Rows of each data version served", "version");
+  readonly webhookDeliveries = this.#counter(
+    "hcqs_webhook_deliveries_total",
+    "Tries to post an event: delivered, to be tried again, or failed for good",
+    "outcome",
+  );
+  readonly emailDeliveries = this.#counter(
+    "hcqs_email_deliveries_total",
+    "Tries to mail an event: delivered to the SMTP server, to be tried again, or failed for good",
+    "outcome",
+  );
+  readonly logLinesDropped = this.#counter(
+    "hcqs_log_lines_dropped_total",
+    "Lines of the log or of stdout that were lost: nobody read them, or the disk was full",
+  );
 
   #traffic: Traffic | undefined;
   /** Counts of the scrape in progress, because adding them up is expensive. */
@@ -75,12 +64,16 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     for (const name of miscalledGauges) this.registry.removeSingleMetric(name);
     const { version } = JSON.parse(readFileSync(packageFile, "utf8"));
-    new Gauge({
-      name: "hcqs_build_info",
-      help: "Always 1; what runs",
-      labelNames: ["version", "node"] as const,
-      registers: [this.registry],
-    }).set({ version, node: process.versions.node }, 1);
+    const build = this.#gauge("hcqs_build_info", "Always 1; what runs", "version", "node");
+    build.set({ version, node: process.versions.node }, 1);
+  }
+
+  #counter<Label extends string = never>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  #gauge<Label extends string = never>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
   }
 
   get contentType(): string {
@@ -106,7 +99,6 @@ export class Metrics {
     });
   }
 
-  /** Adds the metrics of a running server. */
   watch({ connections, traffic, stateAge, snapshotAge }: Sources): void {
     this.#traffic = traffic;
     this.gauge("hcqs_open_connections", "Clients' connections that are open", () => connections.open);
@@ -117,19 +109,28 @@ export class Metrics {
     );
     this.gauge("hcqs_state_saved_age_seconds", "Since counts and events were last saved", stateAge);
     this.gauge("hcqs_snapshot_loaded_age_seconds", "Since the current data version was loaded", snapshotAge);
-    const refusals = "Connections closed at once because too many were open";
-    countedElsewhere(this.registry, "hcqs_connections_refused_total", refusals, [], () => [
-      [{}, connections.refused],
-    ]);
+    /** Adds a counter whose value is kept elsewhere. */
     const counter = <Label extends string>(
       name: string,
       help: string,
-      labels: Label[],
-      counts: Counts<Label>,
-    ) =>
-      countedElsewhere(this.registry, name, help, labels, () =>
-        this.#counted === undefined ? [] : counts(this.#counted),
-      );
+      labelNames: Label[],
+      counts: (counted: TrafficSnapshot) => [labels: Partial<Record<Label, string>>, count: number][],
+    ) => {
+      const collect = () => {
+        made.reset();
+        for (const [labels, count] of this.#counted === undefined ? [] : counts(this.#counted))
+          made.inc(labels, count);
+      };
+      const made: Counter<Label> = new Counter({
+        name,
+        help,
+        labelNames,
+        registers: [this.registry],
+        collect,
+      });
+    };
+    const refusals = "Connections closed at once because too many were open";
+    counter("hcqs_connections_refused_total", refusals, [], () => [[{}, connections.refused]]);
     counter("hcqs_http_requests_total", "Requests answered", ["route", "status"], ({ answers }) =>
       answers.map(({ route, status, requests }) => [{ route, status }, requests]),
     );
@@ -161,30 +162,6 @@ function orNaN(value: () => number): number {
   } catch {
     return Number.NaN;
   }
-}
-
-type Counts<Label extends string> = (
-  counted: TrafficSnapshot,
-) => [labels: Partial<Record<Label, string>>, count: number][];
-
-/** Adds a counter whose value is kept elsewhere. */
-function countedElsewhere<Label extends string>(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: Label[],
-  counts: () => ReturnType<Counts<Label>>,
-): void {
-  new Counter({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [labels, count] of counts()) this.inc(labels, count);
-    },
-  });
 }
 
 /** Latency histograms in Prometheus' format, which the library can't fill from buckets. */

@@ -5,12 +5,7 @@ export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }
 
-/**
- * Wraps a callback of an event, a message or a timer, so that an exception or a rejected promise doesn't end the
- * process.
- *
- * @param onError called with what was thrown, and with the callback's arguments
- */
+/** Wraps a callback, so that what it throws or rejects with doesn't end the process but goes to `onError`. */
 export function safely<Args extends unknown[]>(
   work: (...args: Args) => unknown,
   onError: (error: unknown, ...args: Args) => void,

@@ -41,7 +41,6 @@ export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
 }
 
 const aDay = "a day such as 2027-01-31";
-/** A calendar date. */
 export const day = v.pipe(v.string(aDay), v.regex(/^\d{4}-\d{2}-\d{2}$/, aDay), v.check(isInRange, aDay));
 
 const aMonth = "a month such as 2027-01";

@@ -8,7 +8,6 @@ import { emailAddress, wholeNumber } from "./schemas.ts";
 
 /** Settings by the names of their variables: how each is read, its default, and its description for `--help`. */
 export type SettingTable = Record<string, v.GenericSchema<string | undefined, unknown>>;
-/** What a table's settings are once they are read. */
 export type ValuesOf<Table extends v.ObjectEntries> = Readonly<
   v.InferOutput<v.ObjectSchema<Table, undefined>>
 >;
@@ -46,7 +45,6 @@ const origins = v.pipe(
   v.check((list) => list.every(isOrigin) || String(list) === "*", originsExpected),
 );
 
-/** Whether a text is an origin such as https://example.org. */
 export function isOrigin(text: string): boolean {
   return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
@@ -56,11 +54,7 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/**
- * An optional setting whose text may hold a password, so a message never shows it.
- *
- * @param parse throws a DataError whose `found` is fit to be shown
- */
+/** A setting that messages never show. @param parse throws a DataError whose `found` may be shown */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {
@@ -194,7 +188,6 @@ const schema = v.pipe(
   ),
 );
 
-/** The core's settings as they were read. */
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
   /** Whether STATE_DIR is unset: a trial, which makes its accounts itself. */
   readonly isTrial: boolean;
@@ -202,11 +195,7 @@ export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
   readonly isDefaultDatasetsDir: boolean;
 }
 
-/**
- * Reads the core's settings.
- *
- * @returns the settings, or a line for each one that is wrong
- */
+/** Reads the core's settings. @returns the settings, or a line for each one that is wrong */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[] {
   const given = givenIn(coreSettings, environment);
   const parsed = v.safeParse(schema, given);
@@ -254,7 +243,6 @@ export function faultsOf(
   });
 }
 
-/** Describes the settings of tables, with their defaults, a line or two each. */
 export function settingsHelp(tables: readonly SettingTable[]): string {
   const lines = tables.flatMap(Object.entries).map(([name, entry]) => {
     return `  ${name} (${v.getDefault(entry) ?? "–"})\n      ${v.getDescription(entry) ?? ""}\n`;
@@ -262,7 +250,6 @@ export function settingsHelp(tables: readonly SettingTable[]): string {
   return lines.join("");
 }
 
-/** Whether a command line asks for help, wherever in it. */
 export function asksForHelp(words: readonly string[]): boolean {
   return words.includes("--help") || words.includes("-h");
 }

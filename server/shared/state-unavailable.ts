@@ -2,7 +2,6 @@
 
 /** The state that servers share can't be read or changed now; a later try may succeed. */
 export class StateUnavailable extends Error {
-  /** What Redis has to be for the change to succeed. */
   readonly expected: string;
 
   constructor(message: string, expected = "one that answers, and has the user, password and database in it") {

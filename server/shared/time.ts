@@ -8,7 +8,6 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The ISO form of an instant, or null. */
 export function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }

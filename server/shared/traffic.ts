@@ -11,35 +11,12 @@ import { PerSecond } from "./per-second.ts";
  * up to 2^53. Two counts may be read a moment apart.
  */
 
-/** Statuses with counters of their own; others count as the first one. */
-const statuses = [
-  "other",
-  "200",
-  "201",
-  "202",
-  "204",
-  "206",
-  "303",
-  "304",
-  "400",
-  "401",
-  "403",
-  "404",
-  "405",
-  "409",
-  "413",
-  "415",
-  "416",
-  "429",
-  "500",
-  "503",
-] as const;
-type Status = (typeof statuses)[number];
+/** Statuses with counters of their own; all others count as "other", the first one. */
+const statuses = "other 200 201 202 204 206 303 304 400 401 403 404 405 409 413 415 416 429 500 503".split(
+  " ",
+);
 
-/**
- * Reasons for a 429: the rate, the quota, a quota that is leased to other servers, or a clock that was set, until the
- * month's count is known.
- */
+/** Reasons for a 429: rate, quota, a quota leased to other servers, or a month not counted yet after the clock was set. */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
 type Ceiling = (typeof ceilings)[number];
 
@@ -61,7 +38,6 @@ const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLin
 const cellOf = (route: number, status: number) =>
   refusalWords + (route * statuses.length + status) * cellWords;
 
-/** Position of each status in `statuses`. */
 const placeOfStatus = new Uint8Array(1000);
 for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[Number(status)] = place;
 
@@ -72,7 +48,6 @@ const busyStride = 16;
 /** Stands for a time that isn't taken. */
 const untimed = -1;
 
-/** The counters of one thread, which alone writes them. */
 export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
@@ -90,22 +65,12 @@ export class ThreadTraffic {
     this.#random = random;
   }
 
-  /**
-   * Begins timing a request that just arrived; the result goes to `answered`.
-   *
-   * @returns a negative number where it isn't timed
-   */
+  /** Begins timing a request for `answered`; negative where it isn't timed. */
   begin(): number {
     return --this.#untilTimed === 0 ? this.#nowMs() : untimed;
   }
 
-  /**
-   * Counts an answer.
-   *
-   * @param route position among the routes
-   * @param bytes of its body that were handed over
-   * @param begun what `begin` returned
-   */
+  /** Counts an answer of a route with its body's bytes. @param begun what `begin` returned */
   answered(route: number, status: number, bytes: number, begun: number): void {
     const cell = this.#count(route, status, bytes);
     if (begun !== untimed) this.#time(cell, begun);
@@ -121,7 +86,6 @@ export class ThreadTraffic {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
 
-  /** Counts more bytes of an answer's body. */
   sent(route: number, status: number, bytes: number): void {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }
@@ -158,39 +122,33 @@ export class ThreadTraffic {
   }
 }
 
-/** The first bucket whose bound isn't smaller. */
 function bucketOf(ms: number): number {
   const us = Math.ceil(ms * 1000);
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
 }
 
-/** Counts of one route and status. */
 export interface Answers {
   route: string;
-  status: Status;
+  status: string;
   requests: number;
   bytes: number;
   /** Timed requests by bucket; their sum is about the number of requests. */
   buckets: number[];
-  /** Their sum. */
   seconds: number;
 }
 
-/** Counts of all threads since the start. */
 export interface TrafficSnapshot {
   answers: Answers[];
-  refused: Record<Ceiling, number>;
-  unauthorized: Record<KeyFault, number>;
+  refused: Record<string, number>;
+  unauthorized: Record<string, number>;
 }
 
 /** Sums the counts of all threads, in the control thread. */
 export class Traffic {
-  /** A block of counters for each thread. */
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
   readonly #blocks: readonly Float64Array[];
 
-  /** @param routes names of the routes */
   constructor(routes: readonly string[], threads: number) {
     this.#routes = routes;
     const bytes = cellOf(routes.length, 0) * Float64Array.BYTES_PER_ELEMENT;
@@ -198,10 +156,7 @@ export class Traffic {
     this.#blocks = this.buffers.map((buffer) => new Float64Array(buffer));
   }
 
-  /**
-   * Counts by route and status. Statuses that didn't occur are left out, except 500, so that a first one shows as a
-   * rise.
-   */
+  /** Counts by route and status: those that occurred, and 500, so that a first one shows as a rise. */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())
@@ -211,18 +166,8 @@ export class Traffic {
       }
     return {
       answers,
-      refused: {
-        burst: this.#refusals("burst"),
-        quota: this.#refusals("quota"),
-        early: this.#refusals("early"),
-        clock: this.#refusals("clock"),
-      },
-      unauthorized: {
-        missing: this.#unauthorized("missing"),
-        malformed: this.#unauthorized("malformed"),
-        unknown: this.#unauthorized("unknown"),
-        inactive: this.#unauthorized("inactive"),
-      },
+      refused: this.#counts(ceilings, 0),
+      unauthorized: this.#counts(keyFaults, ceilings.length),
     };
   }
 
@@ -235,12 +180,9 @@ export class Traffic {
     };
   }
 
-  #refusals(ceiling: Ceiling): number {
-    return this.#sum(ceilings.indexOf(ceiling));
-  }
-
-  #unauthorized(fault: KeyFault): number {
-    return this.#sum(ceilings.length + keyFaults.indexOf(fault));
+  /** The counts of some reasons, whose words follow one another. */
+  #counts(reasons: readonly string[], first: number): Record<string, number> {
+    return Object.fromEntries(reasons.map((reason, i) => [reason, this.#sum(first + i)]));
   }
 
   #sum(word: number): number {

@@ -15,11 +15,7 @@ function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
 }
 
-/**
- * The snapshot files in a folder; none where there is no such folder.
- *
- * @throws DataError when the folder can't be read
- */
+/** The snapshot files in a folder; none where there is no such folder. @throws DataError */
 export function listSnapshots(folder: string): string[] {
   try {
     return readdirSync(folder).filter(isSnapshotName).sort();
@@ -29,13 +25,8 @@ export function listSnapshots(folder: string): string[] {
   }
 }
 
-/** A text that changes whenever a regular file does, because a new file has new times. */
-function signatureOf({ ino, size, mtimeMs }: Stats): string {
-  return `${ino} ${size} ${mtimeMs}`;
-}
-
 export interface FileState {
-  /** A text that changes whenever the file does. */
+  /** A text that changes whenever the file does, because a new file has new times. */
   signature: string;
   changedMs: number;
   /** When the file came into the folder or was last touched there, whatever its modification time says. */
@@ -50,7 +41,6 @@ const maxLooks = 3;
 /**
  * The state of each snapshot file of a folder, or the system's error for it. If a file vanishes during the scan, the
  * scan is repeated, because others or the whole folder may be vanishing too.
- *
  * @throws Error of the system when the folder can't be listed
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
@@ -68,11 +58,7 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   }
 }
 
-/**
- * The state of a file, or of a link's target; undefined when the file is gone.
- *
- * @throws Error of the system when it can't be read; also for a link to nowhere
- */
+/** The state of a file or a link's target; undefined when it is gone. @throws Error also for a link to nowhere */
 export async function stateOf(path: string): Promise<FileState | undefined> {
   try {
     return fileState(await stat(path));
@@ -91,7 +77,7 @@ const isNotMissing = (error: unknown) => !isMissing(error);
 
 function fileState(stats: Stats): FileState {
   const otherThanFile = describeOther(stats);
-  const signature = otherThanFile === undefined ? signatureOf(stats) : `${stats.ino} ${otherThanFile}`;
+  const signature = `${stats.ino} ${otherThanFile ?? `${stats.size} ${stats.mtimeMs}`}`;
   return { signature, changedMs: stats.mtimeMs, arrivedMs: stats.ctimeMs, otherThanFile };
 }
 
@@ -103,17 +89,12 @@ function describeOther(stats: Stats): string | undefined {
   return "a device";
 }
 
-/** An open file and its size in bytes. */
 export interface OpenFile {
   handle: FileHandle;
   size: number;
 }
 
-/**
- * Opens a regular file.
- *
- * @returns undefined when the file has changed
- */
+/** Opens a regular file. @returns undefined when the file has changed */
 export async function openFile(path: string, signature: string): Promise<OpenFile | undefined> {
   // Doesn't block if it has become a FIFO.
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -130,12 +111,7 @@ export async function openFile(path: string, signature: string): Promise<OpenFil
   return undefined;
 }
 
-/**
- * Reads a file's metadata: a few bytes at both ends, and its footer.
- *
- * @throws DataError when the file can't be a snapshot
- * @throws Error of the system
- */
+/** Reads a file's metadata: a few bytes at both ends, and its footer. @throws DataError, or Error of the system */
 export async function readHead({ handle, size }: OpenFile, subject: string): Promise<SnapshotHead> {
   const read = async (start: number, length: number) => {
     const bytes = new Uint8Array(length);

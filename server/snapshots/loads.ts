@@ -25,7 +25,6 @@ const minHeapBytes = 40 * megabyte;
 /** Memory that building usually takes beyond `loadNeed`: at least, and per row. */
 const minBuildBytes = 16 * megabyte;
 const buildBytesPerRow = 384;
-/** The least memory of a load. */
 const leastShare = minHeapBytes + minBuildBytes + megabyte;
 /** Share of the free memory for strings on the heap; the rest is for the image. */
 const heapShare = 0.25;
@@ -35,7 +34,6 @@ const heapReserve = 2;
 const furtherShare = 1.25;
 const maxYoungGenerationSizeMb = 8;
 
-/** A request for a load. */
 export interface Wanted {
   /** The file's name in errors. */
   name: string;
@@ -63,7 +61,6 @@ function leastBytes(head: SnapshotHead): number {
   return buffers + heap + minHeapBytes;
 }
 
-/** The memory of the machine, or of the container if that is less. */
 function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
@@ -79,22 +76,13 @@ export class Loads {
   #running = { small: 0, large: 0 };
   #taken = { all: 0, large: 0 };
 
-  /**
-   * @param maxBytes memory for all loads together
-   * @param deadlineMs after which a load is given up
-   */
+  /** @param maxBytes memory for all loads together @param deadlineMs after which a load is given up */
   constructor(maxBytes = machineBytes() * memoryShare, deadlineMs = maxLoadMs) {
     this.#maxBytes = maxBytes;
     this.#deadlineMs = deadlineMs;
   }
 
-  /**
-   * Loads a file when its turn comes.
-   *
-   * @returns its image and its bytes; undefined when the file has changed
-   * @throws DataError when the file's content is refused
-   * @throws Error of the system, after which another try may succeed
-   */
+  /** Loads a file when its turn comes; undefined when it has changed. @throws DataError about its content */
   async load(wanted: Wanted): Promise<LoadedSnapshot | undefined> {
     const { name, head } = wanted;
     const { rows } = head.metadata;
@@ -145,10 +133,7 @@ export class Loads {
     return this.#running.large < this.#maxLarge && this.#taken.large + share <= this.#maxLargeBytes;
   }
 
-  /**
-   * Runs a load, and in the same thread similar ones that wait: compiled code halves their time. Long loads gain
-   * nothing by that, so their thread ends and frees its memory.
-   */
+  /** Runs a load, and small ones that wait in the same thread, where compiled code halves their time. */
   async #run(first: Waiting): Promise<void> {
     const { isSmall, share } = first;
     const isAlike = (waiting: Waiting) =>
@@ -208,7 +193,6 @@ async function startLoader(head: SnapshotHead, share: number, { handle }: OpenFi
   }
 }
 
-/** A loader thread. */
 class Loader {
   readonly #thread: Worker;
   readonly #ended: Promise<unknown>;
@@ -245,7 +229,8 @@ class Loader {
         thread.removeAllListeners("message").off("error", onError).off("exit", onExit);
         void handle.close();
       };
-      const onError = (error: Error) => reject(isOutOfMemory(error) ? tooLarge(name) : error);
+      const onError = (error: Error) =>
+        reject("code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY" ? tooLarge(name) : error);
       const onExit = () => {
         over();
         reject(new Error("the loader ended without a result"));
@@ -276,15 +261,10 @@ class Loader {
   }
 }
 
-function isOutOfMemory(error: Error): boolean {
-  return "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-}
-
 function tooLarge(name: string): SizeError {
   return new SizeError(`${name}: memory to load it`, "no end", "a heap of the usual size");
 }
 
-/** The error that a loader reported. */
 function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Error {
   if (cause === "system") return new Error(words.join(": "));
   const [subject, found, expected] = words;

@@ -13,7 +13,6 @@ import { safely } from "../shared/safely.ts";
 export interface MirrorOptions {
   /** The index's URL. */
   url: string;
-  /** The snapshots' folder. */
   folder: string;
   log: Logger;
   /** Time in which at least `leastBytes` have to come. */
@@ -66,7 +65,6 @@ export class Mirror {
   /**
    * Reads the index, and fetches what is missing. A call during a download only reads the index, gives up the download
    * if the index doesn't name its file any more, and waits for the rest. Never rejects.
-   *
    * @param steadyMs a monotonic time, by which failed files are tried again after a pause
    */
   async poll(steadyMs: number): Promise<void> {
@@ -130,11 +128,7 @@ export class Mirror {
     }
   }
 
-  /**
-   * Fetches missing files for one round, those that failed least often first.
-   *
-   * @returns whether all were tried
-   */
+  /** Fetches missing files for one round, those that failed least often first. @returns whether all were tried */
   async #bringAll(steadyMs: number): Promise<boolean> {
     const start = performance.now();
     const { log, roundMs = defaultRoundMs } = this.#options;

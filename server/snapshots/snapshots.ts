@@ -21,7 +21,6 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 
-/** The table of all data versions that were ever served, with the content of each. */
 type Registry = Pick<Store, "atomically" | "versions">;
 
 /** Watches the registry's files: nothing is read from or written to a database that was replaced. */
@@ -32,14 +31,12 @@ interface Guard {
   checkpoint(): string | undefined;
 }
 
-/** What a snapshot folder needs from the server. */
 export interface Surroundings {
   log: Logger;
   metrics: Metrics;
   registry: Registry;
   guard: Guard;
   loads: Pick<Loads, "load">;
-  /** Whether synthetic versions are served beside real ones. */
   includeSample: boolean;
   /** Serves these versions; resolves when every serving thread has them. */
   publish: (published: Published) => Promise<void>;
@@ -87,7 +84,6 @@ type Work =
   /** Ready to be served once the registry can be written. */
   | { is: "loaded"; loaded: Loaded };
 
-/** All that is known of a file name. */
 interface Entry {
   readonly name: string;
   decision: Decision;
@@ -108,7 +104,6 @@ export class SnapshotFolder {
   #publishedHidden = "";
   /** The file name of the last version, which is served on after its file was deleted. */
   #kept: string | undefined;
-  /** Whether the last attempt to list the folder failed. */
   #unreadable = false;
   #scanning: Promise<void> | undefined;
   /** The last publication; they run one after the other. */
@@ -144,7 +139,6 @@ export class SnapshotFolder {
     return [...this.#files.values()];
   }
 
-  /** Newest version first. */
   get #served(): (Entry & { decision: Served })[] {
     return this.#entries.filter(isServed).sort((a, b) => newestFirst(a.decision.image, b.decision.image));
   }
@@ -172,10 +166,7 @@ export class SnapshotFolder {
     return [...unreadable, ...refused];
   }
 
-  /**
-   * Scans the folder once: retires deleted files, and starts to load new ones. A call during a scan waits for that
-   * scan.
-   */
+  /** Retires deleted files, and starts to load new ones. A call during a scan waits for that scan. */
   scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
@@ -183,11 +174,7 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /**
-   * Scans the folder, and waits until every file in it is published or refused.
-   *
-   * @returns whether a file may still be being written, so that another scan is due
-   */
+  /** Scans until every file is published or refused. @returns whether one may still be being written */
   async settle(): Promise<boolean> {
     this.#isSettling = false;
     do {
@@ -201,7 +188,6 @@ export class SnapshotFolder {
   /**
    * Enters the versions published so far into the registry; later ones are entered before they are published. Nothing
    * is written before this call, so a start that fails leaves no trace of versions that it never served.
-   *
    * @throws Error when the registry can't be written or isn't what was opened
    */
   beginServing(): void {
@@ -210,7 +196,6 @@ export class SnapshotFolder {
     this.#publishedHidden = this.#hiddenVersions.join();
   }
 
-  /** Ends all publishing and writing. */
   close(): void {
     this.#isClosed = true;
   }
@@ -371,11 +356,7 @@ export class SnapshotFolder {
     entry.work = loaded === undefined || this.#isDecided(name, signature) ? none : { is: "loaded", loaded };
   }
 
-  /**
-   * Enters versions into the registry, before anything is answered from them.
-   *
-   * @throws Error when they may still be lost
-   */
+  /** Enters versions into the registry, before anything is answered from them. @throws Error */
   #register(images: Image[]): void {
     this.#consult((registry) => {
       registry.atomically(() => {
@@ -457,12 +438,7 @@ export class SnapshotFolder {
     );
   }
 
-  /**
-   * Sends the served versions to all threads, and logs what has changed.
-   *
-   * @param published new versions
-   * @param retired file names of versions that aren't served any more
-   */
+  /** Sends the served versions to all threads, and logs new versions and files of retired ones. */
   #publish(published: string[], retired: string[]): Promise<void> {
     const { log, metrics, publish } = this.#with;
     this.#publishing = this.#publishing
@@ -564,7 +540,6 @@ function isServed(entry: Entry): entry is Entry & { decision: Served } {
   return entry.decision.is === "served";
 }
 
-/** Whether a file is deleted, or is a link to one that is. */
 function isGone(state: FileState | Error | undefined): boolean {
   return state === undefined || isMissing(state);
 }

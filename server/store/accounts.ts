@@ -1,5 +1,5 @@
 import type { Plan } from "../shared/plans.ts";
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
 /** The table of accounts. */
@@ -26,24 +26,16 @@ export type NewAccount = Omit<
   email?: string | null;
 };
 
-/** The columns of `Account`, and `changed`. */
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
 /** A condition on an account's id. Counts and events of an account that was deleted meanwhile are dropped. */
 export const isThere = "EXISTS (SELECT 1 FROM accounts WHERE id = ? AND name IS NOT NULL)";
 
-/** Reads and writes accounts. */
-export class StoredAccounts {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
+export class StoredAccounts extends Table {
   /** Accounts that changed since a count, with that count now; `account` is undefined for a deleted one. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
-    const rows = this.#db.all<Account & { name: string | null; changed: number }>(sql, changed);
+    const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
     return rows.map(({ changed, ...account }) => {
       return { id: account.id, account: account.name === null ? undefined : account, changed };
     });
@@ -51,7 +43,7 @@ export class StoredAccounts {
 
   /** All accounts by name, with the requests of a month and the number of keys that work at a time. */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
-    return this.#db.all(
+    return this.db.all(
       `SELECT accounts.*, coalesce(used, 0) AS used, count(keys.id) AS keys FROM accounts
         LEFT JOIN usage ON usage.account = accounts.id AND month = ?
         LEFT JOIN keys ON keys.account = accounts.id AND revoked_at IS NULL
@@ -64,26 +56,26 @@ export class StoredAccounts {
 
   /** Whether there is an account, or was one that is deleted now. */
   exist(): boolean {
-    return this.#db.all("SELECT 1 FROM accounts LIMIT 1").length > 0;
+    return this.db.all("SELECT 1 FROM accounts LIMIT 1").length > 0;
   }
 
   byName(name: string): Account | undefined {
-    return this.#db.all<Account>(`SELECT ${accountColumns} FROM accounts WHERE name = ?`, name)[0];
+    return this.db.first<Account>(`SELECT ${accountColumns} FROM accounts WHERE name = ?`, name);
   }
 
   byId(id: number): Account | undefined {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE id = ? AND name IS NOT NULL`;
-    return this.#db.all<Account>(sql, id)[0];
+    return this.db.first<Account>(sql, id);
   }
 
   ids(): number[] {
     const sql = "SELECT id FROM accounts WHERE name IS NOT NULL ORDER BY id";
-    return this.#db.all<{ id: number }>(sql).map(({ id }) => id);
+    return this.db.all<{ id: number }>(sql).map(({ id }) => id);
   }
 
   /** Whether an id belongs to a deleted account. Ids are never given again. */
   wasDeleted(id: number): boolean {
-    return this.#db.all("SELECT 1 FROM accounts WHERE id = ? AND name IS NULL", id).length > 0;
+    return this.db.all("SELECT 1 FROM accounts WHERE id = ? AND name IS NULL", id).length > 0;
   }
 
   create(account: NewAccount, now: Date): Account {
@@ -91,7 +83,7 @@ export class StoredAccounts {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${nextChange})`;
     const { name, plan, burst, quota, webhook, webhook_secret, email = null } = account;
     const values = [name, plan, burst, quota, webhook, webhook_secret, email, now.getTime()];
-    const id = Number(this.#db.change(sql, ...values).lastInsertRowid);
+    const id = Number(this.db.change(sql, ...values).lastInsertRowid);
     const unset = { webhook_old_secret: null, webhook_old_secret_until: null, suspended_at: null };
     return { id, ...account, email, ...unset };
   }
@@ -104,13 +96,13 @@ export class StoredAccounts {
     const { id, plan, burst, quota, webhook, webhook_secret } = account;
     const { webhook_old_secret, webhook_old_secret_until, email } = account;
     const hook = [webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until];
-    this.#db.change(sql, plan, burst, quota, ...hook, email, id);
+    this.db.change(sql, plan, burst, quota, ...hook, email, id);
   }
 
   /** Sets since when an account is suspended; null resumes it. */
   suspend(id: number, at: number | null): void {
     const sql = `UPDATE accounts SET suspended_at = ?, changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
-    this.#db.change(sql, at, id);
+    this.db.change(sql, at, id);
   }
 
   /** Deletes an account and everything that belongs to it. Its id is never given again. */
@@ -119,6 +111,6 @@ export class StoredAccounts {
     const sql = `UPDATE accounts SET name = NULL, plan = '', burst = 0, quota = 0, webhook = NULL, webhook_secret = NULL,
       webhook_old_secret = NULL, webhook_old_secret_until = NULL, email = NULL, suspended_at = NULL, created_at = 0,
       changed = ${nextChange} WHERE id = ?`;
-    this.#db.change(sql, id);
+    this.db.change(sql, id);
   }
 }

@@ -8,11 +8,7 @@ import { Store } from "./store.ts";
 
 /** Makes backups of the state database, also while a server runs. */
 
-/**
- * Copies the database of a folder, as of one moment, to a new file with mode 0600.
- *
- * @throws DataError when the state isn't sound, or the file exists or can't be made; nothing is left then
- */
+/** Copies the database, as of one moment, to a new file with mode 0600. @throws DataError, and leaves nothing then */
 export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
   const draft = `${file}.${randomUUID()}`;

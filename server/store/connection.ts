@@ -17,7 +17,6 @@ export class Connection {
     return this.#prepare(sql).all(...values) as Row[];
   }
 
-  /** The first row, or undefined. */
   first<Row>(sql: string, ...values: unknown[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
@@ -37,7 +36,6 @@ export class Connection {
     return this.run(sql, ...values);
   }
 
-  /** Runs several reads and writes as one transaction. */
   atomically<Result>(work: () => Result): Result {
     return this.database.transaction(work).immediate();
   }
@@ -48,5 +46,13 @@ export class Connection {
     const statement = this.database.prepare<unknown[], unknown>(sql);
     this.#statements.set(sql, statement);
     return statement;
+  }
+}
+
+export abstract class Table {
+  protected readonly db: Connection;
+
+  constructor(db: Connection) {
+    this.db = db;
   }
 }

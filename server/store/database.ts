@@ -10,17 +10,12 @@ import { lastingWalFault } from "./wal.ts";
 /** Opens the state database: creates a missing one, and refuses a damaged or foreign one. */
 
 export interface OpenOptions {
-  /** Whether to create a missing folder and database. */
   mayCreate?: boolean;
   /** How long a call may wait for another process that writes. A server must not wait for long. */
   maxWaitMs?: number;
 }
 
-/**
- * Opens the database in a folder.
- *
- * @throws DataError when the folder or the database can't be used; nothing is changed then
- */
+/** @throws DataError when the folder or the database can't be used; nothing is changed then */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
@@ -55,7 +50,6 @@ export function openDatabase(
   }
 }
 
-/** Makes an empty database in memory. */
 export function databaseInMemory(): Database.Database {
   const database = new Database(":memory:");
   begin(database);
@@ -74,7 +68,6 @@ function setUp(database: Database.Database): void {
   database.pragma("schema_version");
 }
 
-/** Creates the tables in an empty database. */
 function begin(database: Database.Database): void {
   database.transaction(() => {
     database.exec(schema);
@@ -103,9 +96,7 @@ function create(file: string): void {
   }
 }
 
-/**
- * Checks a database that is opened read-only, because SQLite would repair or drop things when it opens it for writing.
- */
+/** Checks a database that is opened read-only, because SQLite would repair or drop things otherwise. */
 function checkSound(file: string): void {
   const stat = lstatSync(file);
   if (!stat.isFile())
@@ -160,7 +151,6 @@ function lackOf(database: Database.Database): string | undefined {
   }
 }
 
-/** The columns of each table. */
 function columnsOf(database: Database.Database): Map<string, string[]> {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   const columns = database.prepare("SELECT name FROM pragma_table_info(?)").pluck();

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 import type { Used } from "./usage.ts";
 
@@ -13,8 +13,8 @@ const tables = {
   deliveries: ["event", "channel"],
   signups: ["id"],
 } as const;
-type Table = keyof typeof tables;
-const tableNames = Object.keys(tables) as Table[];
+type SharedTable = keyof typeof tables;
+const tableNames = Object.keys(tables) as SharedTable[];
 
 export interface Row {
   /** The table and the primary key, such as `keys:12`. */
@@ -33,7 +33,7 @@ const counted: readonly string[] = ["accounts", "keys"];
 
 class Undo extends Error {}
 
-const nameOf = (table: Table, of = "") =>
+const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${tables[table].map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
 /** Records which rows are written; undone with the transaction. */
@@ -47,7 +47,6 @@ ${tableNames
   )
   .join("\n")}`;
 
-/** How far this database is a copy of the shared directory. */
 export interface Position {
   /** Identifies the shared directory; "" while this is no copy. */
   epoch: string;
@@ -56,14 +55,8 @@ export interface Position {
   life: string;
 }
 
-/** Reads and writes the shared rows. */
-export class Directory {
-  readonly #db: Connection;
-  readonly #columnsOf = new Map<Table, string[]>();
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
+export class Directory extends Table {
+  readonly #columnsOf = new Map<SharedTable, string[]>();
 
   /** Whether the database is a copy of the shared directory, or was at its last use. */
   get isCopy(): boolean {
@@ -71,36 +64,32 @@ export class Directory {
   }
 
   position(): Position {
-    const [position] = this.#db.all<Position>("SELECT epoch, version, life FROM directory");
+    const [position] = this.db.all<Position>("SELECT epoch, version, life FROM directory");
     return position ?? { epoch: "", version: 0, life: "" };
   }
 
-  /**
-   * Writes rows of the shared directory, and the new position.
-   *
-   * @param counted requests that the directory counts from now on, to be subtracted from the counts here
-   */
+  /** Writes shared rows and the new position. @param counted requests to be subtracted from the counts here */
   take(rows: readonly TakenRow[], { epoch, version, life }: Position, counted: readonly Used[] = []): void {
-    this.#db.ownChanges++;
-    this.#db.atomically(() => {
+    this.db.ownChanges++;
+    this.db.atomically(() => {
       this.#put(rows);
       for (const { account, month, used } of counted)
-        this.#db.run(
+        this.db.run(
           "UPDATE usage SET used = max(0, used - ?) WHERE account = ? AND month = ?",
           ...[used, account, month],
         );
-      this.#db.run("DELETE FROM directory");
-      this.#db.run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);
+      this.db.run("DELETE FROM directory");
+      this.db.run("INSERT INTO directory (epoch, version, life) VALUES (?, ?, ?)", epoch, version, life);
     });
   }
 
   /** Runs some work, collects the shared rows that it writes, and undoes it. */
   rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
     let done: { result: Result; rows: Row[] } | undefined;
-    const attempt = this.#db.database.transaction(() => {
-      this.#db.database.exec(noting);
+    const attempt = this.db.database.transaction(() => {
+      this.db.database.exec(noting);
       const result = work();
-      const names = this.#db.database.prepare<[], string>("SELECT name FROM touched").pluck().all();
+      const names = this.db.database.prepare<[], string>("SELECT name FROM touched").pluck().all();
       done = { result, rows: names.map((name) => this.#row(name)) };
       throw new Undo();
     });
@@ -115,7 +104,7 @@ export class Directory {
 
   rows(): Row[] {
     return tableNames.flatMap((table) =>
-      this.#db.database
+      this.db.database
         .prepare<[], string>(`SELECT ${nameOf(table)} FROM ${table}`)
         .pluck()
         .all()
@@ -126,13 +115,13 @@ export class Directory {
   /** The next rows that were taken, by version, deleted ones included. */
   taken(after: number, limit: number): TakenRow[] {
     const sql = "SELECT name, version FROM directory_rows WHERE version > ? ORDER BY version LIMIT ?";
-    const known = this.#db.all<{ name: string; version: number }>(sql, after, limit);
+    const known = this.db.all<{ name: string; version: number }>(sql, after, limit);
     return known.map(({ name, version }) => ({ ...this.#row(name), version }));
   }
 
   /** Inserts, updates or deletes rows. Needs a transaction, because a row may come before one that it refers to. */
   #put(rows: readonly TakenRow[]): void {
-    this.#db.database.pragma("defer_foreign_keys = ON");
+    this.db.database.pragma("defer_foreign_keys = ON");
     for (const { name, content, version } of rows) {
       const [table, ...values] = partsOf(name);
       // A later release may share further tables.
@@ -141,18 +130,18 @@ export class Directory {
         this.write(table, table === "accounts" ? this.#named(row) : row);
       }
       if (table !== undefined && content === null) this.#delete(table, values);
-      this.#db.run("INSERT OR REPLACE INTO directory_rows (name, version) VALUES (?, ?)", name, version);
+      this.db.run("INSERT OR REPLACE INTO directory_rows (name, version) VALUES (?, ?)", name, version);
     }
   }
 
-  #delete(table: Table, values: string[]): void {
-    this.#db.run(`DELETE FROM ${table} WHERE ${isNamed(table)}`, ...values);
+  #delete(table: SharedTable, values: string[]): void {
+    this.db.run(`DELETE FROM ${table} WHERE ${isNamed(table)}`, ...values);
     if (table !== "keys") return;
     // A key's id is never given again, not even by a copy that never had the key.
-    this.#db.run(
+    this.db.run(
       "INSERT INTO sqlite_sequence SELECT 'keys', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'keys')",
     );
-    this.#db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
+    this.db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
   }
 
   /**
@@ -160,7 +149,7 @@ export class Directory {
    * is appended to its name, whichever comes first, so that all copies are the same.
    */
   #named(row: Record<string, unknown>): Record<string, unknown> {
-    const other = this.#db.first<{ id: number }>(
+    const other = this.db.first<{ id: number }>(
       "SELECT id FROM accounts WHERE name = ? AND id <> ?",
       row.name,
       row.id,
@@ -168,12 +157,12 @@ export class Directory {
     if (other === undefined) return row;
     const ownName = (id: number) => `${row.name}-${id}`;
     if (other.id < Number(row.id)) return { ...row, name: ownName(Number(row.id)) };
-    this.#db.run("UPDATE accounts SET name = ? WHERE id = ?", ownName(other.id), other.id);
+    this.db.run("UPDATE accounts SET name = ? WHERE id = ?", ownName(other.id), other.id);
     return row;
   }
 
   /** Inserts a row, or updates the one with its primary key. */
-  write(table: Table, row: Record<string, unknown>): void {
+  write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
     const isCounted = counted.includes(table);
     const set = [...columns, ...(isCounted ? ["changed"] : [])];
@@ -182,19 +171,18 @@ export class Directory {
     const names: readonly string[] = tables[table];
     const updates = set.filter((one) => !names.includes(one)).map((one) => `${one} = excluded.${one}`);
     if (isCounted) values.push(`${nextChange}`);
-    this.#db.run(
+    this.db.run(
       `INSERT INTO ${table} (${set.join(", ")}) VALUES (${values.join(", ")})
         ON CONFLICT (${tables[table].join(", ")}) DO UPDATE SET ${updates.join(", ")}`,
       ...columns.map((column) => row[column] ?? null),
     );
   }
 
-  /** The shared columns of a table. */
-  #columns(table: Table): string[] {
+  #columns(table: SharedTable): string[] {
     const known = this.#columnsOf.get(table);
     if (known !== undefined) return known;
     const sql = "SELECT name FROM pragma_table_info(?) WHERE name <> 'changed'";
-    const columns = this.#db.database.prepare<[string], string>(sql).pluck().all(table);
+    const columns = this.db.database.prepare<[string], string>(sql).pluck().all(table);
     this.#columnsOf.set(table, columns);
     return columns;
   }
@@ -204,10 +192,7 @@ export class Directory {
     const found =
       table === undefined
         ? undefined
-        : this.#db.first<Record<string, unknown>>(
-            `SELECT * FROM ${table} WHERE ${isNamed(table)}`,
-            ...values,
-          );
+        : this.db.first<Record<string, unknown>>(`SELECT * FROM ${table} WHERE ${isNamed(table)}`, ...values);
     if (found === undefined) return { name, content: null };
     const { changed: _, ...row } = found;
     for (const [column, value] of Object.entries(row))
@@ -221,9 +206,9 @@ function fromHex(_: string, value: unknown): unknown {
   return Buffer.from(String(value.hex), "hex");
 }
 
-function partsOf(name: string): [table: Table | undefined, ...values: string[]] {
+function partsOf(name: string): [table: SharedTable | undefined, ...values: string[]] {
   const [table, ...values] = name.split(":");
   return [tableNames.find((known) => known === table), ...values];
 }
 
-const isNamed = (table: Table) => tables[table].map((column) => `${column} = ?`).join(" AND ");
+const isNamed = (table: SharedTable) => tables[table].map((column) => `${column} = ?`).join(" AND ");

@@ -1,5 +1,5 @@
 import { isThere } from "./accounts.ts";
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 
 /** The tables of events and of their deliveries. */
 
@@ -20,7 +20,6 @@ export interface StoredEvent {
   created_at: number;
 }
 
-/** The state of sending an event by one channel. */
 export interface Delivery {
   /** The event's id. */
   id: string;
@@ -33,25 +32,14 @@ export interface Delivery {
 
 type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { state: "none"; tries: 0 };
 
-/** Reads and writes events and deliveries. */
-export class StoredEvents {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
-  /**
-   * Creates an event and its deliveries by some channels.
-   *
-   * @returns whether it is new: there is one event per account, month, threshold and quota, and none of a deleted account
-   */
+export class StoredEvents extends Table {
+  /** @returns whether it is new: one per account, month, threshold and quota, and none of a deleted account */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
       SELECT ?, ?, ?, ?, ?, ?, ? WHERE ${isThere} ON CONFLICT (account, month, threshold, quota) DO NOTHING`;
     const { id, account, month, threshold, quota, payload, created_at } = event;
     const values = [id, account, month, threshold, quota, payload, created_at];
-    if (this.#db.change(sql, ...values, account).changes === 0) return false;
+    if (this.db.change(sql, ...values, account).changes === 0) return false;
     for (const channel of channels)
       this.updateDelivery({
         ...{ id, channel, state: "pending", tries: 0 },
@@ -62,41 +50,37 @@ export class StoredEvents {
 
   /** All events, once for each delivery. An event without deliveries is listed once. */
   list(): (StoredEvent & { name: string } & (Delivery | NoDelivery))[] {
-    return this.#db.all(
+    return this.db.all(
       `SELECT events.*, name, channel, coalesce(state, 'none') AS state, coalesce(tries, 0) AS tries, next_try_at,
         last_answer FROM events JOIN accounts ON accounts.id = events.account
         LEFT JOIN deliveries ON event = events.id ORDER BY events.created_at, events.threshold, channel DESC`,
     );
   }
 
-  /**
-   * Events of a month, `YYYY-MM`, whose row number is above one.
-   *
-   * @returns also the last row number of all; numbers of deleted accounts' events may be given again
-   */
+  /** Events of a month above a row number, and the last one; those of deleted accounts may be given again. */
   since(
     row: number,
     month: string,
   ): { events: Pick<StoredEvent, "account" | "threshold" | "created_at">[]; last: number } {
     const sql =
       "SELECT account, threshold, created_at FROM events WHERE rowid > ? AND month = ? ORDER BY rowid";
-    const { last } = this.#db.one<{ last: number }>("SELECT coalesce(max(rowid), 0) AS last FROM events");
-    return { events: this.#db.all(sql, row, month), last };
+    const { last } = this.db.one<{ last: number }>("SELECT coalesce(max(rowid), 0) AS last FROM events");
+    return { events: this.db.all(sql, row, month), last };
   }
 
   /** When the last event of an account and month, `YYYY-MM`, was made; 0 when there is none. */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
-    return this.#db.all<{ at: number }>(sql, account, month)[0].at;
+    return this.db.one<{ at: number }>(sql, account, month).at;
   }
 
   byId(id: string): StoredEvent | undefined {
-    return this.#db.all<StoredEvent>("SELECT * FROM events WHERE id = ?", id)[0];
+    return this.db.first<StoredEvent>("SELECT * FROM events WHERE id = ?", id);
   }
 
   /** An event's deliveries, the webhook's first. */
   deliveries(event: string): Delivery[] {
-    return this.#db.all(
+    return this.db.all(
       `SELECT event AS id, channel, state, tries, next_try_at, last_answer FROM deliveries
         WHERE event = ? ORDER BY channel DESC`,
       event,
@@ -107,7 +91,6 @@ export class StoredEvents {
    * Deliveries by a channel that may be tried now. An account's events are delivered in order: only its first pending
    * one is due, and none while another of its events is being sent. A first try is due at once, and comes before all
    * retries.
-   *
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -121,19 +104,19 @@ export class StoredEvents {
       WHERE place = 1 AND (tries = 0 OR next_try_at <= ?)
         AND events.account NOT IN (SELECT account FROM events WHERE id IN (SELECT value FROM json_each(?)))
       ORDER BY tries > 0, next_try_at, id LIMIT ?`;
-    return this.#db.all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
+    return this.db.all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
   }
 
   /** The pending event of an account and channel that is delivered first. */
   firstPending(account: number, channel: Channel): string | undefined {
     const sql = `SELECT id FROM deliveries JOIN events ON id = event
       WHERE account = ? AND channel = ? AND state = 'pending' ORDER BY ${inOrder} LIMIT 1`;
-    return this.#db.all<{ id: string }>(sql, account, channel)[0]?.id;
+    return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
   /** When the oldest event was made that is still to be delivered by a channel. */
   oldestPending(channel: Channel): number | undefined {
-    const [{ created_at }] = this.#db.all<{ created_at: number | null }>(
+    const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
         WHERE channel = ? AND state = 'pending'`,
       channel,
@@ -145,14 +128,13 @@ export class StoredEvents {
   moveTries(channel: Channel, byMs: number, latest: Date): void {
     const sql = `UPDATE deliveries SET next_try_at = max(0, min(next_try_at + ?, ?))
       WHERE channel = ? AND state = 'pending'`;
-    this.#db.run(sql, Math.round(byMs), latest.getTime(), channel);
+    this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
   }
 
-  /** Writes the state of a delivery. */
   updateDelivery({ id, channel, state, tries, next_try_at, last_answer }: Delivery): void {
     const sql = `INSERT INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state, tries = excluded.tries,
       next_try_at = excluded.next_try_at, last_answer = excluded.last_answer`;
-    this.#db.run(sql, id, channel, state, tries, next_try_at, last_answer);
+    this.db.run(sql, id, channel, state, tries, next_try_at, last_answer);
   }
 }

@@ -1,5 +1,5 @@
 import type { Plan } from "../shared/plans.ts";
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
 /** The table of API keys, and the days of their last use. */
@@ -9,7 +9,6 @@ export interface StoredKey {
   account: number;
   hash: Buffer;
   last4: string;
-  /** What its owner calls it. */
   label: string | null;
   created_at: number;
   expires_at: number | null;
@@ -18,17 +17,10 @@ export interface StoredKey {
   replaced_by: number | null;
 }
 
-/** Reads and writes API keys. */
-export class StoredKeys {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
+export class StoredKeys extends Table {
   /** Keys that changed since a count, with that count now. */
   since(changed: number): (StoredKey & { changed: number })[] {
-    return this.#db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
+    return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
   /** All keys, with the UTC day on which this server last admitted each, as of the last save. */
@@ -38,7 +30,7 @@ export class StoredKeys {
     suspended_at: number | null;
     last_used: string | null;
   })[] {
-    return this.#db.all(
+    return this.db.all(
       `SELECT keys.*, name, plan, suspended_at, day AS last_used FROM keys
         JOIN accounts ON accounts.id = keys.account LEFT JOIN key_days ON key = keys.id ORDER BY keys.id`,
     );
@@ -46,30 +38,28 @@ export class StoredKeys {
 
   /** The UTC day on which this server last admitted a key, as of the last save. */
   lastUsed(key: number): string | null {
-    return this.#db.all<{ day: string }>("SELECT day FROM key_days WHERE key = ?", key)[0]?.day ?? null;
+    return this.db.first<{ day: string }>("SELECT day FROM key_days WHERE key = ?", key)?.day ?? null;
   }
 
   /** Writes the day on which a key was last admitted, unless the key is deleted. */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
       ON CONFLICT DO UPDATE SET day = excluded.day`;
-    this.#db.run(sql, key, day, key);
+    this.db.run(sql, key, day, key);
   }
 
   byId(id: number): StoredKey | undefined {
-    return this.#db.all<StoredKey>("SELECT * FROM keys WHERE id = ?", id)[0];
+    return this.db.first<StoredKey>("SELECT * FROM keys WHERE id = ?", id);
   }
 
   byHash(hash: Buffer): StoredKey | undefined {
-    return this.#db.all<StoredKey>("SELECT * FROM keys WHERE hash = ?", hash)[0];
+    return this.db.first<StoredKey>("SELECT * FROM keys WHERE hash = ?", hash);
   }
 
-  /** An account's keys, oldest first. */
   ofAccount(account: number): StoredKey[] {
-    return this.#db.all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
+    return this.db.all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
   }
 
-  /** @param expires null for never */
   create(
     account: number,
     hash: Buffer,
@@ -80,23 +70,22 @@ export class StoredKeys {
   ): number {
     const sql = `INSERT INTO keys (account, hash, last4, label, created_at, expires_at, changed)
       VALUES (?, ?, ?, ?, ?, ?, ${nextChange})`;
-    const result = this.#db.change(sql, account, hash, last4, label, now.getTime(), expires);
+    const result = this.db.change(sql, account, hash, last4, label, now.getTime(), expires);
     return Number(result.lastInsertRowid);
   }
 
   /** Revokes a key. The time of an earlier revocation stays. */
   revoke(id: number, now: Date): void {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), changed = ${nextChange} WHERE id = ?`;
-    this.#db.change(sql, now.getTime(), id);
+    this.db.change(sql, now.getTime(), id);
   }
 
-  /** Sets the key that replaced a rotated one. */
   replace(id: number, by: number): void {
-    this.#db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
+    this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
   /** Sets when a key expires; null is never. */
   expire(id: number, at: number | null): void {
-    this.#db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
+    this.db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }
 }

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 
 /** How far a running server has applied changes that commands made, and when anything was last saved. */
 
@@ -8,39 +8,29 @@ export interface Changes {
   keys: number;
 }
 
-/** Reads and writes how far the server is. */
-export class StoredProgress {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
-  /** The last changes of accounts and keys. */
+export class StoredProgress extends Table {
   latest(): Changes {
-    return this.#db.one(
+    return this.db.one(
       "SELECT (SELECT coalesce(max(changed), 0) FROM accounts) AS accounts, (SELECT coalesce(max(changed), 0) FROM keys) AS keys",
     );
   }
 
-  /** The last changes that a server has applied. */
   applied(): Changes {
-    return this.#db.one("SELECT accounts, keys FROM applied");
+    return this.db.one("SELECT accounts, keys FROM applied");
   }
 
-  /** Records that a server has applied these changes. */
   saveApplied({ accounts, keys }: Changes): void {
-    this.#db.run("UPDATE applied SET accounts = ?, keys = ?", accounts, keys);
+    this.db.run("UPDATE applied SET accounts = ?, keys = ?", accounts, keys);
   }
 
   /** When counts were last saved, or a command or the portal changed something; undefined when nothing was. */
   savedAt(): number | undefined {
-    return this.#db.all<{ at: number }>("SELECT at FROM saved")[0]?.at;
+    return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }
 
   /** Records when something is saved, in the same transaction. */
   noteSaved(now: Date): void {
-    if (this.#db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
-      this.#db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());
+    if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
+      this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());
   }
 }

@@ -1,9 +1,9 @@
 import { type Account, accountColumns } from "./accounts.ts";
-import type { Connection } from "./connection.ts";
-import type { Directory } from "./directory.ts";
-import type { Delivery, StoredEvent, StoredEvents } from "./events.ts";
+import { Table } from "./connection.ts";
+import { Directory } from "./directory.ts";
+import { type Delivery, type StoredEvent, StoredEvents } from "./events.ts";
 import type { StoredKey } from "./keys.ts";
-import type { StoredUsage } from "./usage.ts";
+import { StoredUsage } from "./usage.ts";
 
 /** Whole accounts, as they are exported and imported. */
 
@@ -19,23 +19,13 @@ export interface AccountRecord extends Account {
   mailboxes: { mailbox: string; created_at: number }[];
 }
 
-/** Reads and writes whole accounts. */
-export class AccountRecords {
-  readonly #db: Connection;
-  readonly #directory: Directory;
-  readonly #events: StoredEvents;
-  readonly #usage: StoredUsage;
+export class AccountRecords extends Table {
+  readonly #directory = new Directory(this.db);
+  readonly #events = new StoredEvents(this.db);
+  readonly #usage = new StoredUsage(this.db);
 
-  constructor(db: Connection, directory: Directory, events: StoredEvents, usage: StoredUsage) {
-    this.#db = db;
-    this.#directory = directory;
-    this.#events = events;
-    this.#usage = usage;
-  }
-
-  /** An account with everything that belongs to it; it has to exist. */
   read(account: number): AccountRecord {
-    const { changed: _, ...row } = this.#db.all<Omit<AccountRecord, "keys"> & { changed: number }>(
+    const { changed: _, ...row } = this.db.all<Omit<AccountRecord, "keys"> & { changed: number }>(
       `SELECT ${accountColumns}, created_at FROM accounts WHERE id = ?`,
       account,
     )[0];
@@ -45,14 +35,14 @@ export class AccountRecords {
       WHERE account = ? ORDER BY created_at, threshold`;
     return {
       ...row,
-      keys: this.#db.all(keys, account),
-      usage: this.#db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month", account),
-      days: this.#db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account),
-      events: this.#db.all<StoredEvent>(events, account).map((event) => ({
+      keys: this.db.all(keys, account),
+      usage: this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month", account),
+      days: this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account),
+      events: this.db.all<StoredEvent>(events, account).map((event) => ({
         ...event,
         deliveries: this.#events.deliveries(event.id).map(({ id: _, ...delivery }) => delivery),
       })),
-      mailboxes: this.#db.all(
+      mailboxes: this.db.all(
         "SELECT mailbox, created_at FROM signups WHERE account = ? ORDER BY id",
         account,
       ),
@@ -61,7 +51,7 @@ export class AccountRecords {
 
   /** Enters an account with everything that belongs to it, under its ids. */
   enter({ keys, usage, days, events, mailboxes, ...account }: AccountRecord): void {
-    this.#db.ownChanges++;
+    this.db.ownChanges++;
     this.#directory.write("accounts", { ...account });
     // Newest first, because an older one may refer to the one that replaced it.
     for (const key of keys.toReversed())
@@ -73,6 +63,6 @@ export class AccountRecords {
       for (const delivery of deliveries) this.#events.updateDelivery({ ...delivery, id: event.id });
     }
     const sql = "INSERT INTO signups (created_at, mailbox, account) VALUES (?, ?, ?)";
-    for (const { mailbox, created_at } of mailboxes) this.#db.run(sql, created_at, mailbox, account.id);
+    for (const { mailbox, created_at } of mailboxes) this.db.run(sql, created_at, mailbox, account.id);
   }
 }

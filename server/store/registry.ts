@@ -22,13 +22,7 @@ export const versionsTable = `
 
 const maxWaitMs = 5000;
 
-/**
- * Reads the registry of a state folder. The database isn't changed, but SQLite may leave its -wal and -shm files beside
- * it.
- *
- * @returns undefined where there is no state yet
- * @throws DataError when the database can't be read, is damaged or foreign, or isn't that of the running server
- */
+/** Reads a state's registry; undefined where there is none yet. @throws DataError when it can't be read or isn't the server's */
 export function knownVersions(stateDir: string): KnownVersion[] | undefined {
   const file = databaseFile(stateDir);
   const refusal = (found: string) =>

@@ -2,9 +2,7 @@ import { versionsTable } from "./registry.ts";
 
 /** The schema of the state database. */
 
-/**
- * Databases of another version are refused. A release that changes the schema increments this and migrates older ones.
- */
+/** Databases of another version are refused. A release that changes the schema increments this and migrates older ones. */
 export const schemaVersion = 1;
 
 /**

@@ -6,7 +6,6 @@ import { DataError, systemCode } from "../../engine/query.ts";
 
 /** Tells other processes whether a server runs on a state folder, and whether the database there is the server's. */
 
-/** The path of the database in a state folder. */
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
 const besideDatabase = ["-wal", "-shm"];
 /** The path of the file in which a server tells commands which database it has open. */
@@ -39,7 +38,6 @@ export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** The paths of the database and of SQLite's files beside it. */
 export function filesOf(folder: string): string[] {
   const file = databaseFile(folder);
   return [file, ...besideDatabase.map((end) => file + end)];
@@ -61,8 +59,8 @@ export function linesOf(identities: Iterable<string | undefined>): string {
 }
 
 /**
- * Refuses a database that the running server doesn't have open, because it would never see what a command writes there.
- *
+ * Refuses a database for a command if the running server has another one open, because the server would never see what
+ * the command writes, or if it was overwritten.
  * @throws DataError when another file, or none, is in the place of the server's database, or it was overwritten
  */
 export function checkServed(folder: string): void {
@@ -84,8 +82,8 @@ export function checkServed(folder: string): void {
 }
 
 /**
- * Refuses a database beside the log of another one, which SQLite would replay, and an empty state in the place of a lost one.
- *
+ * Refuses a database beside the log of another one, because SQLite would replay that log, and refuses to make an empty
+ * state in the place of a lost one.
  * @param served what the last server wrote about its files
  */
 export function checkLog(folder: string, served: string | undefined): void {
@@ -114,22 +112,19 @@ export function checkLog(folder: string, served: string | undefined): void {
   );
 }
 
-/** Refuses an overwritten database: its log belongs to another one. @returns the content of `server.database` */
+/** Refuses an overwritten database, even one that looks sound. @returns the content of `server.database` */
 export function checkWhole(folder: string): string | undefined {
-  const served = readServed(folder);
+  // Read at once, because a server may delete it meanwhile.
+  let served: string | undefined;
+  try {
+    served = readFileSync(servedFile(folder), "utf8");
+  } catch (error) {
+    if (!/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) throw error;
+  }
   if (served !== overwritten) return served;
   throw new DataError(
     `state database ${databaseFile(folder)}`,
     "what is left of one that was overwritten while a server ran on it",
     `a sound one: stop the server, ${restoring}, and then ${servedFile(folder)}`,
   );
-}
-
-function readServed(folder: string): string | undefined {
-  try {
-    return readFileSync(servedFile(folder), "utf8");
-  } catch (error) {
-    if (/^(ENOENT|ENOTDIR)$/.test(systemCode(error) ?? "")) return undefined;
-    throw error;
-  }
 }

@@ -1,8 +1,7 @@
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 
 /** The table of signups and of the links that were mailed for them. */
 
-/** A request for an account. */
 export interface Signup {
   /** The e-mail address, in the one form that all its spellings have. */
   mailbox: string;
@@ -10,7 +9,6 @@ export interface Signup {
   address: string;
 }
 
-/** A link that was mailed and not used yet. */
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
@@ -19,57 +17,39 @@ interface SignupLink {
   email: string;
 }
 
-/** Reads and writes signups. */
-export class StoredSignups {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
+export class StoredSignups extends Table {
   /** Counts signups since a time, unused links included: all, those from an address, and those for a mailbox. */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
       count(*) FILTER (WHERE mailbox = ?) AS mailbox FROM signups
       WHERE address IS NOT NULL AND created_at > ?`;
-    const [counts] = this.#db.all<ReturnType<StoredSignups["countsSince"]>>(
-      sql,
-      address,
-      mailbox,
-      since.getTime(),
-    );
-    return counts;
+    return this.db.one(sql, address, mailbox, since.getTime());
   }
 
-  /** Whether a mailbox has made an account. */
   hasAccount(mailbox: string): boolean {
-    return (
-      this.#db.all("SELECT 1 FROM signups WHERE mailbox = ? AND account IS NOT NULL", mailbox).length > 0
-    );
+    return this.db.all("SELECT 1 FROM signups WHERE mailbox = ? AND account IS NOT NULL", mailbox).length > 0;
   }
 
-  /** Records a signup that has made an account. */
   create({ mailbox, address }: Signup, account: number, now: Date): void {
     const sql = "INSERT INTO signups (created_at, mailbox, address, account) VALUES (?, ?, ?, ?)";
-    this.#db.run(sql, now.getTime(), mailbox, address, account);
+    this.db.run(sql, now.getTime(), mailbox, address, account);
   }
 
-  /** Records a signup whose link was mailed. */
   createLink({ mailbox, address }: Signup, link: SignupLink, now: Date): void {
     const sql =
       "INSERT INTO signups (created_at, mailbox, address, token, name, email) VALUES (?, ?, ?, ?, ?, ?)";
-    this.#db.run(sql, now.getTime(), mailbox, address, link.token, link.name, link.email);
+    this.db.run(sql, now.getTime(), mailbox, address, link.token, link.name, link.email);
   }
 
   /** The signup whose link has a token, was mailed after a time, and is unused. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
-    return this.#db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
+    return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
   }
 
   /** Marks a link as used. @param account the account that it made; null where the mailbox had one */
   useLink(id: number, account: number | null): void {
-    this.#db.run(
+    this.db.run(
       "UPDATE signups SET account = ?, token = NULL, name = NULL, email = NULL WHERE id = ?",
       account,
       id,
@@ -79,7 +59,7 @@ export class StoredSignups {
   /** Deletes unused links up to a time, and the addresses of other signups. */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND created_at <= ?";
-    this.#db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());
-    this.#db.run(`UPDATE signups SET address = NULL WHERE ${old}`, until.getTime());
+    this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());
+    this.db.run(`UPDATE signups SET address = NULL WHERE ${old}`, until.getTime());
   }
 }

@@ -11,9 +11,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import Database from "better-sqlite3";
 import { identityOf, makeFolder } from "../../datasets/folder.ts";
 import { DataError, reasonOf } from "../../engine/query.ts";
-import { lockFolder } from "./lock.ts";
 import {
   checkLog,
   checkWhole,
@@ -54,11 +54,7 @@ export function makePrivateFile(file: string): void {
   closeSync(descriptor);
 }
 
-/**
- * Removes other users' access to the state.
- *
- * @returns the files that were changed, and those that can't be
- */
+/** Removes other users' access to the state. @returns the files that were changed, and those that can't be */
 export function narrowAccess(folder: string): { narrowed: string[]; open: string[] } {
   const files = [...filesOf(folder), lockFile(folder), servedFile(folder)];
   const [narrowed, open]: string[][] = [[], []];
@@ -77,6 +73,26 @@ export function narrowAccess(folder: string): { narrowed: string[]; open: string
   return { narrowed, open };
 }
 
+/** How long a starting server waits for commands that are reading its lock, each of which takes microseconds. */
+const maxReadersMs = 1000;
+
+/** Takes a folder's lock, which ends with the process. @returns what releases it @throws DataError when it is taken */
+export function lockFolder(folder: string, maxWaitMs = maxReadersMs): () => void {
+  const database = new Database(lockFile(folder), { timeout: maxWaitMs });
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if (!(error instanceof Database.SqliteError && error.code === "SQLITE_BUSY")) throw error;
+    throw new DataError(
+      `STATE_DIR ${folder}`,
+      "another server that uses it",
+      "a folder of its own for each server",
+    );
+  }
+  return () => database.close();
+}
+
 /** A server's lock on its state folder, and its watch over the database files that it has open. */
 export class StateGuard {
   readonly #folder: string;
@@ -90,7 +106,7 @@ export class StateGuard {
   /** Whether the database was deleted or replaced. */
   #isLost = false;
   /** Whether the database was overwritten. Final, because SQLite may have read from it. */
-  #isOverwritten = false;
+  isOverwritten = false;
 
   /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
   constructor(folder: string) {
@@ -120,15 +136,9 @@ export class StateGuard {
     this.#publish();
   }
 
-  /** Whether the database was overwritten, so that nothing may be written to it. */
-  get isOverwritten(): boolean {
-    return this.#isOverwritten;
-  }
-
   /**
    * Moves the write-ahead log into the database, if all files are as they were left. Once a second, so that the loss of
    * a log costs no more counts than a crash.
-   *
    * @returns the same as `fault`
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): string | undefined {
@@ -157,11 +167,11 @@ export class StateGuard {
         if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
       }
       const file = databaseFile(this.#folder);
-      if (!this.#isOverwritten && writtenOf(file) !== this.#written) {
-        this.#isOverwritten = true;
+      if (!this.isOverwritten && writtenOf(file) !== this.#written) {
+        this.isOverwritten = true;
         this.#publish();
       }
-      return this.#isOverwritten ? `${file} was overwritten` : undefined;
+      return this.isOverwritten ? `${file} was overwritten` : undefined;
     } catch (error) {
       return reasonOf(error);
     }

@@ -1,6 +1,6 @@
 import { DataError } from "../../engine/query.ts";
 import { StoredAccounts } from "./accounts.ts";
-import { Connection } from "./connection.ts";
+import { Connection, Table } from "./connection.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
 import { Directory } from "./directory.ts";
 import { StoredEvents } from "./events.ts";
@@ -32,76 +32,56 @@ export const onlyACopy = (stateDir: string) =>
   );
 
 /** Accounts, keys, usage, events and versions in one SQLite database. What is written is on the disk when a call returns. */
-export class Store {
-  readonly #db: Connection;
-  readonly accounts: StoredAccounts;
-  readonly keys: StoredKeys;
-  readonly usage: StoredUsage;
-  readonly events: StoredEvents;
-  readonly signups: StoredSignups;
-  readonly versions: StoredVersions;
-  readonly replica: StoredReplica;
-  readonly progress: StoredProgress;
-  readonly directory: Directory;
-  readonly records: AccountRecords;
+export class Store extends Table {
+  readonly accounts = new StoredAccounts(this.db);
+  readonly keys = new StoredKeys(this.db);
+  readonly usage = new StoredUsage(this.db);
+  readonly events = new StoredEvents(this.db);
+  readonly signups = new StoredSignups(this.db);
+  readonly versions = new StoredVersions(this.db);
+  readonly replica = new StoredReplica(this.db);
+  readonly progress = new StoredProgress(this.db);
+  readonly directory = new Directory(this.db);
+  readonly records = new AccountRecords(this.db);
 
-  /** Opens the database in a folder; see `openDatabase`. */
   static open(folder: string, options: OpenOptions = {}): Store {
     return new Store(new Connection(openDatabase(folder, options)));
   }
 
-  /** Makes an empty database in memory. */
   static inMemory(): Store {
     return new Store(new Connection(databaseInMemory()));
   }
 
-  private constructor(db: Connection) {
-    this.#db = db;
-    this.accounts = new StoredAccounts(db);
-    this.keys = new StoredKeys(db);
-    this.usage = new StoredUsage(db);
-    this.events = new StoredEvents(db);
-    this.signups = new StoredSignups(db);
-    this.versions = new StoredVersions(db);
-    this.replica = new StoredReplica(db);
-    this.progress = new StoredProgress(db);
-    this.directory = new Directory(db);
-    this.records = new AccountRecords(db, this.directory, this.events, this.usage);
-  }
-
-  /** The number of frames in the write-ahead log. */
   loggedFrames(): number {
-    const [{ log }] = this.#db.database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
+    const [{ log }] = this.db.database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
     return log;
   }
 
   /** Moves the write-ahead log into the database, and empties the log unless another process needs it. */
   checkpoint(): void {
     // The second mode keeps other processes from writing, so the first leaves it little to do.
-    for (const mode of ["PASSIVE", "TRUNCATE"]) this.#db.database.pragma(`wal_checkpoint(${mode})`);
+    for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.database.pragma(`wal_checkpoint(${mode})`);
   }
 
   /** Copies the database, as of one moment, to an empty file. */
   copyTo(file: string): void {
-    this.#db.run("VACUUM INTO ?", file);
+    this.db.run("VACUUM INTO ?", file);
   }
 
   close(): void {
-    this.#db.database.close();
+    this.db.database.close();
   }
 
   /** A text that changes whenever another process writes, or this one changes accounts, keys or events. */
   changes(): string {
-    return `${this.#db.database.pragma("data_version", { simple: true })} ${this.#db.ownChanges}`;
+    return `${this.db.database.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
 
-  /** Runs several reads in one transaction. */
   consistently<Result>(work: () => Result): Result {
-    return this.#db.database.transaction(work).deferred();
+    return this.db.database.transaction(work).deferred();
   }
 
-  /** Runs several reads and writes as one transaction. */
   atomically<Result>(work: () => Result): Result {
-    return this.#db.atomically(work);
+    return this.db.atomically(work);
   }
 }

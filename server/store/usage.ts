@@ -1,5 +1,5 @@
 import { isThere } from "./accounts.ts";
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 
 /** The tables of requests counted, by month and by day. */
 
@@ -13,38 +13,31 @@ export interface Used {
   used: number;
 }
 
-/** Reads and writes counts of requests. */
-export class StoredUsage {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
+export class StoredUsage extends Table {
   /** Requests counted per account in a month, `YYYY-MM`. */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
-    const rows = this.#db.all<{ account: number; used: number }>(sql, month);
+    const rows = this.db.all<{ account: number; used: number }>(sql, month);
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
   /** Requests counted for one account in a month, `YYYY-MM`. */
   of(account: number, month: string): number {
     const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
-    return this.#db.all<{ used: number }>(sql, account, month)[0]?.used ?? 0;
+    return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
   /** Writes absolute counts, so that writing them twice does no harm. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${isThere}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
-    for (const [account, count] of used) this.#db.run(sql, account, month, count, account);
+    for (const [account, count] of used) this.db.run(sql, account, month, count, account);
   }
 
   /** The count of each account at the end of the days of a month, `YYYY-MM`; days without requests are left out. */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
-    const rows = this.#db.all<{ account: number; day: string; used: number }>(sql, month, month);
+    const rows = this.db.all<{ account: number; day: string; used: number }>(sql, month, month);
     const ends = new Map<number, [day: number, used: number][]>();
     for (const { account, day, used } of rows) {
       const known = ends.get(account) ?? [];
@@ -61,7 +54,7 @@ export class StoredUsage {
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {
-      const known = this.#db.run(
+      const known = this.db.run(
         "UPDATE days SET used = ? WHERE account = ? AND day = ?",
         count,
         account,
@@ -69,10 +62,10 @@ export class StoredUsage {
       );
       if (known.changes > 0) continue;
       const insert = `INSERT INTO days (account, day, used) SELECT ?, ?, ? WHERE ${isThere}`;
-      this.#db.run(insert, account, day, count, account);
+      this.db.run(insert, account, day, count, account);
       const sql = `DELETE FROM days WHERE account = ? AND day <=
         (SELECT day FROM days WHERE account = ? ORDER BY day DESC LIMIT 1 OFFSET ?)`;
-      this.#db.run(sql, account, account, maxDays);
+      this.db.run(sql, account, account, maxDays);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import { Table } from "./connection.ts";
 
 /** The table of all data versions that were ever served. */
 
@@ -11,17 +11,10 @@ interface StoredVersion {
   retired: number | null;
 }
 
-/** Reads and writes data versions. */
-export class StoredVersions {
-  readonly #db: Connection;
-
-  constructor(db: Connection) {
-    this.#db = db;
-  }
-
+export class StoredVersions extends Table {
   /** The content of a version number; undefined when it was never served. */
   byName(version: string): StoredVersion | undefined {
-    return this.#db.all<StoredVersion>("SELECT * FROM versions WHERE version = ?", version)[0];
+    return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
   }
 
   /** Records that a version is served. A known number keeps its content. */
@@ -30,16 +23,16 @@ export class StoredVersions {
     if (this.byName(version)?.retired === null) return;
     const sql = `INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)
       ON CONFLICT (version) DO UPDATE SET retired = NULL`;
-    this.#db.run(sql, version, sha256, contentSha256, now.getTime());
+    this.db.run(sql, version, sha256, contentSha256, now.getTime());
   }
 
   /** Versions that were served when the table was last written. */
   served(): string[] {
-    const rows = this.#db.all<StoredVersion>("SELECT * FROM versions WHERE retired IS NULL");
+    const rows = this.db.all<StoredVersion>("SELECT * FROM versions WHERE retired IS NULL");
     return rows.map(({ version }) => version);
   }
 
   retire(version: string, now: Date): void {
-    this.#db.run("UPDATE versions SET retired = ? WHERE version = ?", now.getTime(), version);
+    this.db.run("UPDATE versions SET retired = ? WHERE version = ?", now.getTime(), version);
   }
 }

@@ -37,7 +37,6 @@ const isChecksum = ([a, b]: readonly [number, number], bytes: DataView, at: numb
 /**
  * Finds damage in a write-ahead log that would make SQLite drop committed transactions. What any crash may leave is sound:
  * a log that is empty, was restarted over older frames, or ends within its last transaction. Each frame is read once.
- *
  * @returns what is damaged; undefined when nothing is, or there is no log
  */
 export function walFault(file: string): string | undefined {

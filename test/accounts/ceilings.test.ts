@@ -21,10 +21,6 @@ const keys = {
   shared: createKey(stateDir, "shared quota", wide),
   sharedToo: createKey(stateDir, "shared quota"),
   burst: createKey(stateDir, "burst", { burst: 1, quota: 1000 }),
-  burstOfThree: createKey(stateDir, "burst of three", { burst: 3, quota: 1000 }),
-  bucket: createKey(stateDir, "shared bucket", { burst: 1, quota: 1000 }),
-  bucketToo: createKey(stateDir, "shared bucket"),
-  both: createKey(stateDir, "both", { burst: 1, quota: 1 }),
 };
 const server = await startServer({ stateDir });
 after(() => server.stop());
@@ -138,26 +134,4 @@ test("a burst beyond the ceiling gives 429 for about a second", async () => {
   assert.equal(refused.header("Retry-After"), "1");
   const { reset } = refused;
   assert.ok(reset > before - 1 && reset <= after + 2, `asked from ${before} to ${after}, reset at ${reset}`);
-});
-
-test("a burst up to the ceiling is admitted", async () => {
-  const answers = await atOnce(...Array(5).fill(keys.burstOfThree));
-  assert.deepEqual(statuses(answers), [200, 200, 200, 429, 429]);
-});
-
-test("two keys of one account share the burst", async () => {
-  assert.deepEqual(statuses(await atOnce(keys.bucket, keys.bucketToo)), [200, 429]);
-});
-
-test("a burst's refusal costs no quota, and the burst is checked before the quota", async () => {
-  const answers = await atOnce(keys.both, keys.both);
-  assert.deepEqual(statuses(answers), [200, 429]);
-  assert.match(answers[1].error().message, /per second/);
-});
-
-test("an account's ceilings are nobody else's", async () => {
-  assert.deepEqual(
-    statuses(await atOnce(keys.quota, server.key, keys.quota, server.key)),
-    [429, 200, 429, 200],
-  );
 });

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import path from "node:path";
 import { type TestContext, test } from "node:test";
-import Database from "better-sqlite3";
 import { attachImage, buildImage } from "../../engine/index.ts";
-import { UsageDays } from "../../server/accounts/days.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { monthName, monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { maxBurst } from "../../server/shared/plans.ts";
@@ -17,18 +10,7 @@ import { ask, serviceOf } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
-import {
-  call,
-  createKey,
-  currentOnly,
-  datasetsFolder,
-  pricesPath,
-  ready,
-  spawnServer,
-  temporaryFolder,
-  until,
-} from "../support/server.ts";
-import { preloaded } from "../support/stopping.ts";
+import { pricesPath } from "../support/server.ts";
 
 /** A clock that jumps: counts belong to a month, and it neither forgives nor invents any. */
 
@@ -45,7 +27,7 @@ class World {
   #steadyMs = 1e6;
   readonly #key = generateKey();
   readonly #store: Store;
-  #parts: { accounts: Accounts; limits: Limits; service: ReturnType<typeof serviceOf> };
+  #parts: { accounts: Accounts; service: ReturnType<typeof serviceOf> };
 
   constructor(t: TestContext, quota: number, store = Store.inMemory()) {
     this.quota = quota;
@@ -60,21 +42,12 @@ class World {
   }
 
   #start() {
-    const [keys, limits] = [new KeyTable(), new Limits()];
-    const accounts = new Accounts(
-      this.#store,
-      keys,
-      limits,
-      new AccountNames(),
-      new UsageDays(),
-      this.wallMs,
-    );
+    const accounts = new Accounts(this.#store, this.wallMs);
     const now = () => this.wallMs;
     const steadyNow = () => this.#steadyMs;
     return {
       accounts,
-      limits,
-      service: serviceOf({ keys, limits, versions: versionsOf(image), now, steadyNow }),
+      service: serviceOf({ ...accounts.tables, versions: versionsOf(image), now, steadyNow }),
     };
   }
 
@@ -147,67 +120,6 @@ test("counts of no more than 24 months wait to be saved: then no other month's r
   );
 });
 
-// Before the tests whose tables fill this process's address space: Linux refuses to fork it while that is larger than the machine's memory.
-test("a server whose clock is set two months ahead and back admits and saves no more than the quota", async (t) => {
-  const [stateDir, datasetsDir] = [temporaryFolder(), datasetsFolder(currentOnly)];
-  const key = createKey(stateDir, "acme", { burst: 1000, quota: 50 });
-  const clock = path.join(temporaryFolder(), "ahead");
-  const set = (aheadMs: number) => writeFileSync(clock, String(aheadMs));
-  set(0);
-  const preload = `
-    import { readFileSync } from "node:fs";
-    const now = Date.now;
-    Date.now = () => now() + Number(readFileSync(${JSON.stringify(clock)}, "utf8"));`;
-  const env = { THREADS: "2", ...preloaded(preload) };
-  /** By the month's end, as each answer says it. */
-  const admitted = new Map<number, number>();
-  const server = spawnServer({ datasetsDir, stateDir, env });
-  t.after(() => server.signal("SIGKILL"));
-  const { api } = await ready(server);
-  const one = async () => {
-    const { status, reset } = await call({ api, key }, `GET ${pricesPath}?procedure=5073`);
-    if (status === 200) admitted.set(reset, (admitted.get(reset) ?? 0) + 1);
-    return { status, reset };
-  };
-  for (let i = 0; i < 39; i++) assert.equal((await one()).status, 200);
-  for (const aheadMs of [62 * dayMs, 0, 62 * dayMs]) {
-    set(aheadMs);
-    const end = startOfMonth(monthOf(Date.now() + aheadMs) + 1) / 1000;
-    await until("the month to be used up", async () => {
-      const { status, reset } = await one();
-      return status === 429 && reset === end;
-    });
-  }
-  assert.deepEqual([...admitted.values()], [50, 50]);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 0);
-  const store = Store.open(stateDir);
-  for (const end of admitted.keys()) {
-    const month = monthName(monthOf(end * 1000 - 1));
-    assert.deepEqual([...store.usage.ofMonth(month).values()], [50]);
-  }
-  store.close();
-});
-
-for (const [what, ms] of [
-  ["a second", secondMs],
-  ["two months", 61 * dayMs],
-  ["ten years", 10 * yearMs],
-] as const)
-  test(`a clock that jumps ahead by ${what} and back admits the quota of a month, and no more`, (t) => {
-    const world = new World(t, 100);
-    assert.equal(world.admitted(79), 79);
-    world.save();
-    for (let i = 0; i < 3; i++)
-      for (const step of [ms, -ms]) {
-        world.wallMs += step;
-        world.tick();
-        world.admitted(5);
-        world.save();
-      }
-    assert.equal(world.admitted(200), ms === secondMs ? 0 : 6);
-  });
-
 test("a clock that jumps out of the months at hand refuses for a second at most, and says so", (t) => {
   const world = new World(t, 100);
   world.admitted(10);
@@ -229,34 +141,6 @@ test("a clock that jumps by up to two weeks refuses nothing, in any part of a mo
       world.wallMs += step;
       assert.equal(world.ask().status, 200, new Date(world.wallMs).toISOString());
     }
-});
-
-test("counts that can't be saved are kept, whatever the clock does, and saved when they can be", (t) => {
-  const folder = temporaryFolder();
-  const world = new World(t, 10, Store.open(folder, { maxWaitMs: 1 }));
-  const other = new Database(path.join(folder, "state.sqlite"));
-  other.exec("BEGIN EXCLUSIVE");
-  const months = [0, 3, 6, 9, 12, 15];
-  const visit = (month: number) => {
-    world.wallMs = startOfMonth(monthOf(january) + month) + 20 * dayMs;
-    world.tick();
-  };
-  for (const month of months) {
-    visit(month);
-    assert.equal(world.admitted(3), 3);
-    assert.throws(() => world.save(), /database is locked/);
-  }
-  for (const month of months) {
-    visit(month);
-    assert.equal(world.admitted(4), 4);
-  }
-  other.close();
-  world.save();
-  world.restart();
-  for (const month of months) {
-    visit(month);
-    assert.equal(world.admitted(9), 3);
-  }
 });
 
 /** From a second to ten years, any length as likely as ten times that. */

@@ -2,10 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
 import { UsageDays } from "../../server/accounts/days.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
@@ -43,10 +40,9 @@ class World {
   }
 
   start() {
-    const [keys, limits, names, days] = [new KeyTable(), new Limits(), new AccountNames(), new UsageDays()];
-    const accounts = new Accounts(this.#store, keys, limits, names, days, this.wallMs);
+    const accounts = new Accounts(this.#store, this.wallMs);
     const clocks = { now: () => this.wallMs, steadyNow: () => this.#steadyMs };
-    return { accounts, service: serviceOf({ keys, limits, names, days, versions, ...clocks }) };
+    return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   }
 
   /** What the control thread does once a second. */

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { UsageDays } from "../../server/accounts/days.ts";
 import { maxEvents, UsageEvents } from "../../server/accounts/events.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { Store } from "../../server/store/store.ts";
 import { ask, serviceOf } from "../support/asking.ts";
@@ -20,11 +16,9 @@ test("warnings are shown when they are recorded, after a restart and until the m
   const store = Store.inMemory();
   let [wallMs, steadyMs] = [Date.UTC(2027, 11, 30, 12), 1e6];
   const start = () => {
-    const [keys, limits, names, days] = [new KeyTable(), new Limits(), new AccountNames(), new UsageDays()];
-    const events = new UsageEvents();
-    const accounts = new Accounts(store, keys, limits, names, days, wallMs, events);
+    const accounts = new Accounts(store, wallMs);
     const clocks = { now: () => wallMs, steadyNow: () => steadyMs };
-    return { accounts, service: serviceOf({ keys, limits, names, days, events, versions, ...clocks }) };
+    return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   };
   const create = (name: string, quota: number) => {
     const fields = {

@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
 import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
-import { run, succeed } from "../support/commands.ts";
-import { call, startServer, temporaryFolder, until } from "../support/server.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { account as plain } from "../support/state.ts";
 
 /** Accounts that are suspended, resumed and deleted, and the days on which their keys are used. */
@@ -35,7 +32,7 @@ function world() {
     operator.keys.create(i < 2 ? a.id : b.id, hash, "0000", null, now);
   operator.keys.revoke(2, now);
   const [table, limits] = [new KeyTable(), new Limits()];
-  const start = () => new Accounts(store, table, limits, new AccountNames(), new UsageDays(), now.getTime());
+  const start = () => new Accounts(store, now.getTime(), { keys: table, limits });
   const accounts = start();
   const slots = (of = table, at = now.getTime()) =>
     hashes.map((hash) => {
@@ -56,9 +53,8 @@ test("keys of a suspended account don't work until it is resumed, and a revoked 
   operator.keys.create(ids[0], late, "0000", null, now);
   accounts.refresh();
   assert.deepEqual(slots(), [-1, -1, 1], "a change of a key doesn't revive it");
-  const table = new KeyTable();
-  new Accounts(store, table, new Limits(), new AccountNames(), new UsageDays(), now.getTime());
-  assert.deepEqual(slots(table), [-1, -1, 0], "nor does a start");
+  const { keys } = new Accounts(store, now.getTime()).tables;
+  assert.deepEqual(slots(keys), [-1, -1, 0], "nor does a start");
   operator.accounts.suspend(ids[0], null);
   accounts.refresh();
   assert.deepEqual(slots(), [0, -1, 1]);
@@ -162,49 +158,4 @@ test("what other threads note is seen by the thread that saves", () => {
   assert.equal(serving.slotOf(serving.find(hashes[2]), now.getTime()), 1);
   accounts.save(now.getTime());
   assert.equal(store.keys.lastUsed(3), dayName(now.getTime()));
-});
-
-test("a running server obeys in all threads: an account is suspended, resumed and deleted", async () => {
-  const server = await startServer({ env: { THREADS: "2" } });
-  const [key, other] = (
-    await succeed(
-      server.stateDir,
-      "keys create --account gone --plan business",
-      "keys create --account other --plan business",
-    )
-  ).map((text) => text.trim());
-  const answers = (of: string) =>
-    Promise.all(Array.from({ length: 8 }, () => call({ api: server.api, key: of }, "GET /api/v1/usage")));
-  const statuses = async (of: string) => [...new Set((await answers(of)).map(({ status }) => status))];
-  assert.deepEqual(await statuses(key), [200]);
-  const [unknown] = await answers(generateKey());
-  for (const word of ["suspend", "suspend"]) await succeed(server.stateDir, `accounts ${word} gone`);
-  const suspended = await answers(key);
-  for (const { status, body } of suspended)
-    assert.deepEqual([status, String(body)], [401, String(unknown.body)], "as an unknown one");
-  const list = async () =>
-    JSON.parse((await succeed(server.stateDir, "keys list --json"))[0])
-      .filter(({ account }: { account: string }) => account === "gone")
-      .map(({ state }: { state: string }) => state);
-  assert.deepEqual(await list(), ["suspended"]);
-  for (const word of ["resume", "resume"]) await succeed(server.stateDir, `accounts ${word} gone`);
-  assert.deepEqual(await statuses(key), [200]);
-  const [refused, deleted] = await run(server.stateDir, [
-    "accounts delete gone",
-    "accounts delete gone --yes",
-  ]);
-  assert.equal(refused.code, 1);
-  assert.deepEqual([deleted.code, deleted.stderr], [0, ""], "the server has taken it over");
-  assert.match(
-    deleted.stdout,
-    /^deleted account gone, with keys: 1, months of use: [01], events: 0, signups: 0\n$/,
-  );
-  assert.deepEqual(await statuses(key), [401]);
-  assert.deepEqual(await statuses(other), [200]);
-  await until("the day to be saved", async () => {
-    const [text] = await succeed(server.stateDir, "keys list --json");
-    return JSON.parse(text).find(({ account }: { account: string }) => account === "other").last_used;
-  });
-  assert.equal(await server.stop(), 0);
-  assert.doesNotMatch(server.process.stderr, /failed|can't be saved/);
 });

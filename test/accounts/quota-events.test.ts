@@ -91,18 +91,6 @@ test("a quota that the operator changes brings its own events, each quota's once
   );
 });
 
-test("a month that is over keeps the quota that it had last", (t) => {
-  const world = new World(t);
-  const account = world.account(100);
-  world.use(50);
-  world.operator.accounts.update({ ...account, quota: 1000 });
-  world.accounts.refresh();
-  assert.deepEqual(world.use(40), [], "90 of 1,000");
-  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1));
-  world.limits.admit(0, month, 1e9);
-  assert.deepEqual(world.save(next), [], "91 of 1,000");
-});
-
 test("a quota that is lowered in a new month brings no events of the month before", (t) => {
   const world = new World(t);
   const account = world.account(100);

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
 import { UsageDays } from "../../server/accounts/days.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import type { Script, Told } from "../../server/parts/replicas/redis.ts";
 import { Sharing } from "../../server/parts/replicas/sharing.ts";
@@ -35,7 +33,7 @@ for (const day of [5, 25])
       new Date(wallMs),
     );
     const limits = new Limits(undefined, true);
-    const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), new UsageDays(), wallMs);
+    const accounts = new Accounts(store, wallMs, { limits });
     const nowMs = performance.now();
     const usedInAll = async () => [];
     const options = { send, usedInAll, isFreeWithoutRedis: false, nowMs };
@@ -74,7 +72,7 @@ test("what other servers have counted is looked up in turn, and saved by its day
     ),
   );
   const [limits, days] = [new Limits(undefined, true), new UsageDays()];
-  const accounts = new Accounts(store, new KeyTable(), limits, new AccountNames(), days, wallMs);
+  const accounts = new Accounts(store, wallMs, { limits, days });
   const asked: number[][] = [];
   let [others, lookedUp] = [7, month];
   const sharing = new Sharing({
@@ -109,7 +107,7 @@ test("what other servers have counted is looked up in turn, and saved by its day
   for (let i = 0; i < 2; i++) await sharing.lookUp(lookedUp);
   accounts.save(Date.UTC(2026, 1, 20), sharing);
   const again = new Limits(undefined, true);
-  const started = new Accounts(store, new KeyTable(), again, new AccountNames(), new UsageDays(), wallMs);
+  const started = new Accounts(store, wallMs, { limits: again });
   again.raise(started.slotOf(ids[0]), month, 1);
   started.save(wallMs, sharing);
   assert.deepEqual(store.usage.daysOfMonth("2026-01").get(ids[0]), [[5, 9]]);

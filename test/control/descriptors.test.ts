@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Connections, maxConnections } from "../../server/shared/connections.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import {
   Connection,
@@ -64,4 +65,20 @@ test("a server that may open too few files for itself says so before anything el
     const message = `limit of open files (ulimit -n): found ${few}, expected at least ${least}\n`;
     assert.deepEqual([code, stdout, stderr], [1, "", message]);
   }
+});
+
+test("connections are counted by all threads together, and refused beyond the limit", () => {
+  const connections = new Connections(2);
+  const another = new Connections(2, connections.buffer);
+  assert.deepEqual([connections.enter(), another.enter(), another.enter()], [true, true, false]);
+  assert.deepEqual([connections.open, connections.refused], [3, 1]);
+  another.leave();
+  another.leave();
+  assert.ok(connections.enter());
+  assert.deepEqual([another.open, another.refused], [2, 1]);
+});
+
+test("descriptors are kept back for the server itself", () => {
+  assert.ok(maxConnections(1) >= 1);
+  assert.equal(maxConnections(1) - maxConnections(3), 32);
 });

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readable } from "../../server/control/log.ts";
 import { PerSecond } from "../../server/shared/per-second.ts";
-import { readSettings } from "../../server/shared/settings.ts";
 import { requestText } from "../support/connection.ts";
 import { call, pricesPath, startServer, until, withConnections } from "../support/server.ts";
 
@@ -51,13 +50,6 @@ test("nothing in a line steers the terminal", () => {
     msg: hostile,
   });
   assert.match(readable(line), /^(?:(?![\p{Cc}\p{Cf}]).|\n)*$/u);
-});
-
-test("a log level that isn't one is refused, and so is a rate that isn't a number", () => {
-  assert.deepEqual(readSettings({ LOG_LEVEL: "loud", ACCESS_LOG: "on" }), [
-    'LOG_LEVEL is "loud", expected one of trace, debug, info, warn, error, fatal, silent',
-    'ACCESS_LOG is "on", expected a whole number from 0 to 1000',
-  ]);
 });
 
 test("a rate lets so many pass in any second", () => {

@@ -7,25 +7,6 @@ import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/
 
 /** The commands that operators type. */
 
-test("what npm calls a command explains itself on stdout, and exits with 0", async () => {
-  const started = [["start"], ["run", "keys"], ["run", "accounts"], ["run", "events"], ["run", "state"]].map(
-    async (words) => {
-      const npm = spawn("npm", [...words, "--silent", "--", "--help"], {
-        cwd: resolve(import.meta.dirname, "../.."),
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      let output = "";
-      npm.stdout.on("data", (chunk: Buffer) => {
-        output += chunk;
-      });
-      const [code]: unknown[] = await once(npm, "close");
-      assert.equal(code, 0);
-      assert.ok(output.startsWith(`usage: npm ${words[0]}`), output);
-    },
-  );
-  await Promise.all(started);
-});
-
 test("a SIGTERM to npm start reaches the server, which ends in order", async () => {
   const env = {
     ...process.env,

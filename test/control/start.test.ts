@@ -7,13 +7,11 @@ import path from "node:path";
 import { test } from "node:test";
 import { publishFolder } from "../../datasets/publish/publish-folder.ts";
 import { isoTime } from "../../server/shared/time.ts";
-import { backUp } from "../../server/store/backup.ts";
 import { knownVersions } from "../../server/store/registry.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   Connection,
   call,
-  createKey,
   currentOnly,
   datasetsFolder,
   pricesPath,
@@ -40,12 +38,16 @@ async function refusal(env: Record<string, string>, stateDir = temporaryFolder()
 }
 
 test("a folder without snapshots that was set is refused", async () => {
-  const empty = temporaryFolder();
+  const [empty, stateDir] = [temporaryFolder(), temporaryFolder()];
   assert.equal(
-    await refusal({ DATASETS_DIR: empty }),
+    await refusal({ DATASETS_DIR: empty }, stateDir),
     `DATASETS_DIR ${empty}: found no snapshots, expected at least one <year>.<revision>.parquet\n`,
   );
-  assert.deepEqual(readdirSync(empty), [], "no sample was written");
+  assert.deepEqual(
+    [readdirSync(empty), readdirSync(stateDir)],
+    [[], []],
+    "neither a sample nor a state is made",
+  );
 });
 
 const damaged = snapshot.subarray(0, snapshot.length - 10);
@@ -86,28 +88,6 @@ test("a folder with nothing but a damaged file is refused", async () => {
     lines.at(-1),
     `DATASETS_DIR ${folder}: found no snapshot that can be loaded, expected at least one`,
   );
-});
-
-test("a damaged and a misnamed file beside a good one are refused, and the good one is served", async () => {
-  const folder = temporaryFolder();
-  writeFileSync(path.join(folder, "2023.1.parquet"), snapshot);
-  writeFileSync(path.join(folder, "2024.1.parquet"), damaged);
-  writeFileSync(path.join(folder, "2024.2.parquet"), snapshot);
-  writeFileSync(path.join(folder, "notes.txt"), "no snapshot");
-  const server = await startServer({ datasetsDir: folder });
-  // A fresh file may still be being written, so it is refused a little later.
-  const refused = await until("both refusals", () => {
-    const lines = server.process.stderr.split("\n").filter((line) => line.includes("snapshot refused"));
-    return lines.length === 2 && lines;
-  });
-  assert.match(refused.find((line) => line.includes('"file":"2024.1.parquet"')) ?? "", /found/);
-  assert.match(
-    refused.find((line) => line.includes('"file":"2024.2.parquet"')) ?? "",
-    /found 2023\.1, expected 2024\.2/,
-  );
-  const answer = await call(server, `GET ${pricesPath}?procedure=5072`);
-  assert.match(answer.body.toString(), /"data_version":"2023\.1"/);
-  assert.equal(await server.stop(), 0);
 });
 
 for (const name of ["PORT", "OPS_PORT"])
@@ -173,19 +153,6 @@ test("a server listens on the address it is told", async () => {
   assert.equal(await server.stop(), 0);
 });
 
-test("usage goes on after a restart, for all keys of an account", async () => {
-  const stateDir = temporaryFolder();
-  const key = createKey(stateDir, "lasting", { burst: 1000, quota: 100 });
-  const remaining: number[] = [];
-  for (const used of [key, createKey(stateDir, "lasting")]) {
-    const server = await startServer({ datasetsDir, stateDir });
-    for (let i = 0; i < 3; i++)
-      remaining.push((await call({ api: server.api, key: used }, `GET ${pricesPath}`)).remaining);
-    assert.equal(await server.stop(), 0);
-  }
-  assert.deepEqual(remaining, [99, 98, 97, 96, 95, 94]);
-});
-
 test("a start says how old the state is where nothing was saved there for an hour", async () => {
   const stateDir = temporaryFolder();
   const started = async (savedMs: number) => {
@@ -206,17 +173,6 @@ test("a start says how old the state is where nothing was saved there for an hou
   assert.ok((store.progress.savedAt() ?? 0) > savedMs, "its end counts as well");
   store.close();
   assert.doesNotMatch(await started(Date.now() - 3_000_000), /"hours"/);
-});
-
-test("the first start on a backup serves, and ends in order", async () => {
-  const [from, stateDir] = [temporaryFolder(), temporaryFolder()];
-  const key = createKey(from, "a", { burst: 10, quota: 100 });
-  backUp(from, path.join(stateDir, "state.sqlite"));
-  const server = spawnServer({ datasetsDir, stateDir });
-  const { api } = await ready(server);
-  assert.equal((await call({ api, key }, `GET ${pricesPath}`)).remaining, 99);
-  server.signal("SIGTERM");
-  assert.equal((await server.finished()).code, 0);
 });
 
 test("no account is made and no key is shown where STATE_DIR is set", async () => {

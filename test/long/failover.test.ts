@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +10,7 @@ import { RedisNode } from "../support/redis-server.ts";
 import { Client, Replica, sum } from "../support/replicas.ts";
 import { createKey } from "../support/server.ts";
 
-/** Servers under load whose Redis is failed over by Sentinels or within a Cluster, or comes back from an old backup. */
+/** Servers under load whose Redis is failed over by Sentinels or within a Cluster. */
 
 const count = 3;
 /** Of every account. */
@@ -24,12 +23,11 @@ class Fleet {
   readonly keys: string[];
   readonly #url: string;
 
-  /** @param clocks by how many minutes each server's clock is wrong */
-  constructor(url: string, accounts: number, clocks: readonly number[] = Array(count).fill(0)) {
+  constructor(url: string, accounts: number) {
     this.#url = url;
     const seed = temporaryFolder();
     this.keys = Array.from({ length: accounts }, (_, i) => createKey(seed, `account ${i + 1}`, ceilings));
-    this.replicas = clocks.map((minutes) => new Replica(seed, url, wrongBy(minutes)));
+    this.replicas = Array.from({ length: count }, () => new Replica(seed, url));
   }
 
   async start(t: TestContext): Promise<this> {
@@ -89,19 +87,6 @@ class Fleet {
     assert.doesNotMatch(revoked.stderr, /taken it over/);
     assert.deepEqual(await this.statuses(key), [401, 401, 401]);
   }
-}
-
-/** What sets the clock of a whole process wrong. */
-function wrongBy(minutes: number): Record<string, string> {
-  if (minutes === 0) return {};
-  const program = `
-    const Right = Date;
-    const now = () => Right.now() + ${minutes * 60_000};
-    globalThis.Date = class Date extends Right {
-      constructor(...values) { super(...(values.length === 0 ? [now()] : values)); }
-      static now = now;
-    };`;
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` };
 }
 
 async function nodes(t: TestContext, number: number, lines: (i: number) => string[], words?: string[]) {
@@ -198,29 +183,4 @@ test("a Cluster: a primary is killed under load; no request fails, and each quot
   await fleet.inStep();
   await fleet.changeKeys();
   await fleet.useUp(there[1]);
-});
-
-test("Redis comes back from an old backup under load, and clocks are wrong by minutes: the quota is exact, and newer keys stay", async (t) => {
-  const [redis] = await nodes(t, 1, () => ["dbfilename backup.rdb"]);
-  const fleet = await new Fleet(`redis://127.0.0.1:${redis.port}`, 2, [-7, 0, 5]).start(t);
-  const clocks = fleet.replicas.map(({ log }) => Date.parse(JSON.parse(log.split("\n")[0]).time));
-  t.diagnostic(`clocks: ${clocks.join(", ")}`);
-  const [file, kept] = ["backup.rdb", "kept.rdb"].map((name) => join(redis.folder, name));
-  let key = "";
-  await fleet.useUp(1, async () => {
-    await redis.client.save();
-    copyFileSync(file, kept);
-    const made = await fleet.run("keys create --account newer --plan business");
-    key = made.stdout.trim();
-    const old = readFileSync(kept);
-    await redis.client.save();
-    assert.notDeepEqual(readFileSync(file), old);
-    await redis.kill();
-    copyFileSync(kept, file);
-    await redis.restart();
-  });
-  await fleet.inStep();
-  assert.deepEqual(await fleet.statuses(key), [200, 200, 200]);
-  await fleet.changeKeys();
-  await fleet.useUp(2);
 });

@@ -4,13 +4,8 @@ import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
-import { UsageDays } from "../../server/accounts/days.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
-import { lockFolder } from "../../server/store/lock.ts";
-import { makePrivateFile } from "../../server/store/state-files.ts";
+import { lockFolder, makePrivateFile } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {
@@ -150,14 +145,7 @@ test("commands that look whether a server runs keep none from starting", async (
 test("a server gives its word on its own changes as on others', and none before it has taken them over", () => {
   const folder = temporaryFolder();
   const [own, other] = [Store.open(folder), Store.open(folder)];
-  const accounts = new Accounts(
-    own,
-    new KeyTable(),
-    new Limits(),
-    new AccountNames(),
-    new UsageDays(),
-    Date.now(),
-  );
+  const accounts = new Accounts(own, Date.now());
   const now = new Date();
   for (const store of [own, other]) {
     const { id } = store.accounts.create({ ...plain, name: store === own ? "own" : "other" }, now);

@@ -3,8 +3,21 @@ import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { datasetsFolder, ready, spawnServer, temporaryFolder, until } from "../support/server.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { Store } from "../../server/store/store.ts";
+import type { Random } from "../support/random.ts";
+import {
+  call,
+  createKey,
+  datasetsFolder,
+  pricesPath,
+  ready,
+  spawnServer,
+  temporaryFolder,
+  until,
+} from "../support/server.ts";
 import { preloaded, takesSignals } from "../support/stopping.ts";
+import { killRounds, trialRandom } from "./trial.ts";
 
 /** How a server ends: by signals at any moment, as the first process of a container, and when a thread of it dies. */
 
@@ -17,13 +30,51 @@ function start(t: TestContext, env: Record<string, string> = {}) {
   return server;
 }
 
-test("SIGTERM while snapshots are loaded ends a server orderly", async (t) => {
-  const server = start(t);
-  await until("a snapshot to be loaded", () => server.stderr.includes("snapshot loaded"));
+test("SIGTERM and SIGINT at any moment of a start end a server orderly", async (t) => {
+  const random = trialRandom(t);
+  const moments = Array.from({ length: killRounds }, () => random.int(1500));
+  t.diagnostic(await trialOfStops(random, moments));
+});
+
+/** Ends servers by signals, each so many milliseconds after its first instruction: all in an orderly way. */
+async function trialOfStops(random: Random, moments: number[]): Promise<string> {
+  const stateDir = temporaryFolder();
+  let early = 0;
+  for (const ms of moments) {
+    const server = spawnServer({ datasetsDir, stateDir, env: { THREADS: "2" } });
+    try {
+      await until("the first instruction", () => takesSignals(server.pid));
+      await delay(ms);
+      if (random.int(2) === 0) server.signal("SIGHUP");
+      server.signal(random.pick(["SIGTERM", "SIGINT"]));
+      const { code, stdout, stderr } = await server.finished();
+      assert.equal(code, 0, `${ms} ms after the first instruction: ${stderr}`);
+      assert.doesNotMatch(stderr, /"level":"(error|fatal)"/);
+      if (!stdout.includes("ready")) early++;
+    } finally {
+      server.signal("SIGKILL");
+    }
+  }
+  return `${moments.length} stops, ${early} before the server was ready`;
+}
+
+test("a server whose serving thread hangs saves its counts and is killed within ten seconds", async (t) => {
+  const stateDir = temporaryFolder();
+  const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
+  // The last request is answered, and then nothing any more.
+  const script = `
+    import { workerData, parentPort } from "node:worker_threads";
+    if (workerData?.limits) parentPort.on("message", ({ type }) => { while (type === "drain"); });`;
+  const server = spawnServer({ datasetsDir, stateDir, env: preloaded(script) });
+  t.after(() => server.signal("SIGKILL"));
+  const { api } = await ready(server);
+  assert.equal((await call({ api, key }, `GET ${pricesPath}?procedure=5073`)).status, 200);
   server.signal("SIGTERM");
-  const { code, stderr } = await server.finished();
-  assert.equal(code, 0, stderr);
-  assert.match(stderr, /"signal":"SIGTERM","msg":"stopping".*\n.*"msg":"stopped"/);
+  await assert.rejects(server.finished(), /was ended by SIGKILL/);
+  assert.match(server.stderr, /a thread doesn't end: the process is killed/);
+  const store = Store.open(stateDir);
+  assert.deepEqual([...store.usage.ofMonth(new Date().toISOString().slice(0, 7)).values()], [1]);
+  store.close();
 });
 
 test("SIGHUP from the first instruction on ends nothing", async (t) => {

@@ -283,39 +283,6 @@ test("many files that aren't there are one line a round, and hold up neither the
   );
 });
 
-test("a round that takes too long brings one version, and later ones the rest", async () => {
-  const { origin, mirror, served, later } = await trial({ roundMs: 1 });
-  origin.publish({ "2024.1": bytesOf(10, 1), "2023.1": bytesOf(10, 2) });
-  origin.faulty = (request, response) => {
-    const begun = performance.now();
-    // As long as a round.
-    while (performance.now() < begun + 1);
-    origin.answer(request, response);
-  };
-  const first = later();
-  await mirror.poll(first);
-  assert.deepEqual(served(), ["2024.1.parquet"]);
-  assert.equal(mirror.syncAgeMs(first), first);
-  for (let rounds = 0; served().length < 2 && rounds < 1000; rounds++) await mirror.poll(later());
-  assert.deepEqual(served(), ["2023.1.parquet", "2024.1.parquet"]);
-});
-
-test("a connection that is ended too early is gone on with, and nothing else happens to the process", async () => {
-  const { origin, mirror, read, later, reasons } = await trial();
-  const bytes = bytesOf(500_000, 13);
-  origin.publish({ "2024.1": bytes });
-  origin.faulty = (_, response) => {
-    response.writeHead(200, { "Content-Length": bytes.length, ETag: '"a"' });
-    response.write(bytes.subarray(0, 400_000));
-    response.socket?.end();
-  };
-  await mirror.poll(later());
-  assert.match(reasons()[0], /2024\.1\.parquet: a broken connection \(aborted\)$/);
-  origin.faulty = undefined;
-  await mirror.poll(later());
-  assert.deepEqual(read("2024.1"), bytes);
-});
-
 test("a file for which there is no room leaves nothing, and an address with a password isn't asked", async (t) => {
   const { origin, folder, mirror, served, later, reasons } = await trial();
   origin.publish({ "2024.1": bytesOf(10, 14) });

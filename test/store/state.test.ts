@@ -18,10 +18,9 @@ import {
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { lockFolder } from "../../server/store/lock.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { checkServed } from "../../server/store/served.ts";
-import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
+import { lockFolder, narrowAccess, StateGuard } from "../../server/store/state-files.ts";
 import { Store } from "../../server/store/store.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
 import { account, foreignLog, modeOf, modesIn, namesIn, whatToDo } from "../support/state.ts";

@@ -149,28 +149,3 @@ test("a state whose log's first frame is damaged is refused and left as it is", 
   assert.deepEqual(copyOf(path.join(folder, "state.sqlite")), damaged);
   assert.ok(!existsSync(path.join(folder, "state.sqlite-shm")));
 });
-
-test("a state whose log was cut in its last frame has all but the last transaction", () => {
-  const folder = folderWith({ ...fresh, log: fresh.log.subarray(0, fresh.log.length - 100) });
-  const store = Store.open(folder);
-  assert.deepEqual(
-    [...store.usage.ofMonth("2026-07").values(), ...store.usage.ofMonth("2026-08").values()],
-    [7],
-  );
-  store.close();
-});
-
-test("a log that is written to and begun anew is sound after each transaction", () => {
-  const folder = temporaryFolder();
-  const [store, file] = [Store.open(folder), path.join(folder, "state.sqlite")];
-  const fields = { plan: "free", burst: 1, quota: 1, webhook: null, webhook_secret: null } as const;
-  const { id } = store.accounts.create({ ...fields, name: "acme" }, new Date(0));
-  const other = new Database(file);
-  for (let i = 0; i < 100; i++) {
-    store.usage.save("2026-01", [[id, i]]);
-    if (i % 25 === 24) other.pragma("wal_checkpoint(RESTART)");
-    assert.equal(walFault(`${file}-wal`), undefined);
-  }
-  other.close();
-  store.close();
-});

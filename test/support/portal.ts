@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { UsageDays } from "../../server/accounts/days.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { PortalActions, type PortalOptions } from "../../server/parts/portal/actions.ts";
 import { Store } from "../../server/store/store.ts";
@@ -42,8 +39,7 @@ export class Portal {
     const { mailer, portalAccount, ...settings } = options;
     this.store = Store.open(folder);
     t.after(() => this.store.close());
-    const tables = [this.keys, new Limits(), new AccountNames(), new UsageDays()] as const;
-    const accounts = new Accounts(this.store, ...tables, now.getTime());
+    const accounts = new Accounts(this.store, now.getTime(), { keys: this.keys });
     this.#actions = new PortalActions({
       store: this.store,
       log: silent,
@@ -51,7 +47,7 @@ export class Portal {
       mailer,
       portalAccount,
       publicUrl: "https://prices.example.com",
-      keyCount: () => this.keyCount ?? accounts.keyCount,
+      keyCount: () => this.keyCount ?? this.keys.count,
       fault: () => this.fault,
       change: async (work) => this.store.atomically(work),
       takeOver: () => {

@@ -3,10 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { after, type TestContext } from "node:test";
 import pino from "pino";
-import { UsageDays } from "../../server/accounts/days.ts";
-import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { Outbox } from "../../server/parts/notifications/outbox.ts";
 import type { PostOptions } from "../../server/parts/notifications/post.ts";
@@ -65,14 +62,7 @@ export class World {
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
-  accounts = new Accounts(
-    this.store,
-    new KeyTable(),
-    this.limits,
-    new AccountNames(),
-    new UsageDays(),
-    now.getTime(),
-  );
+  accounts = new Accounts(this.store, now.getTime(), { limits: this.limits });
   webhooks = this.#newWebhooks();
   #steadyMs = 0;
 
@@ -100,14 +90,7 @@ export class World {
   }
 
   start(at = now, limits = this.limits): void {
-    this.accounts = new Accounts(
-      this.store,
-      new KeyTable(),
-      limits,
-      new AccountNames(),
-      new UsageDays(),
-      at.getTime(),
-    );
+    this.accounts = new Accounts(this.store, at.getTime(), { limits });
   }
 
   /** Counts requests of the first account, and saves. @returns thresholds of the events that are new */

@@ -32,7 +32,6 @@ interface SimulationOptions {
   client: Redis;
   accounts: readonly Ceilings[];
   shards?: number;
-  tickMs?: number;
   /** The wall clock when the simulation begins. */
   startMs?: number;
   /** One way through the network. */
@@ -159,12 +158,11 @@ export class Simulation {
       const [month, account] = name.split(" ").map(Number);
       counts.of(month).used[account] = used;
     }
-    const { tickMs = 100 } = this.#options;
     const shares: Shares = new Shares(
       {
         replica: id,
         shards: this.shards,
-        tickMs,
+        tickMs: 100,
         counts,
         members,
         clock: () => this.nowMs,

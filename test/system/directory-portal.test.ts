@@ -81,17 +81,6 @@ test("who comes to both at once gets no more accounts a day than there may be", 
   assert.equal(store.accounts.ids().length, 8);
 });
 
-test("a mailbox gets one account", async () => {
-  const { ask, store } = await twoPortals();
-  const replies = await ask(
-    "/portal/signup",
-    forms(4, () => "ann@example.com"),
-    ownAddress,
-  );
-  assert.deepEqual(statusesOf(replies), [201, 409, 409, 409]);
-  assert.equal(store.accounts.ids().length, 1);
-});
-
 test("a mailbox gets three links, each of which makes one account", async () => {
   const smtp = await SmtpServer.open();
   const mailer = new Mailer({ smtpUrl: smtp.url(), from: { name: "", address: "prices@example.com" } });

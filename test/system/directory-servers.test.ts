@@ -6,8 +6,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import Database from "better-sqlite3";
-import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { run } from "../support/commands.ts";
 import { until } from "../support/connection.ts";
@@ -237,18 +235,6 @@ for (const isLate of [false, true])
     await other.stop();
   });
 
-test("a server knows what others count of an account that nobody asks it for", async () => {
-  const [key] = await succeed("keys create --account quiet --plan business");
-  for (let i = 1; i <= 5; i++) assert.equal((await replicas[0].usage(key))?.used, i);
-  const database = new Database(databaseFile(replicas[1].stateDir), { readonly: true });
-  const days = database
-    .prepare("SELECT used FROM days JOIN accounts ON accounts.id = account WHERE name = 'quiet'")
-    .pluck();
-  await until("all of them to be known", () => days.get() === 5);
-  database.close();
-  assert.deepEqual(await replicas[1].usage(key), { used: 6, days: 6 });
-});
-
 test("without Redis commands change nothing, people are told to try again, and servers go by their copies", async () => {
   const [key] = await succeed("keys create --account kept --plan business");
   proxy.hold();
@@ -270,28 +256,6 @@ test("without Redis commands change nothing, people are told to try again, and s
     const [{ code }] = await run(temporaryFolder(), ["keys create --account kept"], { REDIS_URL: url });
     return code === 0;
   });
-});
-
-test("a warning of what one server counted is in the usage that every server shows", async () => {
-  const [key] = await succeed("keys create --account warned --plan enterprise --burst 1000 --quota 1000");
-  const usageOf = async ({ api }: Replica) => {
-    const answer = await fetch(`${api}/api/v1/usage`, { headers: headers(key) });
-    return (await answer.json()) as { quota?: { used: number }; events?: { threshold: number }[] };
-  };
-  await until("80 % to be used", async () => ((await usageOf(replicas[0])).quota?.used ?? 0) >= 800);
-  for (const { stateDir } of replicas) {
-    const database = new Database(databaseFile(stateDir), { readonly: true });
-    const events = database
-      .prepare("SELECT count(*) FROM events JOIN accounts ON accounts.id = account WHERE name = 'warned'")
-      .pluck();
-    await until("the event to be known", () => events.get() === 1);
-    database.close();
-  }
-  for (const replica of replicas)
-    await until(
-      "the warning to be shown",
-      async () => (await usageOf(replica)).events?.[0]?.threshold === 80,
-    );
 });
 
 test("each event comes once, whoever counted; what a server that is killed leaves goes on with the same id", async () => {

@@ -20,14 +20,8 @@ const account = (burst: number, quota: number) => {
 };
 const bystander = account(ample.burst, ample.quota);
 const all = account(500, 900);
-const slow = [
-  { ms: 1, ...account(500, 400) },
-  { ms: 50, ...account(500, 400) },
-  { ms: 500, ...account(500, 30) },
-];
+const slow = account(500, 30);
 const bursting = account(60, ample.quota);
-const alone = account(100, ample.quota);
-const everywhere = account(100, ample.quota);
 const restarted = account(400, 1500);
 const killed = account(400, 1200);
 const leaving = account(400, 600);
@@ -94,19 +88,18 @@ test("together they admit exactly the quota, and each knows what is left", async
   });
 });
 
-for (const { ms, key, quota } of slow)
-  test(`a Redis that is ${ms} ms away each way delays no request, and the quota is exact`, async (t) => {
-    proxy.delayMs = ms;
-    const clients = await clientsOf(key);
-    try {
-      await useUp(clients);
-    } finally {
-      proxy.delayMs = 0;
-    }
-    assert.equal(sum(clients), quota);
-    t.diagnostic(`${early(clients)} early refusals of ${quota}`);
-    for (const client of clients) client.close();
-  });
+test("a Redis that is half a second away each way delays no request, and the quota is exact", async (t) => {
+  proxy.delayMs = 500;
+  const clients = await clientsOf(slow.key);
+  try {
+    await useUp(clients);
+  } finally {
+    proxy.delayMs = 0;
+  }
+  assert.equal(sum(clients), slow.quota);
+  t.diagnostic(`${early(clients)} early refusals of ${slow.quota}`);
+  for (const client of clients) client.close();
+});
 
 test("requests are answered while nothing comes from Redis", async () => {
   await allMembers();
@@ -137,24 +130,6 @@ test("no window of time has more requests than the burst allows", async () => {
   }
   for (const client of clients) client.close();
 });
-
-for (const [name, { key, burst }, used] of [
-  ["one", alone, 1],
-  ["all", everywhere, count],
-] as const)
-  test(`a load that lasts gets what a single server admits, on ${name} of them`, async (t) => {
-    await allMembers();
-    const clients = (await clientsOf(key)).slice(0, used);
-    const fromMs = performance.now() + 2000;
-    const toMs = fromMs + seconds * 1000;
-    await Promise.all(clients.map((client) => client.askUntil(() => performance.now() > toMs)));
-    const times = clients.flatMap(({ admitted }) => admitted.map(({ cameMs }) => cameMs));
-    const share = times.filter((ms) => ms > fromMs && ms <= toMs).length / (burst * seconds);
-    t.diagnostic(`${(100 * share).toFixed(1)} %`);
-    // While one of three servers hasn't been heard of, which a busy machine brings about, its third is left to it.
-    assert.ok(share > 0.95 * (2 / 3) && share < 1.04, `${share} of what the burst allows`);
-    for (const client of clients) client.close();
-  });
 
 test("a Redis that is restarted empty costs nothing of the quota", async () => {
   await allMembers();

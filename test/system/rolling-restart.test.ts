@@ -5,7 +5,7 @@ import { freePort, until } from "../support/connection.ts";
 import { deployFile } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { RedisNode } from "../support/redis-server.ts";
-import { Client, Replica, sum } from "../support/replicas.ts";
+import { Client, Replica } from "../support/replicas.ts";
 import { ample, createKey } from "../support/server.ts";
 import { nginxCommand, startProxy } from "./proxy.ts";
 
@@ -18,8 +18,6 @@ const redis = await RedisNode.start([], options);
 const port = await freePort();
 const seed = temporaryFolder();
 const keys = Array.from({ length: 6 }, (_, i) => createKey(seed, `account ${i + 1}`, ample));
-const burst = 90;
-const bursting = ["one", "other"].map((name) => createKey(seed, name, { burst, quota: 1_000_000 }));
 const ports = await Promise.all(Array.from({ length: count }, freePort));
 const replicas = ports.map(
   (own) =>
@@ -43,9 +41,8 @@ function configuration(): string {
   return rest.replace(first[0], here).replace("listen 80;", `listen 127.0.0.1:${port};`);
 }
 
-const hash = "hash $http_authorization consistent;";
 const folder = temporaryFolder();
-let stopProxy = await startProxy(nginxCommand(folder, configuration()), folder, port);
+const stopProxy = await startProxy(nginxCommand(folder, configuration()), folder, port);
 after(async () => {
   await stopProxy();
   await Promise.all(replicas.map((replica) => replica.kill()));
@@ -94,21 +91,3 @@ test("three servers are restarted one after the other, and no request fails", as
   t.diagnostic(`${answered} requests were answered, ${counted - answered} more counted`);
   assert.ok(counted - answered <= keys.length * 2 * count, `${counted - answered} more were counted`);
 });
-
-for (const [isHashed, key] of [
-  [false, bursting[0]],
-  [true, bursting[1]],
-] as const)
-  test(`a burst at once of an account at rest, ${isHashed ? "all to one server" : "to each in turn"}`, async (t) => {
-    await inStep();
-    await stopProxy();
-    const text = isHashed ? configuration().replace(`# ${hash}`, hash) : configuration();
-    assert.equal(/^ *hash/m.test(text), isHashed);
-    stopProxy = await startProxy(nginxCommand(folder, text), folder, port);
-    const clients = await Promise.all(Array.from({ length: burst }, () => Client.of(proxy, key)));
-    await Promise.all(clients.map((client) => client.ask()));
-    for (const client of clients) client.close();
-    t.diagnostic(`${sum(clients)} of ${burst}`);
-    const least = isHashed ? burst / count : burst;
-    assert.ok(sum(clients) >= 0.9 * least, `${sum(clients)} of ${least}`);
-  });

@@ -3,7 +3,6 @@ import { after, before, beforeEach, test } from "node:test";
 import { keysOf, scriptIn } from "../../server/parts/replicas/redis.ts";
 import type { ScriptClient } from "../../server/parts/replicas/script.ts";
 import type { Ceilings } from "../../server/parts/replicas/share.ts";
-import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";
 
@@ -105,37 +104,6 @@ test("the tokens go where they are asked for, and come back to all", async () =>
   assert.equal(simulation.overBurst, 0);
 });
 
-test("a quota is admitted to the last request, and not one more", async () => {
-  const simulation = await replicas(3, { burst: 50, quota: 200 });
-  load(simulation, 900, 20);
-  await simulation.run(simulation.nowMs + 20_000);
-  assert.equal(simulation.tally(0, simulation.month()).admitted, 200);
-  assert.deepEqual(await simulation.stored(0, simulation.month()), {
-    used: 200,
-    granted: 200,
-    lost: 0,
-    usedByEach: 200,
-    grantedToEach: 200,
-  });
-});
-
-test("with a Redis that is slow the quota is admitted once, and credit isn't given anew before it was told", async () => {
-  const ceilings = { burst: 500, quota: 400 };
-  const simulation = new Simulation({
-    seed: 1,
-    client: redis.client,
-    accounts: [ceilings],
-    maxDelayMs: 500,
-    minDelayMs: 400,
-  });
-  for (let i = 0; i < 3; i++) simulation.add();
-  await simulation.run(10_000);
-  for (const replica of simulation.replicas) load(simulation, 1500, 2, () => replica);
-  await simulation.run(simulation.nowMs + 4000);
-  assert.ok(simulation.tally(0, simulation.month()).admitted > 200);
-  assert.equal(simulation.overQuota, 0);
-});
-
 for (const members of [2, 3, 4])
   test(`a client that comes to ${members} replicas in turn, and waits when it is refused, gets all of a small quota`, async () => {
     const quotas = [1, 2, 3, 5, 10, 20];
@@ -178,18 +146,6 @@ test("each threshold is recorded once, whatever replicas cross it", async () => 
   );
 });
 
-test("an event that a replica has taken up and not delivered is taken over from it", async () => {
-  const stream = "hc:{0}:events";
-  await redis.client.xgroup("CREATE", stream, "deliveries", "0", "MKSTREAM");
-  const id = await redis.client.xadd(stream, "*", "account", "0");
-  await redis.client.xreadgroup("GROUP", "deliveries", "a", "COUNT", 10, "STREAMS", stream, ">");
-  const claimed = await redis.client.xautoclaim(stream, "deliveries", "b", 0, "0");
-  assert.deepEqual(claimed[1], [[id, ["account", "0"]]]);
-  await redis.client.xack(stream, "deliveries", String(id));
-  const [, none] = await redis.client.xautoclaim(stream, "deliveries", "c", 0, "0");
-  assert.deepEqual(none, []);
-});
-
 test("a replica that leaves gives back what it holds, and the others have its part", async () => {
   const simulation = await replicas(3, { burst: 60, quota: 100_000 });
   load(simulation, 40, 50, () => simulation.replicas[2]);
@@ -207,26 +163,6 @@ test("a replica that leaves gives back what it holds, and the others have its pa
   );
 });
 
-test("what a killed replica leased stays charged until it is back", async () => {
-  const simulation = await replicas(2, { burst: 50, quota: 1000 });
-  const [, second] = simulation.replicas;
-  load(simulation, 50, 50, () => second);
-  await simulation.run(simulation.nowMs + 2500);
-  const month = simulation.month();
-  const { granted } = await simulation.stored(0, month);
-  assert.ok(granted > 60, String(granted));
-  simulation.kill(second);
-  await simulation.run(simulation.nowMs + 65_000);
-  assert.equal((await simulation.stored(0, month)).granted, granted);
-  simulation.start(second);
-  await simulation.run(simulation.nowMs + 3000);
-  simulation.request(second, 0);
-  await simulation.run(simulation.nowMs + 3000);
-  const { used, granted: back } = await simulation.stored(0, month);
-  assert.equal(used, simulation.tally(0, month).admitted);
-  assert.equal(back, used);
-});
-
 test("without Redis a replica has its part of the rate and what it has leased, and settles later", async () => {
   const simulation = await replicas(2, { burst: 20, quota: 100_000 });
   load(simulation, 1000, 20, () => simulation.replicas[0]);
@@ -242,25 +178,6 @@ test("without Redis a replica has its part of the rate and what it has leased, a
   assert.equal((await simulation.stored(0, month)).used, simulation.tally(0, month).admitted);
   assert.equal(simulation.overBurst, 0);
 });
-
-for (const isForgotten of [false, true])
-  test(`what a silent replica admitted by credit isn't given to others ${isForgotten ? "after a minute" : "when Redis starts anew"}`, async () => {
-    const simulation = await replicas(3, { burst: 30, quota: 100 });
-    const [first, second, silent] = simulation.replicas;
-    silent.isCut = true;
-    assert.equal(admittedAtOnce(simulation, 2, 100), 11);
-    if (isForgotten) await simulation.run(simulation.nowMs + 65_000);
-    else await simulation.restartRedis("same");
-    const either = (i: number) => (i % 2 ? first : second);
-    load(simulation, 600, 50, either);
-    await simulation.run(simulation.nowMs + 30_000);
-    assert.equal(simulation.overQuota, 0);
-    silent.isCut = false;
-    await simulation.run(simulation.nowMs + 5000);
-    load(simulation, 200, 50, either);
-    await simulation.run(simulation.nowMs + 15_000);
-    assert.equal(simulation.tally(0, simulation.month()).admitted, 100);
-  });
 
 for (const state of ["same", "empty"] as const)
   test(`who asks for less than the rate is refused nothing when Redis starts anew ${state === "same" ? "with what it had" : "empty"}`, async () => {
@@ -294,56 +211,6 @@ test("a silent replica's part of the rate isn't given to others when Redis start
   await simulation.run(simulation.nowMs + 20_000);
   assert.equal(simulation.overBurst, 0);
 });
-
-test("a Redis that is emptied while it runs is told again what was counted, also by who has left", async () => {
-  const simulation = await replicas(3, { burst: 50, quota: 300 });
-  load(simulation, 150, 20);
-  await simulation.run(simulation.nowMs + 3200);
-  simulation.leave(simulation.replicas[2]);
-  const left = (i: number) => simulation.replicas[i % 2];
-  load(simulation, 30, 20, left);
-  await simulation.run(simulation.nowMs + 3000);
-  await redis.client.flushall();
-  load(simulation, 900, 20, left);
-  await simulation.run(simulation.nowMs + 25_000);
-  const { admitted } = simulation.tally(0, simulation.month());
-  assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
-});
-
-test("a month's counts that Redis dropped are told again, also what was counted by who has left", async () => {
-  const simulation = await replicas(2, { burst: 50, quota: 300 });
-  const [first, second] = simulation.replicas;
-  load(simulation, 150, 25, () => second);
-  await simulation.run(simulation.nowMs + 4000);
-  simulation.leave(second);
-  load(simulation, 20, 25, () => first);
-  await simulation.run(simulation.nowMs + 2000);
-  const usage = `hc:{0}:usage:${monthName(simulation.month())}`;
-  assert.equal(await redis.client.ttl(usage), -1);
-  await redis.client.del(usage);
-  load(simulation, 600, 25, () => first);
-  await simulation.run(simulation.nowMs + 20_000);
-  const { admitted } = simulation.tally(0, simulation.month());
-  assert.ok(admitted <= 300 && admitted > 250, `${admitted} of 300`);
-});
-
-for (const [index, name] of keysOf(0, ["2026-01", "2026-02"]).entries())
-  test(`no quota is passed when Redis drops ${name}`, async () => {
-    const simulation = await replicas(3, { burst: 30, quota: 300 }, { burst: 30, quota: 200 });
-    assert.equal(simulation.month(), monthOf(Date.UTC(2026, 0, 20)));
-    load(simulation, 800, 25);
-    load(simulation, 150, 200, undefined, 1);
-    // The one is tight and under load, the other has some left.
-    await simulation.run(simulation.nowMs + 7000);
-    assert.ok(simulation.tally(0, simulation.month()).admitted < 300);
-    await simulation.dropKey(keysOf(0, ["2026-01", "2026-02"])[index]);
-    await simulation.run(simulation.nowMs + 15_000);
-    assert.equal(simulation.tally(0, simulation.month()).admitted, 300);
-    load(simulation, 400, 100, undefined, 1);
-    await simulation.run(simulation.nowMs + 42_000);
-    assert.equal(simulation.tally(1, simulation.month()).admitted, 200);
-    assert.equal(simulation.overQuota, 0);
-  });
 
 test("a month that nothing was said of for a hundred days is deleted", async () => {
   const day = 86_400_000;
@@ -390,42 +257,6 @@ test("a replica that is cut off alone stops before the others have its part, and
   await simulation.run(simulation.nowMs + 10_000);
   const back = admitted()[2] - end[2];
   assert.ok(back > 50, `${back} when it is back`);
-  assert.equal(simulation.overBurst, 0);
-});
-
-test("a Redis that comes back empty is told again what was counted and leased", async () => {
-  const simulation = await replicas(3, { burst: 50, quota: 300 });
-  load(simulation, 150, 20);
-  await simulation.run(simulation.nowMs + 3200);
-  await simulation.restartRedis("empty");
-  await simulation.run(simulation.nowMs + 5000);
-  const month = simulation.month();
-  assert.equal((await simulation.stored(0, month)).used, 150);
-  load(simulation, 900, 20);
-  await simulation.run(simulation.nowMs + 25_000);
-  assert.equal(simulation.tally(0, month).admitted, 300);
-  assert.equal(simulation.overQuota, 0);
-});
-
-test("a Redis that starts anew all the time has no quota passed", async () => {
-  const ceilings = { burst: 30, quota: 300 };
-  const simulation = await replicas(3, ceilings, ceilings, { burst: 30, quota: 900 });
-  // The first through all, the second through one.
-  const any = () => simulation.random.pick(simulation.replicas);
-  load(simulation, 2400, 25, any, 0);
-  load(simulation, 2400, 25, () => simulation.replicas[1], 1);
-  load(simulation, 2400, 25, any, 2);
-  await simulation.run(simulation.nowMs + 2000);
-  for (let restarts = 0; restarts < 15; restarts++) {
-    simulation.isRefusing = true;
-    await simulation.run(simulation.nowMs + simulation.random.int(600));
-    simulation.isRefusing = false;
-    await simulation.restartRedis("same");
-    await simulation.run(simulation.nowMs + 1450);
-  }
-  await simulation.run(simulation.nowMs + 40_000);
-  const admitted = [0, 1, 2].map((account) => simulation.tally(account, simulation.month()).admitted);
-  assert.deepEqual(admitted, [300, 300, 900]);
   assert.equal(simulation.overBurst, 0);
 });
 

@@ -7,7 +7,6 @@ import type { Sender } from "./outbox.ts";
 
 /** Sends events to accounts' e-mail addresses. */
 
-/** The e-mail about an event. */
 function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
   const { account, plan, month, quota } = payloadOf(text).data;
   const [used, limit] = [quota.used, quota.limit].map((count) => count.toLocaleString("en-US"));
@@ -23,7 +22,6 @@ function letterOf({ id, threshold, payload: text }: StoredEvent, to: string): Em
   };
 }
 
-/** Sends events to accounts' e-mail addresses. @param mailer undefined where no e-mail is sent */
 export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
   return {
     channel: "email",

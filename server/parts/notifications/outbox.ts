@@ -30,11 +30,6 @@ const longestPauseMs = Math.max(...pausesSeconds) * 1000;
 /** Smaller differences between the wall clock and the steady clock don't mean that it was set. */
 const minStepMs = 100;
 
-/** Makes a receiver's answer fit for one line of a list. */
-function inOneLine(answer: string): string {
-  return answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerCharacters);
-}
-
 /** The result of a try. `impossible`: there was no try, and a later one wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
@@ -43,7 +38,6 @@ interface Outcome {
   record?: () => void;
 }
 
-/** A way to send events to an account's owner. */
 export interface Sender {
   readonly channel: Channel;
   readonly maxUnderWay: number;
@@ -76,7 +70,6 @@ export class Outbox {
   readonly #underWay = new Map<string, Try>();
   /** Results that couldn't be stored. They are stored first, so that nothing is delivered twice. */
   readonly #unrecorded = new Map<string, () => void>();
-  /** Events whose results are being stored. */
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
   /** Milliseconds by which the wall clock is ahead of the steady one. */
@@ -97,13 +90,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /**
-   * Starts the tries that are due, as far as slots are free.
-   *
-   * @param now also the time of signatures
-   * @param steadyMs the same moment by the steady clock
-   * @returns when they are finished
-   */
+  /** Starts the tries that are due, as far as slots are free, by both clocks. @returns when they are finished */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -125,10 +112,6 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  get channel(): Channel {
-    return this.#sender.channel;
-  }
-
   /** Seconds since the oldest pending event was made, as of the last look; 0 where there is none. */
   oldestPendingAge(now: Date): number {
     const since = this.#oldestPending;
@@ -141,10 +124,7 @@ export class Outbox {
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
   }
 
-  /**
-   * Moves the times of the next tries along with the wall clock when it is set, so that pauses keep their length.
-   * Changes while no process ran are unknown, so no pause is longer than the longest one.
-   */
+  /** Moves planned tries along with the wall clock when it is set. After a start no pause is longer than the longest one. */
   #followClock(now: Date, steadyMs: number): void {
     const aheadMs = now.getTime() - steadyMs;
     const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
@@ -222,11 +202,11 @@ export class Outbox {
     }
   }
 
-  /** The delivery's state after a try. */
   #after(event: Due, { kind, answer }: Outcome, startedMs: number): Delivery {
     const { id, channel } = event;
     const tries = event.tries + (kind === "impossible" ? 0 : 1);
-    const over = { id, channel, tries, next_try_at: null, last_answer: inOneLine(answer) };
+    const last_answer = answer.replaceAll(/[^ -~]+/g, " ").slice(0, maxAnswerCharacters);
+    const over = { id, channel, tries, next_try_at: null, last_answer };
     if (kind === "delivered") return { ...over, state: "delivered" };
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
     // The wall clock may have been set meanwhile.

@@ -44,13 +44,7 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
   return found.map((address) => ({ address, family: isIP(address) }));
 }
 
-/**
- * Posts a body. Redirects aren't followed, and the answer's body isn't read.
- *
- * @param signal aborts the try; its reason is the error
- * @returns the status of the answer
- * @throws Error when there is none by the deadline
- */
+/** Posts a body, without redirects. @returns the answer's status @throws Error without one, or the signal's reason */
 export function post(
   url: string,
   body: Buffer,

@@ -24,7 +24,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
   const { portalAccount, mayMakeAccount, publicUrl } = settings;
   const portal = new PortalHost({
     ...{ store, log, settings, mailer, portalAccount, mayMakeAccount, change },
-    keyCount: () => accounts.keyCount,
+    keyCount: () => accounts.tables.keys.count,
     fault: core.fault,
     takeOver: core.takeEffect,
     now: () => new Date(),

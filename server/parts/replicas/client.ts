@@ -26,7 +26,6 @@ const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math
 /**
  * Makes a client that never waits for a connection: without one a command fails at once, and no command is sent
  * twice.
- *
  * @param onFault is told why there is no connection
  */
 export async function connectRedis(

@@ -20,7 +20,6 @@ const maxTakenMs = 1500;
 /**
  * Runs a command on a copy in memory of what is in Redis, writes what it changes there, and waits for the servers to
  * have it.
- *
  * @throws DataError when Redis can't be used
  */
 export async function runShared(address: RedisAddress, command: SharedCommand): Promise<CommandOutput> {

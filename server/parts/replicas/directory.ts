@@ -123,7 +123,6 @@ export class Directory {
 
   /**
    * Reads what changed, and confirms it.
-   *
    * @throws StateUnavailable when Redis doesn't answer
    * @throws DataError when Redis has other accounts than this copy
    */
@@ -141,7 +140,6 @@ export class Directory {
   /**
    * Runs work on the copy, writes its changes to Redis, and reads them back. The work runs again where another server
    * was faster.
-   *
    * @throws StateUnavailable when Redis doesn't answer
    */
   async change<Result>(work: () => Result): Promise<Result> {
@@ -218,7 +216,6 @@ export class Directory {
 
   /**
    * Whether this database had accounts before it became a copy.
-   *
    * @throws DataError when Redis has other accounts or keys
    */
   #checkOwn(rows: ReadAnswer[3]): boolean {

@@ -44,7 +44,6 @@ export function keysOf(shard: number, months: readonly string[]): string[] {
 
 /**
  * Makes a function that runs the script.
- *
  * @param clock replaces Redis' own time in milliseconds and run id, in tests
  */
 export function scriptIn(client: ScriptClient, clock = () => ({ ms: "" as number | "", boot: "" })): Script {

@@ -59,7 +59,6 @@ export class Rows {
 
   /**
    * Lowers an account's bounds to what this server keeps, and returns the rows for it.
-   *
    * @param month the current month
    */
   of(shard: Shard, share: Share, nowMs: number, month: number): Row[] {

@@ -19,7 +19,6 @@ export interface Counts {
   refused(account: number): number;
   /**
    * Sets the bound of a month: requests are admitted while fewer than `count` were.
-   *
    * @param reason why others are refused
    */
   admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota"): void;

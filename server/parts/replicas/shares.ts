@@ -160,7 +160,6 @@ export class Shares {
 
   /**
    * Notes that requests of an account were admitted or refused.
-   *
    * @param isUrgent whether one was refused, or the last one was admitted
    */
   touch(account: number, nowMs: number, isUrgent: boolean): void {
@@ -206,7 +205,6 @@ export class Shares {
 
   /**
    * Gives everything back and ends: no request is admitted any more.
-   *
    * @param save saves the counts and what is granted
    */
   async leave(nowMs: number, save: () => void): Promise<void> {

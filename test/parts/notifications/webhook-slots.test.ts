@@ -144,23 +144,6 @@ async function silentReceiver(t: TestContext) {
   };
 }
 
-test("10,000 due events of an account with a slow receiver keep nobody else's waiting", async (t) => {
-  const { world, receiver, posted } = await silentReceiver(t);
-  world.due("slow", receiver.url("127.0.0.1"), { count: 10_000 });
-  const others = ["a", "b"].flatMap((name) =>
-    world.due(name, receiver.url(), { tries: name === "a" ? 1 : 0 }),
-  );
-  const delivering = [world.deliver(now)];
-  await until("the others' posts", () => others.every((id) => posted().includes(id)));
-  delivering.push(world.deliver(later(1000)));
-  const [late] = world.due("late", receiver.url());
-  delivering.push(world.deliver(later(2000)));
-  await until("a later one's post", () => posted().includes(late));
-  assert.equal(posted().filter((id) => id.startsWith("slow")).length, 1);
-  world.webhooks.stop();
-  await Promise.all(delivering);
-});
-
 test("an account's next event takes the slot of one that is done", async (t) => {
   const { world, receiver, posted } = await silentReceiver(t);
   const ids = world.due("a", receiver.url(), { count: 3 });

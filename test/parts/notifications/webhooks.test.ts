@@ -298,23 +298,6 @@ test("410 removes the address that said so, and not one that was set meanwhile",
   assert.equal(world.store.accounts.byName("acme")?.webhook, "https://example.com/new");
 });
 
-test("after 410 an account's next events are recorded without a delivery", async (t) => {
-  const [world, receiver] = [new World(t), await Receiver.open()];
-  receiver.answer = 410;
-  world.account(10, receiver.url());
-  assert.deepEqual(world.use(8), [80]);
-  await world.deliver(now);
-  world.accounts.refresh();
-  assert.deepEqual(world.use(1), [90]);
-  assert.equal(
-    world.store.events
-      .list()
-      .map(({ state }) => state)
-      .join(),
-    "failed,none",
-  );
-});
-
 test("a delivery whose outcome can't be written isn't posted again, and written as soon as it can be", async (t) => {
   const { world, receiver, id } = await dueEvent(t);
   const write = t.mock.method(world.store.events, "updateDelivery", () => {
@@ -349,31 +332,6 @@ test("what another server delivered meanwhile stays delivered, whatever comes of
     await world.deliver(later(1e9));
     assert.equal(receiver.posts.length, 1, "and isn't posted again");
   }
-});
-
-test("an event that another server gave up meanwhile isn't pending again by this server's try", async (t) => {
-  const { world, receiver, id } = await dueEvent(t);
-  receiver.answer = undefined;
-  const delivering = world.deliver(now);
-  await until("the post", () => receiver.held.length === 1);
-  const [before] = world.operator.events.deliveries(id);
-  const failed = { ...before, state: "failed", tries: maxTries, next_try_at: null } as const;
-  world.operator.events.updateDelivery(failed);
-  receiver.held[0].writeHead(500).end();
-  await delivering;
-  assert.deepEqual(world.store.events.deliveries(id), [failed]);
-});
-
-test("what this server has delivered is delivered, also where another one failed meanwhile", async (t) => {
-  const { world, receiver, id } = await dueEvent(t);
-  receiver.answer = undefined;
-  const delivering = world.deliver(now);
-  await until("the post", () => receiver.held.length === 1);
-  const [before] = world.operator.events.deliveries(id);
-  world.operator.events.updateDelivery({ ...before, tries: 1, last_answer: "500" });
-  receiver.held[0].writeHead(200).end();
-  await delivering;
-  assert.deepEqual(world.delivery(id), { state: "delivered", tries: 1, answer: "200", next: null });
 });
 
 test("a try that couldn't read the database is made again", async (t) => {
