@@ -6,14 +6,13 @@ import { after, before, describe, test } from "node:test";
 import * as v from "valibot";
 import { importFile } from "../../datasets/cms/import.ts";
 import { decodeSnapshot, encodeSnapshot, type Snapshot, stateCodes } from "../../engine/index.ts";
+import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
 import { openapiDocument } from "../support/answers.ts";
 import { plainImport } from "../support/cms-files.ts";
 import {
   ask,
   assertRefused,
   compareEverything,
-  datasetsBody,
-  facilityBody,
   imageOf,
   refusal,
   versionsOf,
@@ -31,20 +30,20 @@ import { call, runKeys, startServer, type TestServer, temporaryFolder } from "..
 
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));
 
-describe("what DuckDB computes", () => {
-  test("is the answer for every facility, procedure and gap of 3 random snapshots", async () => {
-    for (let seed = 401; seed <= 403; seed++) await compareEverything(randomSnapshot(seed));
+describe("the definitions", () => {
+  test("give the answer for every facility, procedure and gap of 3 random snapshots", () => {
+    for (let seed = 401; seed <= 403; seed++) compareEverything(randomSnapshot(seed));
   });
 
   const excerpt = "prov_svc_dy23_subset.csv";
-  test("is the answer for every facility, procedure and gap of the real excerpt", async (t) => {
+  test("give the answer for every facility, procedure and gap of the real excerpt", async (t) => {
     const file = sharedData(excerpt);
     if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
     const out = mkdtempSync(path.join(tmpdir(), "endpoints-import-"));
     try {
       const imported = await importFile(plainImport(file, out), []);
       const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
-      t.diagnostic(await compareEverything(snapshot));
+      t.diagnostic(compareEverything(snapshot));
     } finally {
       rmSync(out, { recursive: true });
     }
@@ -55,7 +54,7 @@ describe("a facility", () => {
   const hospital = (ccn: string, state: string, charge: number): ShortRow => [ccn, state, "5072", charge, 1];
   const standingsOf = (rows: ShortRow[], ccn: string) => {
     const body = ask(serving(snapshotOf(rows)), `/healthcare/facilities/${ccn}`);
-    return v.parse(facilityBody, body).data[0];
+    return v.parse(facilityResponse, body).data[0];
   };
 
   test("shares its rank with equal charges, and only lower ones count in its percentile", () => {
@@ -119,7 +118,7 @@ describe("a CCN's letters", () => {
     ]),
   );
   const found = (ccn: string) => {
-    const { facility } = v.parse(facilityBody, ask(versions, `/healthcare/facilities/${ccn}`));
+    const { facility } = v.parse(facilityResponse, ask(versions, `/healthcare/facilities/${ccn}`));
     return facility.ccn;
   };
 
@@ -148,7 +147,7 @@ describe("the catalog", () => {
   const revision = (dataYear: number, number: number, rows: ShortRow[] = [["000001", "CA", "5072", 1, 1]]) =>
     snapshotOf(rows, { ...testProvenance, dataYear, revision: number });
   const catalogOf = (...snapshots: Snapshot[]) =>
-    v.parse(datasetsBody, ask(serving(...snapshots), "/datasets")).data;
+    v.parse(datasetsResponse, ask(serving(...snapshots), "/datasets")).data;
 
   test("says of each version whether it is current, available or superseded", () => {
     const catalog = catalogOf(
@@ -394,7 +393,7 @@ describe("a running server", () => {
   });
 
   test("lists its data versions newest first, the tenth revision after the ninth", async () => {
-    const { data } = v.parse(datasetsBody, (await call(server, "GET /api/v1/datasets")).json());
+    const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
     assert.deepEqual(
       data.map(({ data_version, status }) => `${data_version} ${status}`),
       ["2024.10 current", "2024.9 superseded", "2023.2 available"],

@@ -12,7 +12,7 @@ import {
 } from "../../engine/index.ts";
 import type { Service } from "../../server/serving/service.ts";
 import { ask, openService } from "./asking.ts";
-import { imageOf, versionsOf } from "./endpoint-oracle.ts";
+import { imageOf, procedureRows, procedureSorts, versionsOf } from "./endpoint-oracle.ts";
 import { naivePrices } from "./oracle.ts";
 import type { PricesBody } from "./prices-schema.ts";
 
@@ -117,15 +117,6 @@ interface List {
   maxLimit: number;
 }
 
-const inText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-const procedureSorts: Record<string, (a: PricesBody, b: PricesBody) => number> = {
-  code: () => 0,
-  name: (a, b) => inText(a.procedure.name, b.procedure.name),
-  spread: (a, b) => b.summary.spread - a.summary.spread,
-  facilities: (a, b) => b.summary.facilities - a.summary.facilities,
-  median_charge: (a, b) => b.summary.median_charge - a.summary.median_charge,
-};
-
 function priceLists(lists: PricesBody[], state: string | null): List[] {
   const scope = state === null ? "" : `&state=${state}`;
   return lists.map(({ procedure, data }) => ({
@@ -137,15 +128,10 @@ function priceLists(lists: PricesBody[], state: string | null): List[] {
 
 function procedureLists(lists: PricesBody[], state: string | null): List[] {
   const scope = state === null ? "" : `&state=${state}`;
-  return Object.entries(procedureSorts).flatMap(([sort, order]) =>
+  return Object.keys(procedureSorts).flatMap((sort) =>
     [1, 2, 7].map((minFacilities) => ({
       path: `/healthcare/procedures?sort=${sort}&min_facilities=${minFacilities}${scope}`,
-      rows: lists
-        .filter(({ summary }) => summary.facilities >= minFacilities)
-        .sort((a, b) => order(a, b) || inText(a.procedure.code, b.procedure.code))
-        .map(({ procedure, summary: { facilities, median_charge, min_charge, max_charge, spread } }) => {
-          return { ...procedure, facilities, median_charge, min_charge, max_charge, spread };
-        }),
+      rows: procedureRows(lists, sort, minFacilities),
       maxLimit: 100,
     })),
   );
