@@ -118,11 +118,6 @@ test("the document passes Redocly's lint", async () => {
   assert.deepEqual(await lint(openapiDocument), []);
 });
 
-test("the lint finds what is wrong with a document", async () => {
-  assert.match((await lint({ ...openapiDocument, security: [{ nothing: [] }] })).join(), /security-defined/);
-  assert.match((await lint({ ...openapiDocument, tags: [{ name: "data" }] })).join(), /tag-description/);
-});
-
 test("the server gives the document", async () => {
   assert.deepEqual((await ask("GET /api/v1/openapi.json")).json(), openapiDocument);
 });
@@ -134,11 +129,6 @@ test("the paths are those of the route table and of the contract", () => {
   ]);
   assert.deepEqual([...operations.keys()].sort(), routes.sort());
   assert.deepEqual(routes, [...found.keys()].sort());
-});
-
-test("operations have names of their own", () => {
-  const names = [...operations.values()].map(({ operationId }) => operationId);
-  assert.equal(new Set(names).size, names.length);
 });
 
 test("every error type is documented, with its own status only, and every documented type is an error's", () => {

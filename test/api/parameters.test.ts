@@ -52,24 +52,14 @@ describe("a query", () => {
     fc.assert(property, { seed, numRuns: 2000 });
   });
 
-  test("made with encodeURIComponent, in lower- or upper-case escapes, reads as it was meant", () => {
-    const property = fc.property(values, fc.boolean(), (given, lower) => {
-      const encode = (part: string) =>
-        encodeURIComponent(part).replaceAll(/%../g, (written) => (lower ? written.toLowerCase() : written));
+  test("with as few or as many escapes as one likes reads as it was meant", () => {
+    const escaped = (part: string) =>
+      [...Buffer.from(part)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+    const property = fc.property(values, fc.constantFrom(encodeURIComponent, escaped), (given, encode) => {
       const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
       assert.deepEqual(parseQuery(query), given);
     });
     fc.assert(property, { seed, numRuns: 2000 });
-  });
-
-  test("with every byte escaped reads as it was meant", () => {
-    const property = fc.property(values, (given) => {
-      const encode = (part: string) =>
-        [...Buffer.from(part)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-      const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
-      assert.deepEqual(parseQuery(query), given);
-    });
-    fc.assert(property, { seed, numRuns: 1000 });
   });
 
   test("may have empty parts, values without =, = in values, + for spaces", () => {
