@@ -91,7 +91,7 @@ function Page() {
       <nav aria-label="More"><a href="/metrics">Metrics</a><a href="/readyz">Ready?</a></nav>
     </header>
     <main id="main">
-      <h1 class="hidden">Console</h1>
+      <h1 class="unseen">Console</h1>
       <${Health} state=${state} isGone=${isGone} />
       <div class="four">
         <${Figure} name="requests per second" value=${last ? whole(Math.round(rateOf(last, /./))) : "–"} />

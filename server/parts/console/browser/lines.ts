@@ -48,8 +48,11 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
     const element = place.current;
     const make = () => {
       plot.current?.destroy();
-      const colour = (name: string) =>
-        getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+      // A canvas takes no custom property, nor the choice of a colour by the scheme.
+      const colour = (name: string) => {
+        element.style.color = `var(${name})`;
+        return getComputedStyle(element).color;
+      };
       const axis = {
         stroke: colour("--grey"),
         grid: { stroke: colour("--line"), width: 1 },

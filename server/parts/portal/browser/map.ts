@@ -41,6 +41,10 @@ function loadShapes(): Promise<Shape[]> {
   return shapes;
 }
 
+/** One of some colours. Few are taken from both ends of the scale. */
+const colourAt = (i: number, colours: number) =>
+  `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
+
 interface MapProps {
   /** The nation's answer; null where there is none. */
   answer: ProcedureAnswer | null;
@@ -65,11 +69,7 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
   const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
   const thresholds = scale.quantiles();
   const reasons = new Map(dataset?.coverage.missing_states.map(({ state, reason }) => [state, reason]));
-  // Few colours are taken from both ends of the scale.
-  const colourOf = (row: StateRow) =>
-    colours < 2
-      ? "colour-3"
-      : `colour-${Math.round((scale(row.median_charge) * (mostColours - 1)) / (colours - 1))}`;
+  const colourOf = (row: StateRow) => colourAt(scale(row.median_charge), colours);
   const factor = width / mapWidth;
   const noteOf = (i: number) => {
     const { code, centre } = outlines[i];
@@ -113,7 +113,8 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
             key=${code}
             d=${path}
             data-state=${code}
-            class=${`state ${row ? colourOf(row) : "hatched"}`}
+            class="state"
+            style=${{ fill: row ? colourOf(row) : 'url("#hatched")' }}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => choose(code === state ? null : code)}
           />`;
@@ -143,8 +144,7 @@ function Legend({
   const ends = [low, ...thresholds, high];
   return html`<div class="legend" aria-hidden="true">
     ${d3.range(colours).map((i) => {
-      const colour = colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1));
-      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i><span>${shortMoney(ends[i])}</span></span>`;
+      return html`<span class="step"><i class="swatch" style=${{ background: colourAt(i, colours) }}></i><span>${shortMoney(ends[i])}</span></span>`;
     })}
     <span class="last">${colours > 1 ? shortMoney(high) : ""}</span>
     ${isHatched && html`<span class="none"><svg class="swatch" width="22" height="10"><rect width="22" height="10" fill="url(#hatched)" /></svg>no price</span>`}

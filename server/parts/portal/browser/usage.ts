@@ -2,17 +2,12 @@ import { useState } from "preact/hooks";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
+import type { UsageAnswer } from "./answers.ts";
 import { base, Failure } from "./api.ts";
 import { Card } from "./card.ts";
 import { Steps, useWidth } from "./picture.ts";
 
 /** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
-
-export interface UsageAnswer {
-  period: { start: string; end: string };
-  quota: { limit: number; used: number; remaining: number };
-  days: { date: string; used: number }[];
-}
 
 interface UsageProps {
   usage: UsageAnswer | Failure;
