@@ -28,7 +28,7 @@ export function overviewOf(outlines: () => Outline[]): Endpoint {
     name: "overview",
     summary: "The endpoints with their parameters, and the loaded data versions",
     description:
-      "What there is, for a person with curl: every endpoint with its parameters, and the data versions that can be asked for.",
+      "Lists every endpoint with its parameters, and the loaded data versions: a start for people who explore with curl.",
     returns: "The endpoints and the data versions.",
     kind: "service",
     parameters: v.object({}),

@@ -23,7 +23,7 @@ export const versions = endpoint({
   name: "versions",
   summary: "The loaded data versions, newest first, as paths take them",
   description:
-    "Which data versions can be asked for by number, each with what its endpoints' paths begin with. `/datasets` says more of them.",
+    "Lists the loaded data versions, and the start of each one's paths. `/datasets` describes the versions in detail.",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),

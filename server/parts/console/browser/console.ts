@@ -44,7 +44,6 @@ function useStream(): Seen {
   return seen;
 }
 
-/** The rate of all answers with such a status. */
 function rateOf(sample: Sample, statuses: RegExp): number {
   return Object.entries(sample.requests)
     .filter(([name]) => statuses.test(name.slice(name.lastIndexOf(" ") + 1)))

@@ -27,7 +27,6 @@ interface LinesProps {
 }
 
 const height = 220;
-/** Seconds that a row of the table sums up. */
 const rowSeconds = 60;
 
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
@@ -111,7 +110,6 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
   </section>`;
 }
 
-/** The maximum of each minute, as a table. */
 function Minutes({ title, samples, series, text }: Omit<LinesProps, "isLogarithmic">) {
   const minutes = [...Map.groupBy(samples, ({ at }) => Math.floor(at / rowSeconds))].reverse();
   return html`<table><caption class="quiet">${title}: the highest of each minute</caption>

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, money, shortMoney, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
-import type { Figures } from "./figures.ts";
+import { type Figures, figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 import { settings } from "./settings.ts";
 import { stateName, states } from "./states.ts";
@@ -23,7 +23,6 @@ declare const topojson: typeof import("topojson-client");
 
 let shapes: Promise<Shape[]> | null = null;
 
-/** The outlines of the states, ordered by name. */
 function loadShapes(): Promise<Shape[]> {
   shapes ??= fetch(settings.states)
     .then((response) => response.json())
@@ -171,38 +170,17 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
 }
 
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
-  return {
-    columns: [
-      { title: "state" },
-      { title: "facilities", write: whole },
-      { title: "median charge", write: money },
-      { title: "lowest", write: money },
-      { title: "highest", write: money },
-      { title: "spread", write: times },
-      { title: "median allowed", write: money },
-      { title: "why not" },
-    ],
-    rows: [
-      ...data.map((row) => [
-        stateName(row.state),
-        row.facilities,
-        row.median_charge,
-        row.min_charge,
-        row.max_charge,
-        row.spread,
-        row.median_allowed,
-        null,
-      ]),
-      ...(dataset?.coverage.missing_states ?? []).map(({ state, reason }) => [
-        stateName(state),
-        0,
-        null,
-        null,
-        null,
-        null,
-        null,
-        reason,
-      ]),
-    ],
-  };
+  const missing = dataset?.coverage.missing_states ?? [];
+  const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [...data, ...missing];
+  return figuresOf(
+    rows,
+    ["state", ({ state }) => stateName(state)],
+    ["facilities", ({ facilities }) => facilities ?? 0, whole],
+    ["median charge", ({ median_charge }) => median_charge ?? null, money],
+    ["lowest", ({ min_charge }) => min_charge ?? null, money],
+    ["highest", ({ max_charge }) => max_charge ?? null, money],
+    ["spread", ({ spread }) => spread ?? null, times],
+    ["median allowed", ({ median_allowed }) => median_allowed ?? null, money],
+    ["why not", ({ reason }) => reason ?? null],
+  );
 }
