@@ -402,7 +402,7 @@ describe("says", () => {
       await page.goto("/");
       await page.getByText(text).waitFor();
       await page.getByLabel("Your key").fill(server.key);
-      await page.getByRole("button", { name: "Use it" }).click();
+      await page.getByRole("button", { name: "Use this key" }).click();
       await heading(page, "60 facilities");
       await page.evaluate("localStorage.clear()");
       await page.unroute("**/api/**");
