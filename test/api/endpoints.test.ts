@@ -130,17 +130,6 @@ describe("a CCN's letters", () => {
     assert.deepEqual([found("05000b"), found("05000C"), found("05000c")], ["05000b", "05000C", "05000c"]);
     assertRefused(versions, "/healthcare/facilities/05000B", "not_found");
   });
-
-  test("may be small or capital in a search", () => {
-    const body = v.object({ data: v.array(v.object({ ccn: v.string() })) });
-    for (const [q, ccn] of [
-      ["05000a", "05000A"],
-      ["05000A", "05000A"],
-      ["05000b", "05000b"],
-      ["05000B", "05000b"],
-    ])
-      assert.equal(v.parse(body, ask(versions, `/search?q=${q}`)).data[0].ccn, ccn, q);
-  });
 });
 
 describe("the catalog", () => {

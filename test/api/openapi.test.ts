@@ -5,15 +5,7 @@ import { stateCodes } from "../../engine/index.ts";
 import { apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
 import { checkAnswer, checkValue, jsonOf, openapiDocument, operationsOf } from "../support/answers.ts";
-import {
-  type Answer,
-  createKey,
-  datasetsFolder,
-  rawRequest,
-  requestText,
-  startServer,
-  temporaryFolder,
-} from "../support/server.ts";
+import { type Answer, datasetsFolder, rawRequest, requestText, startServer } from "../support/server.ts";
 
 /** The OpenAPI document says what the API does, all of it and nothing else. */
 
@@ -254,26 +246,6 @@ for (const [path, { parameters }] of operations) {
   });
 }
 
-test("paths beside the documented ones are unknown", async () => {
-  for (const path of [
-    "/",
-    "/api/v1/",
-    "/api/v1/versions/",
-    "/api/v1/versions/2024",
-    "/api/v1/versions/2024.3/datasets",
-    "/api/v1/versions/2024.3/usage",
-    "/api/v1/versions/2024.3/openapi.json",
-    "/api/v1/versions/2024.3/pages/x",
-    "/api/v1/pages/",
-    "/api/v1/pages/a/b",
-    "/api/v1/healthcare/facilities/",
-    "/api/v1/healthcare/facilities/1/2",
-    "/api/v1/datasets/x",
-    "/api/v1/openapixjson",
-  ])
-    assert.equal((await ask(`GET ${path}`)).error().type, "unknown_endpoint", path);
-});
-
 test("every page of every list, of every version, is as documented", async () => {
   const pages = new Map<string, number>();
   for (const base of ["", "/versions/2024", "/versions/2023", "/versions/2023.1", "/versions/2024.3"])
@@ -289,32 +261,6 @@ test("every page of every list, of every version, is as documented", async () =>
         next = ((await ask(`GET ${next}`)).json() as { next: string | null }).next;
     }
   for (const [list, count] of pages) assert.ok(count >= 10, `${list} has ${count} pages`);
-});
-
-test("numbers and lists of answers have the bounds that they always keep", () => {
-  const bounds = new Map<string, Set<string>>();
-  const collect = (name: string, node: unknown): void => {
-    if (typeof node !== "object" || node === null) return;
-    for (const [key, value] of Object.entries(node)) {
-      if (/^(minimum|maximum|minItems)$/.test(key))
-        bounds.set(name, (bounds.get(name) ?? new Set()).add(`${key} ${value}`));
-      else if (!/^(parameters|examples?)$/.test(key))
-        collect(/^(items|schema|anyOf|\d+)$/.test(key) ? name : key, value);
-    }
-  };
-  collect("", openapiDocument);
-  const others = [...bounds]
-    .map(([name, of]) => [name, [...of].join(", ")])
-    .filter(([, of]) => of !== "minimum 0");
-  assert.deepEqual(Object.fromEntries(others), {
-    "Retry-After": "minimum 1",
-    spread: "minimum 1",
-    edges: "minimum 0, minItems 2",
-    counts: "minimum 0, minItems 1",
-    rank: "minimum 1",
-    percentile: "minimum 0, maximum 100",
-    days: "minItems 1",
-  });
 });
 
 test("an answer that isn't documented is told from one that is", () => {

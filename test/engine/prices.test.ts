@@ -37,8 +37,7 @@ import {
   sharedData,
   snapshotOf,
 } from "../support/fixtures.ts";
-import { groupKey, naivePrices } from "../support/oracle.ts";
-import type { PricesBody } from "../support/prices-schema.ts";
+import { groupKey, naivePrices, type PricesBody } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** Every number of a JSON text, as it is written. */

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
-import type { PricesBody } from "../support/prices-schema.ts";
+import type { PricesBody } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** A thread that asks without a pause over many connections, and checks every answer byte by byte. */

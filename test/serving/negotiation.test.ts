@@ -4,8 +4,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import * as v from "valibot";
+import { pricesResponse } from "../../server/api/responses.ts";
 import { codingOf, rangeOf } from "../../server/serving/negotiation.ts";
-import { pricesSchema } from "../support/prices-schema.ts";
 import { type Answer, call, datasetsFolder, pricedRows, pricesPath, startServer } from "../support/server.ts";
 
 /** The answers with data: their bodies, headers, conditions, codings and versions. */
@@ -18,9 +18,9 @@ const ask = (request: string, headers: Record<string, string | undefined> = {}) 
 
 const tag = (await ask("?procedure=5072")).header("ETag") ?? "";
 
-function prices(answer: Answer): v.InferOutput<typeof pricesSchema> {
+function prices(answer: Answer): v.InferOutput<typeof pricesResponse> {
   assert.equal(answer.status, 200);
-  return v.parse(pricesSchema, answer.json());
+  return v.parse(pricesResponse, answer.json());
 }
 
 /** The headers that depend on nothing but the request. */

@@ -10,8 +10,8 @@ import {
   type Snapshot,
   stateCodes,
 } from "../../engine/index.ts";
-import { groupKey, naivePrices } from "./oracle.ts";
-import { type PricesBody, pricesSchema } from "./prices-schema.ts";
+import { pricesResponse } from "../../server/api/responses.ts";
+import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 
 /** Compares the engine's price lists with the oracle's. */
 
@@ -28,7 +28,7 @@ export function textOfBody(image: Image, group: number, limit: number): string {
 }
 
 export function bodyOf(image: Image, group: number, limit: number): PricesBody {
-  const { next, ...body } = v.parse(pricesSchema, JSON.parse(textOfBody(image, group, limit)));
+  const { next, ...body } = v.parse(pricesResponse, JSON.parse(textOfBody(image, group, limit)));
   return body;
 }
 

@@ -15,8 +15,7 @@ import { ApiError, type ErrorType } from "../../server/api/errors.ts";
 import { datasetsResponse, facilityResponse } from "../../server/api/responses.ts";
 import { decodeTarget, resolve } from "../../server/api/routes.ts";
 import { RequestContext } from "../../server/serving/context.ts";
-import { halfUp, hundredths, isPriced, median, naivePrices, pricedRows } from "./oracle.ts";
-import type { PricesBody } from "./prices-schema.ts";
+import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
 
 /** Asks endpoints, and compares the answers of all but the price list with the definitions. */
 

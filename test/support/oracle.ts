@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import type * as v from "valibot";
 import { blank, partsOf, type Snapshot, type TableParts, versionName } from "../../engine/index.ts";
-import type { PricesBody } from "./prices-schema.ts";
+import type { pricesResponse } from "../../server/api/responses.ts";
 
 /** The answers by their definitions alone: plain loops over a snapshot's rows, exact integers. */
+
+/** A price list without the path of its next page, which the data doesn't say. */
+export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
 /** Hundredths as a decimal. One division gives the number that the decimal text reads as. */
 export const hundredths = (value: bigint) => Number(value) / 100;

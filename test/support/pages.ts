@@ -12,8 +12,7 @@ import {
 import type { Service } from "../../server/serving/service.ts";
 import { ask, openService } from "./asking.ts";
 import { imageOf, procedureRows, procedureSorts, versionsOf } from "./endpoint-oracle.ts";
-import { naivePrices } from "./oracle.ts";
-import type { PricesBody } from "./prices-schema.ts";
+import { naivePrices, type PricesBody } from "./oracle.ts";
 
 /** Lists with all that they have to hold, what answers requests for them, and a walk through their pages. */
 
