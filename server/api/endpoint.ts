@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Image } from "../../engine/query.ts";
+import { type Image, versionName } from "../../engine/query.ts";
 import type { SnapshotFile } from "../shared/messages.ts";
 import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
@@ -126,3 +126,10 @@ export function endpoint<Schema extends Parameters>(
     },
   };
 }
+
+/** The source that an answer names. */
+export const sourceOf = ({ description: { provenance } }: Image) => ({
+  data_year: provenance.dataYear,
+  data_version: versionName(provenance),
+  caveat: provenance.caveat,
+});

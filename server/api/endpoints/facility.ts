@@ -6,10 +6,9 @@ import {
   type Standing,
   textAt,
 } from "../../../engine/query.ts";
-import { endpoint } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noFacility } from "../not-found.ts";
 import { facilityResponse } from "../responses.ts";
-import { sourceOf } from "./source.ts";
 
 /** Answers with every price at one facility. */
 

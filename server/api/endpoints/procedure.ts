@@ -11,11 +11,10 @@ import {
   textAt,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { endpoint } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noPrices } from "../not-found.ts";
 import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
-import { sourceOf } from "./source.ts";
 
 /** Answers with the distribution of one procedure group's charges. */
 

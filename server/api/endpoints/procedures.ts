@@ -1,12 +1,11 @@
 import * as v from "valibot";
 import { listProcedures, procedureOrders } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { type Endpoint, endpoint } from "../endpoint.ts";
+import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
 import { noProcedures } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state } from "../parameters.ts";
 import { proceduresResponse } from "../responses.ts";
-import { sourceOf } from "./source.ts";
 
 /** Answers with the list of procedure groups. */
 
