@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Image } from "../../engine/query.ts";
+import { type Image, versionName } from "../../engine/query.ts";
 import type { SnapshotFile } from "../shared/messages.ts";
 import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
@@ -22,7 +22,6 @@ export interface Versions {
   hidden: readonly string[];
 }
 
-/** The caller's account, as `/usage` shows it. */
 export interface Usage {
   account: string;
   plan: string;
@@ -35,7 +34,6 @@ export interface Usage {
   events: { type: "quota.warning" | "quota.exhausted"; threshold: number; at: string }[];
 }
 
-/** The data that an endpoint answers from. */
 export interface Context {
   versions: Versions;
   /** The data version of the path or the cursor, or the current one. @throws ApiError `not_found` */
@@ -53,7 +51,6 @@ export interface Context {
 
 /** A body that is a file instead of JSON. It is made while it is sent. */
 export class FileBody {
-  /** The file name for saving. */
   readonly name: string;
   readonly length: number;
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
@@ -83,7 +80,6 @@ export interface Endpoint {
   segment: { name: string; description: string; example: string } | undefined;
   parameters: v.ObjectSchema<Parameters, undefined>;
   response: v.GenericSchema;
-  /** The media type, where the answer is a file. */
   fileType: string | undefined;
   /** The errors besides those that any request can get. */
   errors: readonly ApiErrorType[];
@@ -130,3 +126,10 @@ export function endpoint<Schema extends Parameters>(
     },
   };
 }
+
+/** The source that an answer names. */
+export const sourceOf = ({ description: { provenance } }: Image) => ({
+  data_year: provenance.dataYear,
+  data_version: versionName(provenance),
+  caveat: provenance.caveat,
+});

@@ -10,7 +10,6 @@ interface ErrorHeader {
 }
 
 interface StatusOfError {
-  /** The status line. */
   status: string;
   headers?: readonly ErrorHeader[];
 }
@@ -35,11 +34,8 @@ const retryAfter = {
   value: null,
 };
 
-const documented = <Type extends string>(table: Readonly<Record<Type, DocumentedError>>) => table;
-const undocumented = <Type extends string>(table: Readonly<Record<Type, StatusOfError>>) => table;
-
 /** The API's errors by type. Types are stable. */
-export const apiErrors = documented({
+const documented = {
   missing_parameter: {
     status: "400 Bad Request",
     when: "A required parameter is absent or empty.",
@@ -95,22 +91,22 @@ export const apiErrors = documented({
     when: "The service failed. The request doesn't count.",
     retry: "with exponential backoff: from 1 s, doubling up to 30 s, at most 5 times",
   },
-});
+} satisfies Record<string, DocumentedError>;
+
+export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError>> = documented;
 
 export type ApiErrorType = keyof typeof apiErrors;
 
 /** All errors: the API's, and those of what people do on the portal's pages. */
 export const errors = {
   ...apiErrors,
-  ...undocumented({
-    forbidden: { status: "403 Forbidden" },
-    signup_closed: { status: "403 Forbidden" },
-    conflict: { status: "409 Conflict" },
-    body_too_large: { status: "413 Content Too Large" },
-    unsupported_media_type: { status: "415 Unsupported Media Type" },
-    unavailable: { status: "503 Service Unavailable", headers: [retryAfter] },
-  }),
-};
+  forbidden: { status: "403 Forbidden" },
+  signup_closed: { status: "403 Forbidden" },
+  conflict: { status: "409 Conflict" },
+  body_too_large: { status: "413 Content Too Large" },
+  unsupported_media_type: { status: "415 Unsupported Media Type" },
+  unavailable: { status: "503 Service Unavailable", headers: [retryAfter] },
+} satisfies Record<string, StatusOfError>;
 
 export type ErrorType = keyof typeof errors;
 
@@ -118,14 +114,11 @@ interface CeilingKind {
   when: string;
   /** The time in X-RateLimit-Reset. */
   reset: string;
-  /** What a client should do. */
   action: string;
 }
 
-const kindsOf = <Name extends string>(kinds: Readonly<Record<Name, CeilingKind>>) => kinds;
-
 /** The ceilings that a 429 may be about, by the value of `ceiling`. */
-export const reachedCeilings = kindsOf({
+export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
     reset: "the second from which a request is accepted",
@@ -142,7 +135,7 @@ export const reachedCeilings = kindsOf({
     reset: "the second from which it is worth asking again",
     action: "Wait `Retry-After` seconds, and back off if it goes on.",
   },
-});
+} satisfies Record<string, CeilingKind>;
 
 export type ReachedCeiling = keyof typeof reachedCeilings;
 
@@ -171,7 +164,6 @@ export class ApiError extends Error {
     this.#header = header;
   }
 
-  /** The status line. */
   get status(): string {
     return errors[this.type].status;
   }
@@ -185,7 +177,6 @@ export class ApiError extends Error {
     });
   }
 
-  /** The JSON body. */
   get body() {
     const { type, message, param, ceiling } = this;
     // JSON leaves out what is undefined.

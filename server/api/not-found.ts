@@ -45,7 +45,6 @@ export function unknownVersion({ byName, hidden }: Versions, asked: string): Api
   return new ApiError("not_found", `${what}; loaded are ${[...byName.keys()].join(", ")}`);
 }
 
-/** The error for a procedure without prices. */
 export function noPrices(
   versions: Versions,
   image: Image,
@@ -80,7 +79,6 @@ export function noTrend(images: readonly Image[], code: string, state: string | 
   return new ApiError("not_found", `${what} ${years}: ${told.join("; ")}`);
 }
 
-/** The error for an export without rows. */
 export function noRows(
   versions: Versions,
   image: Image,

@@ -431,8 +431,8 @@ const openapi: Endpoint = endpoint({
   name: "openapi",
   summary: "This description",
   description:
-    "The whole API in the OpenAPI form, for tools that make clients, forms or reference pages of it. Its example is cut: " +
-    "without the paths and components.",
+    "Describes the whole API in the OpenAPI format, from which tools generate clients, forms or reference pages. The example " +
+    "omits the paths and components.",
   returns: "The OpenAPI 3.1 document.",
   kind: "service",
   parameters: v.object({}),
@@ -463,5 +463,4 @@ function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outl
   };
 }
 
-/** Every endpoint of the API. */
 export const allEndpoints: readonly Endpoint[] = [overview, ...endpoints, openapi];

@@ -7,6 +7,13 @@ import { planNames } from "../shared/plans.ts";
  * examples of an object's fields are from one recorded answer.
  */
 
+const described = <Schema extends v.GenericSchema>(description: string, schema: Schema) =>
+  v.pipe(schema, v.description(description));
+const object = <Entries extends v.ObjectEntries>(description: string, entries: Entries) =>
+  described(description, v.object(entries));
+/** A list of objects, which are a component of their own. */
+const rows = <Entries extends v.ObjectEntries>(description: string, title: string, entries: Entries) =>
+  described(description, v.array(v.pipe(v.object(entries), v.title(title))));
 const text = (description: string, example: string) =>
   v.pipe(v.string(), v.description(description), v.examples([example]));
 const dollars = (description: string) =>
@@ -27,8 +34,6 @@ const scope = v.pipe(
   v.title("Scope"),
   v.description("The part of the country that the answer is about"),
 );
-const described = <Schema extends v.GenericSchema>(description: string, schema: Schema) =>
-  v.pipe(schema, v.description(description));
 const procedureFields = {
   code: text("APC code of the procedure group", "5072"),
   name: text("Name of the procedure group", "Level 2 Excision/ Biopsy/ Incision and Drainage"),
@@ -94,29 +99,22 @@ const chargeSummary = v.pipe(
 );
 
 export const pricesResponse = v.object({
-  procedure: described("The procedure group", v.object(procedureFields)),
+  procedure: object("The procedure group", procedureFields),
   scope,
   summary: chargeSummary,
-  data: described(
-    "A row per facility, cheapest first",
-    v.array(v.pipe(v.object({ ...facilityFields, ...priceFields }), v.title("FacilityPrice"))),
-  ),
+  data: rows("A row per facility, cheapest first", "FacilityPrice", { ...facilityFields, ...priceFields }),
   source,
   next,
 });
 
 export const proceduresResponse = v.object({
   scope,
-  summary: described("Of the list", v.object({ procedures: count("Procedure groups on all pages") })),
-  data: described(
-    "A row per procedure group, in the order asked for",
-    v.array(
-      v.pipe(
-        v.object({ ...procedureFields, facilities: count("Facilities with prices"), ...chargeFields }),
-        v.title("ProcedureVariation"),
-      ),
-    ),
-  ),
+  summary: object("Of the list", { procedures: count("Procedure groups on all pages") }),
+  data: rows("A row per procedure group, in the order asked for", "ProcedureVariation", {
+    ...procedureFields,
+    facilities: count("Facilities with prices"),
+    ...chargeFields,
+  }),
   source,
   next,
 });
@@ -125,137 +123,101 @@ const ratio = (description: string) =>
   v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
 
 export const procedureResponse = v.object({
-  procedure: described("The procedure group", v.object(procedureFields)),
+  procedure: object("The procedure group", procedureFields),
   scope,
   summary: chargeSummary,
-  rows: v.pipe(
-    v.object({
-      priced: count("Rows with both amounts: they alone count in every figure"),
-      suppressed: count("Rows whose amounts the publisher left out for few services"),
-      incomplete: count("Rows without a price for another reason"),
-    }),
-    v.description("How many rows there are of the procedure in the scope, one per facility that has it"),
+  rows: object("How many rows there are of the procedure in the scope, one per facility that has it", {
+    priced: count("Rows with both amounts: they alone count in every figure"),
+    suppressed: count("Rows whose amounts the publisher left out for few services"),
+    incomplete: count("Rows without a price for another reason"),
+  }),
+  allowed: object("The amounts that Medicare allowed, each facility's counted once", {
+    min: dollars("Lowest"),
+    p10: dollars("10th percentile"),
+    p25: dollars("25th percentile"),
+    median: dollars("Median"),
+    p75: dollars("75th percentile"),
+    p90: dollars("90th percentile"),
+    max: dollars("Highest"),
+  }),
+  markup: object(
+    "Percentiles of the facilities' exact quotients of charge and allowed amount, each rounded once, half up, to two decimals",
+    { p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") },
   ),
-  allowed: v.pipe(
-    v.object({
-      min: dollars("Lowest"),
-      p10: dollars("10th percentile"),
-      p25: dollars("25th percentile"),
-      median: dollars("Median"),
-      p75: dollars("75th percentile"),
-      p90: dollars("90th percentile"),
-      max: dollars("Highest"),
-    }),
-    v.description("The amounts that Medicare allowed, each facility's counted once"),
-  ),
-  markup: v.pipe(
-    v.object({ p25: ratio("25th percentile"), median: ratio("Median"), p75: ratio("75th percentile") }),
-    v.description(
-      "Percentiles of the facilities' exact quotients of charge and allowed amount, each rounded once, half up, to two decimals",
-    ),
-  ),
-  histogram: v.pipe(
-    v.object({
-      edges: v.pipe(
-        v.array(dollars("Edge")),
-        v.minLength(2),
-        v.description(
-          "Ascending strictly from min_charge to max_charge, in equal steps of the logarithm rounded to cents; steps " +
-            "that fall together are one. Where all charges are equal, that charge twice",
-        ),
-      ),
-      counts: v.pipe(
-        v.array(count("Facilities")),
-        v.minLength(1),
-        v.description(
-          "One fewer than edges: how many charges lie from an edge to below the next; the last range has its end too",
-        ),
-      ),
-    }),
-    v.description("How many facilities charge how much"),
-  ),
-  data: v.pipe(
-    v.array(
-      v.pipe(
-        v.object({
-          state: facilityFields.state,
-          facilities: count("Facilities with prices"),
-          median_charge: chargeFields.median_charge,
-          p25_charge: dollars("25th percentile of the charges"),
-          p75_charge: dollars("75th percentile of the charges"),
-          min_charge: chargeFields.min_charge,
-          max_charge: chargeFields.max_charge,
-          spread: chargeFields.spread,
-          median_allowed: dollars("Median allowed amount"),
-        }),
-        v.title("StateVariation"),
+  histogram: object("How many facilities charge how much", {
+    edges: v.pipe(
+      v.array(dollars("Edge")),
+      v.minLength(2),
+      v.description(
+        "Ascending strictly from min_charge to max_charge, in equal steps of the logarithm rounded to cents; steps " +
+          "that fall together are one. Where all charges are equal, that charge twice",
       ),
     ),
-    v.description("A row per state that has prices, by code; with `state` that row alone"),
-  ),
+    counts: v.pipe(
+      v.array(count("Facilities")),
+      v.minLength(1),
+      v.description(
+        "One fewer than edges: how many charges lie from an edge to below the next; the last range has its end too",
+      ),
+    ),
+  }),
+  data: rows("A row per state that has prices, by code; with `state` that row alone", "StateVariation", {
+    state: facilityFields.state,
+    facilities: count("Facilities with prices"),
+    median_charge: chargeFields.median_charge,
+    p25_charge: dollars("25th percentile of the charges"),
+    p75_charge: dollars("75th percentile of the charges"),
+    min_charge: chargeFields.min_charge,
+    max_charge: chargeFields.max_charge,
+    spread: chargeFields.spread,
+    median_allowed: dollars("Median allowed amount"),
+  }),
   source,
 });
 
 export const facilityResponse = v.object({
-  facility: described(
-    "The facility",
-    v.object({
-      ...facilityFields,
-      street: v.nullable(text("Street", "6203 Heron Street")),
-      zip: v.nullable(text("ZIP code", "99630")),
-      rural_urban: v.pipe(
-        v.nullable(
-          v.object({
-            code: v.nullable(text("RUCA code", "1")),
-            description: v.nullable(
-              text(
-                "What the code stands for",
-                "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
-              ),
-            ),
-          }),
-        ),
-        v.description("Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown"),
-      ),
-    }),
-  ),
-  summary: described(
-    "Of the facility",
-    v.object({ procedures: count("Procedure groups with a price at the facility") }),
-  ),
-  data: described(
-    "A row per procedure group, by code",
-    v.array(
-      v.pipe(
+  facility: object("The facility", {
+    ...facilityFields,
+    street: v.nullable(text("Street", "6203 Heron Street")),
+    zip: v.nullable(text("ZIP code", "99630")),
+    rural_urban: described(
+      "Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown",
+      v.nullable(
         v.object({
-          ...procedureFields,
-          ...priceFields,
-          services: v.nullable(count("Services of the year")),
-          beneficiaries: v.nullable(count("Beneficiaries who had them")),
-          medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
-          outlier_services: v.nullable(count("Services with an outlier payment")),
-          outlier_amount: v.nullable(dollars("Average outlier payment of these")),
-          national: standing,
-          state: standing,
+          code: v.nullable(text("RUCA code", "1")),
+          description: v.nullable(
+            text(
+              "What the code stands for",
+              "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
+            ),
+          ),
         }),
-        v.title("ProcedurePrice"),
       ),
     ),
-  ),
+  }),
+  summary: object("Of the facility", { procedures: count("Procedure groups with a price at the facility") }),
+  data: rows("A row per procedure group, by code", "ProcedurePrice", {
+    ...procedureFields,
+    ...priceFields,
+    services: v.nullable(count("Services of the year")),
+    beneficiaries: v.nullable(count("Beneficiaries who had them")),
+    medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+    outlier_services: v.nullable(count("Services with an outlier payment")),
+    outlier_amount: v.nullable(dollars("Average outlier payment of these")),
+    national: standing,
+    state: standing,
+  }),
   source,
 });
 
-const score = v.pipe(v.number(), v.description("The higher, the better; comparable within one answer"));
+const score = described("The higher, the better; comparable within one answer", v.number());
 
 export const searchResponse = v.object({
-  query: described(
-    "What was asked for",
-    v.object({
-      q: text("As it was asked", "harbor valley"),
-      type: described("What was searched for", v.picklist(documentKinds)),
-    }),
-  ),
-  summary: described("Of the list", v.object({ matches: count("Matches on all pages") })),
+  query: object("What was asked for", {
+    q: text("As it was asked", "harbor valley"),
+    type: described("What was searched for", v.picklist(documentKinds)),
+  }),
+  summary: object("Of the list", { matches: count("Matches on all pages") }),
   data: described(
     "The matches, best first",
     v.array(
@@ -275,202 +237,149 @@ export const searchResponse = v.object({
   next,
 });
 
-const percentChange = (what: string) => v.pipe(v.number(), v.description(`${what}, in percent, one decimal`));
+const percentChange = (what: string) => described(`${what}, in percent, one decimal`, v.number());
 
 export const trendsResponse = v.object({
-  procedure: described("The procedure group", v.object(procedureFields)),
+  procedure: object("The procedure group", procedureFields),
   scope,
-  data: v.pipe(
-    v.array(
-      v.pipe(
+  data: rows("A row per data year that has prices, by year, from its newest revision", "YearOfPrices", {
+    data_year: dataYear,
+    data_version: dataVersion,
+    name: described(
+      "Name of the procedure group in that year: another one may mean another content",
+      procedureFields.name,
+    ),
+    facilities: count("Facilities with prices"),
+    min_charge: chargeFields.min_charge,
+    p25_charge: dollars("25th percentile of the charges"),
+    median_charge: chargeFields.median_charge,
+    p75_charge: dollars("75th percentile of the charges"),
+    max_charge: chargeFields.max_charge,
+    median_allowed: dollars("Median allowed amount"),
+    change: described(
+      "Against the listed year before, whichever facilities there are; null in the first",
+      v.nullable(
         v.object({
-          data_year: dataYear,
-          data_version: dataVersion,
-          name: v.pipe(
-            procedureFields.name,
-            v.description("Name of the procedure group in that year: another one may mean another content"),
-          ),
-          facilities: count("Facilities with prices"),
-          min_charge: chargeFields.min_charge,
-          p25_charge: dollars("25th percentile of the charges"),
-          median_charge: chargeFields.median_charge,
-          p75_charge: dollars("75th percentile of the charges"),
-          max_charge: chargeFields.max_charge,
-          median_allowed: dollars("Median allowed amount"),
-          change: v.pipe(
-            v.nullable(
-              v.object({
-                median_charge: percentChange("Change of the median charge"),
-                median_allowed: percentChange("Change of the median allowed amount"),
-              }),
-            ),
-            v.description(
-              "Against the listed year before, whichever facilities there are; null in the first",
-            ),
-          ),
-          matched: v.pipe(
-            v.nullable(
-              v.object({
-                facilities: count("Facilities with prices in both years"),
-                median_charge: percentChange("Median of each facility's own change of its charge"),
-                median_allowed: percentChange("Median of each facility's own change of its allowed amount"),
-              }),
-            ),
-            v.description(
-              "The same over the facilities that have prices in both years; null where none has, and in the first year",
-            ),
-          ),
+          median_charge: percentChange("Change of the median charge"),
+          median_allowed: percentChange("Change of the median allowed amount"),
         }),
-        v.title("YearOfPrices"),
       ),
     ),
-    v.description("A row per data year that has prices, by year, from its newest revision"),
-  ),
-  source: described(
-    "Where the numbers come from",
-    v.object({
-      data_years: v.pipe(v.array(dataYear), v.description("The years of the rows")),
-      caveat,
-    }),
-  ),
+    matched: described(
+      "The same over the facilities that have prices in both years; null where none has, and in the first year",
+      v.nullable(
+        v.object({
+          facilities: count("Facilities with prices in both years"),
+          median_charge: percentChange("Median of each facility's own change of its charge"),
+          median_allowed: percentChange("Median of each facility's own change of its allowed amount"),
+        }),
+      ),
+    ),
+  }),
+  source: object("Where the numbers come from", {
+    data_years: described("The years of the rows", v.array(dataYear)),
+    caveat,
+  }),
 });
 
-const status = v.pipe(
+const status = described(
+  "`current` answers without a version; `available` is the newest of an older year",
   v.picklist(["current", "available", "superseded"]),
-  v.description("`current` answers without a version; `available` is the newest of an older year"),
 );
 
-const versionList = described(
-  "The loaded data versions, newest first",
-  v.array(
-    v.pipe(
-      v.object({
-        data_year: dataYear,
-        data_version: dataVersion,
-        status,
-        path: text(
-          "What the paths of its endpoints begin with; nothing answers there itself",
-          "/api/v1/versions/2024.1",
-        ),
-      }),
-      v.title("Version"),
-    ),
+const versionList = rows("The loaded data versions, newest first", "Version", {
+  data_year: dataYear,
+  data_version: dataVersion,
+  status,
+  path: text(
+    "What the paths of its endpoints begin with; nothing answers there itself",
+    "/api/v1/versions/2024.1",
   ),
-);
+});
 
 export const versionsResponse = v.object({ data: versionList });
 
 export const overviewResponse = v.object({
   description: text("Path of the whole description", "/api/v1/openapi.json"),
-  endpoints: described(
-    "Every endpoint",
-    v.array(
-      v.pipe(
+  endpoints: rows("Every endpoint", "EndpointOutline", {
+    path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
+    version_path: described(
+      "The same from one data version, or from the newest of a year; null where there is none",
+      v.nullable(v.string()),
+    ),
+    summary: described("What it answers", v.string()),
+    parameters: described(
+      "Its parameters",
+      v.array(
         v.object({
-          path: text("Path; what is in braces is a parameter", "/api/v1/healthcare/prices"),
-          version_path: v.pipe(
-            v.nullable(v.string()),
-            v.description(
-              "The same from one data version, or from the newest of a year; null where there is none",
-            ),
-          ),
-          summary: described("What it answers", v.string()),
-          parameters: described(
-            "Its parameters",
-            v.array(
-              v.object({
-                name: text("Name", "procedure"),
-                in: described("Where it stands", v.picklist(["path", "query"])),
-                required: described("Whether a request needs it", v.boolean()),
-                description: described("What it means", v.string()),
-                default: v.pipe(
-                  v.nullable(v.union([v.string(), v.number()])),
-                  v.description("What stands for it where it is left out; null where nothing does"),
-                ),
-              }),
-            ),
+          name: text("Name", "procedure"),
+          in: described("Where it stands", v.picklist(["path", "query"])),
+          required: described("Whether a request needs it", v.boolean()),
+          description: described("What it means", v.string()),
+          default: described(
+            "What stands for it where it is left out; null where nothing does",
+            v.nullable(v.union([v.string(), v.number()])),
           ),
         }),
-        v.title("EndpointOutline"),
       ),
     ),
-  ),
+  }),
   versions: versionList,
 });
 
 export const datasetsResponse = v.object({
-  data: described(
-    "The data versions, newest first",
-    v.array(
-      v.pipe(
-        v.object({
-          id: text("Stable name of the dataset", "opps-2024.1"),
-          title: described("Title of the publication", v.string()),
-          publisher: described("Who published it", v.string()),
-          data_year: dataYear,
-          data_version: dataVersion,
-          status,
-          rows: count("All rows of the source"),
-          priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
-          suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
-          incomplete_rows: count("Other rows without prices, as with one amount only"),
-          facilities: count("Facilities in the source"),
-          procedures: count("Procedure groups in the source"),
-          released: v.pipe(v.nullable(v.string()), v.description("Month of publication, YYYY-MM")),
-          loaded_at: described("When this server loaded it", time),
-          sha256: v.pipe(sha256, v.description("Checksum of the content and of what is said of it here")),
-          content_sha256: v.pipe(
-            sha256,
-            v.description("Checksum of the rows alone: the same rows have the same, whatever the revision"),
-          ),
-          source_sha256: v.pipe(
-            v.nullable(sha256),
-            v.description("SHA-256 of the source file; null where it isn't known"),
-          ),
-          source_url: described(
-            "Where the source file was; null where it isn't known",
-            v.nullable(v.string()),
-          ),
-          caveat,
-          coverage: described(
-            "What it has prices of, and what not",
-            v.object({
-              states: v.pipe(v.array(v.string()), v.description("State codes with prices")),
-              missing_states: described(
-                "States without prices",
-                v.array(
-                  v.object({
-                    state: text("State code", "GU"),
-                    reason: text("Why", "hospitals there are outside the OPPS"),
-                  }),
-                ),
-              ),
-              procedures_without_prices: v.pipe(v.array(v.string()), v.description("APC codes")),
-            }),
-          ),
-        }),
-        v.title("Dataset"),
-      ),
+  data: rows("The data versions, newest first", "Dataset", {
+    id: text("Stable name of the dataset", "opps-2024.1"),
+    title: described("Title of the publication", v.string()),
+    publisher: described("Who published it", v.string()),
+    data_year: dataYear,
+    data_version: dataVersion,
+    status,
+    rows: count("All rows of the source"),
+    priced_rows: count("Rows with a charge and an allowed amount: those that queries answer from"),
+    suppressed_rows: count("Rows whose amounts the publisher left out for few services"),
+    incomplete_rows: count("Other rows without prices, as with one amount only"),
+    facilities: count("Facilities in the source"),
+    procedures: count("Procedure groups in the source"),
+    released: described("Month of publication, YYYY-MM", v.nullable(v.string())),
+    loaded_at: described("When this server loaded it", time),
+    sha256: described("Checksum of the content and of what is said of it here", sha256),
+    content_sha256: described(
+      "Checksum of the rows alone: the same rows have the same, whatever the revision",
+      sha256,
     ),
-  ),
+    source_sha256: described("SHA-256 of the source file; null where it isn't known", v.nullable(sha256)),
+    source_url: described("Where the source file was; null where it isn't known", v.nullable(v.string())),
+    caveat,
+    coverage: object("What it has prices of, and what not", {
+      states: described("State codes with prices", v.array(v.string())),
+      missing_states: described(
+        "States without prices",
+        v.array(
+          v.object({
+            state: text("State code", "GU"),
+            reason: text("Why", "hospitals there are outside the OPPS"),
+          }),
+        ),
+      ),
+      procedures_without_prices: described("APC codes", v.array(v.string())),
+    }),
+  }),
 });
 
 export const usageResponse = v.object({
   account: described("The account's name", v.string()),
   plan: described("Its plan", v.picklist(planNames)),
-  period: v.pipe(
-    v.object({ start: described("Its start", time), end: described("The next one's start", time) }),
-    v.description("The month, in UTC"),
-  ),
-  quota: described(
-    "The ceiling of the month",
-    v.object({
-      limit: count("Requests per month"),
-      used: count("Requests of this month, this one included"),
-      remaining: count("Requests left in this month"),
-    }),
-  ),
-  burst: described("The ceiling of a second", v.object({ limit: count("Requests per second") })),
+  period: object("The month, in UTC", {
+    start: described("Its start", time),
+    end: described("The next one's start", time),
+  }),
+  quota: object("The ceiling of the month", {
+    limit: count("Requests per month"),
+    used: count("Requests of this month, this one included"),
+    remaining: count("Requests left in this month"),
+  }),
+  burst: object("The ceiling of a second", { limit: count("Requests per second") }),
   days: v.pipe(
     v.array(
       v.object({

@@ -19,14 +19,12 @@ const masked = "…";
 /** The sender of a request to log. It is read before the answer, because the connection can't be asked afterwards. */
 export type Caller = Partial<Holder> & Pick<Access, "address" | "userAgent"> & { beganMs: number };
 
-/** The account and the id of a key. */
 interface Holder {
   account: string;
   keyId: number;
 }
 
 interface AccessLogOptions {
-  /** Most requests to log per second. */
   perSecond: number;
   /** Names of the accounts to log; undefined for all requests, also those without a key. */
   accounts: readonly string[] | undefined;
@@ -34,36 +32,17 @@ interface AccessLogOptions {
   names: AccountNames;
   trustedProxies: number;
   tell: (access: Access) => void;
-  /** Milliseconds of a clock that never steps. */
-  nowMs?: () => number;
 }
 
 export class AccessLog {
+  readonly #options: AccessLogOptions;
   readonly #accounts: ReadonlySet<string> | undefined;
-  readonly #keys: KeyTable;
-  readonly #names: AccountNames;
-  readonly #trustedProxies: number;
-  readonly #tell: (access: Access) => void;
-  readonly #nowMs: () => number;
   readonly #lines: PerSecond;
 
   constructor(options: AccessLogOptions) {
-    const {
-      perSecond,
-      accounts,
-      keys,
-      names,
-      trustedProxies,
-      tell,
-      nowMs = () => performance.now(),
-    } = options;
-    this.#accounts = accounts && new Set(accounts);
-    this.#keys = keys;
-    this.#names = names;
-    this.#trustedProxies = trustedProxies;
-    this.#tell = tell;
-    this.#nowMs = nowMs;
-    this.#lines = new PerSecond(perSecond);
+    this.#options = options;
+    this.#accounts = options.accounts && new Set(options.accounts);
+    this.#lines = new PerSecond(options.perSecond);
   }
 
   /**
@@ -80,11 +59,14 @@ export class AccessLog {
       holder = holderOf();
       if (holder === undefined || !this.#accounts.has(holder.account)) return undefined;
     } else if (!isTimed) return undefined;
-    const beganMs = this.#nowMs();
+    const beganMs = performance.now();
     if (!this.#lines.pass(beganMs)) return undefined;
     return {
       ...(holder ?? holderOf()),
-      address: printable(clientAddress(addressPartsOf(res, req), this.#trustedProxies), maxAddressLength),
+      address: printable(
+        clientAddress(addressPartsOf(res, req), this.#options.trustedProxies),
+        maxAddressLength,
+      ),
       userAgent: printable(req.getHeader("user-agent"), maxUserAgentLength),
       beganMs,
     };
@@ -98,18 +80,19 @@ export class AccessLog {
     status: number,
     bytes: number,
   ): void {
-    const ms = Math.round(1000 * (this.#nowMs() - beganMs)) / 1000;
-    this.#tell({ requestId, ...caller, request, status, bytes, ms });
+    const ms = Math.round(1000 * (performance.now() - beganMs)) / 1000;
+    this.#options.tell({ requestId, ...caller, request, status, bytes, ms });
   }
 
   /** The holder of a key, also of one that is revoked or expired. */
   #holderOf(authorization: string): Holder | undefined {
     const key = bearerKey(authorization);
     if (key === undefined || !isWellFormed(key)) return undefined;
-    const entry = this.#keys.find(hashKey(key));
+    const { keys, names } = this.#options;
+    const entry = keys.find(hashKey(key));
     if (entry < 0) return undefined;
-    const { slot, id } = this.#keys.holderOf(entry);
-    return { account: this.#names.get(slot).name, keyId: id };
+    const { slot, id } = keys.holderOf(entry);
+    return { account: names.get(slot).name, keyId: id };
   }
 }
 

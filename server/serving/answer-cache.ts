@@ -2,7 +2,6 @@ import type { Answer } from "./reply.ts";
 
 /** Keeps answers within a bound of memory, and counts requests. */
 
-/** Bytes that the kept answers may take together. */
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
 const overheadBytes = 1024;

@@ -5,7 +5,7 @@ import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts
 import { hashOf } from "../shared/hash.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { RequestContext } from "./context.ts";
-import { Answer, FileAnswer, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
+import { Answer, fileReply, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
 
 /** Makes the answers to admitted requests, and keeps those that are asked for often. */
 
@@ -75,10 +75,26 @@ export class Answers {
     const key = keyed === undefined ? -1 : keyed.read(this.#versions.images[0], query);
     if (keyed !== undefined && key >= 0) return this.#replyToKey(keyed, key, request, remaining);
     const asked = `${path}?${query}`;
-    const answer = this.#kept.get(asked) ?? this.#make(path, query, asked, slot);
-    return answer instanceof FileAnswer
-      ? answer.replyTo(request, remaining, method === "GET")
-      : answer.replyTo(request, remaining);
+    const kept = this.#kept.get(asked);
+    if (kept !== undefined) return kept.replyTo(request, remaining);
+    const target = decodeTarget(resolve(path));
+    const context = new RequestContext(this.#versions, target, this.#scratch, () => this.#usage(slot));
+    const body = target.endpoint.answer(context, query);
+    const isFile = !(body instanceof Uint8Array);
+    const isTagged = isFile || target.endpoint.kind === "versioned";
+    const tagged = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
+    const head = {
+      tag: isTagged ? requestTag(context.image, target, tagged) : digest(body),
+      cacheControl: isImmutable(this.#versions, target) ? immutable : current,
+      resetLines: this.#resetLines,
+    };
+    if (isFile)
+      return fileReply(head, body, target.endpoint.fileType ?? "", request, remaining, method === "GET");
+    // The account's state differs with every request.
+    const isKept = !context.isLive && this.#asks.count(hashOf(asked)) >= asksToKeep;
+    const answer = new Answer(head, body, isKept);
+    if (isKept) this.#kept.keep(asked, answer);
+    return answer.replyTo(request, remaining);
   }
 
   #replyToKey(keyed: Keyed, key: number, request: RequestHead, remaining: number): Reply {
@@ -92,9 +108,9 @@ export class Answers {
       return { status: 200, head: this.#headOf(image, key, remaining), body };
     const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
     // Compressing costs more than keeping.
-    if (asks < asksToKeep) return Answer.borrowed(head, body).replyTo(request, remaining);
-    const answer = Answer.keptCopy(head, body);
-    this.#kept.keep(key, answer);
+    const isKept = asks >= asksToKeep;
+    const answer = new Answer(head, body, isKept);
+    if (isKept) this.#kept.keep(key, answer);
     return answer.replyTo(request, remaining);
   }
 
@@ -109,26 +125,6 @@ export class Answers {
     for (let at = this.#tagEnd - 1, rest = key; at >= this.#tagEnd - tagDigits; at--, rest >>>= 4)
       head[at] = hexDigits[rest & 15];
     return head;
-  }
-
-  #make(path: string, query: string, asked: string, slot: number): Answer | FileAnswer {
-    const target = decodeTarget(resolve(path));
-    const context = new RequestContext(this.#versions, target, this.#scratch, () => this.#usage(slot));
-    const body = target.endpoint.answer(context, query);
-    const isFile = !(body instanceof Uint8Array);
-    const isTagged = isFile || target.endpoint.kind === "versioned";
-    const request = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
-    const head = {
-      tag: isTagged ? requestTag(context.image, target, request) : digest(body),
-      cacheControl: isImmutable(this.#versions, target) ? immutable : current,
-      resetLines: this.#resetLines,
-    };
-    if (isFile) return new FileAnswer(head, body, target.endpoint.fileType ?? "");
-    // The account's state differs with every request.
-    if (context.isLive || this.#asks.count(hashOf(asked)) < asksToKeep) return Answer.borrowed(head, body);
-    const answer = Answer.keptCopy(head, body);
-    this.#kept.keep(asked, answer);
-    return answer;
   }
 }
 
@@ -150,7 +146,6 @@ function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;
 }
 
-/** The start of the ETags of a data version. */
 function tagStart(image: Image): string {
   return `${image.description.sha256.slice(0, 16)}-${imageFormatVersion}-`;
 }

@@ -1,7 +1,7 @@
 import { burstExceeded, type Limits, leaseExceeded, quotaExceeded } from "../accounts/limits.ts";
 import { ApiError, type ReachedCeiling } from "../api/errors.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
-import type { Month } from "./month.ts";
+import type { Month } from "./clock.ts";
 import { errorReply, type Reply, resetLines } from "./reply.ts";
 
 /** Answers requests that a ceiling of the account refuses. */

@@ -1,8 +1,41 @@
-/** Reads the wall clock seldom, because a reading costs as much as a look-up. */
+import { constantError } from "../api/errors.ts";
+import { monthOf, startOfMonth } from "../shared/months.ts";
+import { errorReply, type Reply, resetLines } from "./reply.ts";
+
+/** Reads the wall clock, and holds what is the same for all requests of a UTC month. */
+
+export class Month {
+  readonly number: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly resetLines: string;
+  readonly missingKey: Reply;
+  /** One reply for malformed, unknown, revoked and expired keys: a client can't tell them apart. */
+  readonly invalidKey: Reply;
+
+  constructor(nowMs: number) {
+    this.number = monthOf(nowMs);
+    this.startMs = startOfMonth(this.number);
+    this.endMs = startOfMonth(this.number + 1);
+    this.resetLines = resetLines(this.endMs);
+    this.missingKey = this.#keyError("missing_api_key");
+    this.invalidKey = this.#keyError("invalid_api_key");
+  }
+
+  includes(nowMs: number): boolean {
+    return nowMs >= this.startMs && nowMs < this.endMs;
+  }
+
+  #keyError(type: "missing_api_key" | "invalid_api_key"): Reply {
+    const { status, head, body } = errorReply(constantError(type), this.resetLines, 0);
+    return { status, head: Buffer.from(head), body };
+  }
+}
 
 /** Milliseconds for which a reading of the wall clock serves. In between, the steady clock is added to it. */
 const wallClockMs = 100;
 
+/** The wall clock, read seldom: a reading costs as much as a look-up. */
 export class WallClock {
   readonly #now: () => number;
   readonly #steadyNow: () => number;

@@ -21,6 +21,5 @@ export interface ServingPages {
   /** Replies to posts below this path, with a slash at its end. */
   readonly postsBelow: string;
   readonly posts: PostHandler;
-  /** Answers with these files from now on. */
   show(files: readonly WebFile[]): void;
 }

@@ -33,9 +33,7 @@ export interface Post extends PostHead {
   body: Uint8Array | undefined;
 }
 
-/** Answers posts. */
 export interface PostHandler {
-  /** Names the client, to count its posts. */
   clientOf(head: PostHead): string;
   /** @param requestId for the log */
   reply(post: Post, requestId: string): Promise<Reply>;
@@ -141,7 +139,6 @@ export class Posts {
   }
 }
 
-/** Collects the chunks of a body in one buffer. */
 class Body {
   #buffer: Buffer | undefined;
   #length = 0;

@@ -1,6 +1,6 @@
 import type { FileBody } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
-import { type ByteRange, type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
+import { type Coding, codingOf, compress, matches, rangeOf } from "./negotiation.ts";
 
 /** Makes the bytes of replies: heads and bodies. */
 
@@ -78,60 +78,45 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
   return `Content-Type: ${type}\r\nETag: ${etag}\r\nCache-Control: ${cacheControl}\r\nVary: Accept-Encoding, Authorization`;
 }
 
-/** A 200 whose body is a file. The file isn't compressed, and is made anew for each request. */
-export class FileAnswer {
-  readonly #head: AnswerHead;
-  readonly #file: FileBody;
-  readonly #type: string;
-
-  constructor(head: AnswerHead, file: FileBody, type: string) {
-    this.#head = head;
-    this.#file = file;
-    this.#type = type;
+/**
+ * A reply whose body is a file, which isn't compressed.
+ *
+ * @param remaining requests left of the month
+ * @param mayBePart whether a Range header counts
+ */
+export function fileReply(
+  { tag, cacheControl, resetLines }: AnswerHead,
+  { name, length, chunks, signature }: FileBody,
+  type: string,
+  request: RequestHead,
+  remaining: number,
+  mayBePart: boolean,
+): Reply {
+  const etag = `"${tag}"`;
+  const lines = validatorLines(etag, cacheControl, type);
+  const end = `${resetLines}${remaining}`;
+  const condition = request.getHeader(headerNames.ifNoneMatch);
+  if (condition !== "" && matches(condition, etag))
+    return { status: 304, head: `304 Not Modified\r\n${lines}${end}`, body: undefined, absentBytes: length };
+  const unchanged = request.getHeader(headerNames.ifRange);
+  const isRange = mayBePart && signature !== undefined && (unchanged === "" || unchanged === etag);
+  const range = isRange ? rangeOf(request.getHeader(headerNames.range), length) : undefined;
+  if (range === null) {
+    const message = "the range is outside the file: Content-Range has its length";
+    const error = new ApiError("range_not_satisfiable", message, { header: `bytes */${length}` });
+    return errorReply(error, resetLines, remaining);
   }
-
-  /**
-   * @param remaining requests left of the month
-   * @param mayBePart whether a Range header counts
-   */
-  replyTo(request: RequestHead, remaining: number, mayBePart: boolean): Reply {
-    const { tag, cacheControl, resetLines } = this.#head;
-    const { name, length, chunks, signature } = this.#file;
-    const etag = `"${tag}"`;
-    const lines = validatorLines(etag, cacheControl, this.#type);
-    const end = `${resetLines}${remaining}`;
-    const condition = request.getHeader(headerNames.ifNoneMatch);
-    if (condition !== "" && matches(condition, etag))
-      return {
-        status: 304,
-        head: `304 Not Modified\r\n${lines}${end}`,
-        body: undefined,
-        absentBytes: length,
-      };
-    const range = mayBePart && signature !== undefined ? this.#rangeOf(request, etag) : undefined;
-    if (range === null) {
-      const message = "the range is outside the file: Content-Range has its length";
-      const error = new ApiError("range_not_satisfiable", message, { header: `bytes */${length}` });
-      return errorReply(error, resetLines, remaining);
-    }
-    const [start, stop] = range ?? [0, length];
-    const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];
-    headers.push(`Content-Disposition: attachment; filename="${name}"`);
-    if (signature !== undefined) headers.push("Accept-Ranges: bytes");
-    if (range !== undefined) headers.push(`Content-Range: bytes ${start}-${stop - 1}/${length}`);
-    return {
-      status: range === undefined ? 200 : 206,
-      head: headers.join("\r\n") + end,
-      body: undefined,
-      stream: { length: stop - start, source: chunks(start, stop) },
-    };
-  }
-
-  #rangeOf(request: RequestHead, etag: string): ByteRange | null | undefined {
-    const unchanged = request.getHeader(headerNames.ifRange);
-    if (unchanged !== "" && unchanged !== etag) return undefined;
-    return rangeOf(request.getHeader(headerNames.range), this.#file.length);
-  }
+  const [start, stop] = range ?? [0, length];
+  const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];
+  headers.push(`Content-Disposition: attachment; filename="${name}"`);
+  if (signature !== undefined) headers.push("Accept-Ranges: bytes");
+  if (range !== undefined) headers.push(`Content-Range: bytes ${start}-${stop - 1}/${length}`);
+  return {
+    status: range === undefined ? 200 : 206,
+    head: headers.join("\r\n") + end,
+    body: undefined,
+    stream: { length: stop - start, source: chunks(start, stop) },
+  };
 }
 
 /** A head that ends in the number of requests left. */
@@ -165,13 +150,11 @@ export class Head {
     return head;
   }
 
-  /** The head as a new string. */
   once(remaining: number): string {
     return `${this.#lines}${remaining}`;
   }
 }
 
-/** A body in one content coding. */
 interface Variant {
   etag: string;
   body: Uint8Array;
@@ -186,7 +169,6 @@ interface AnswerHead {
   /** Text of a strong ETag, without quotes, and without commas, which separate the ETags of an If-None-Match. */
   tag: string;
   cacheControl: string;
-  /** The return value of `resetLines`. */
   resetLines: string;
 }
 
@@ -201,20 +183,11 @@ export class Answer {
     gzip: undefined,
   };
 
-  private constructor(head: AnswerHead, body: Uint8Array, isKept: boolean) {
+  /** @param body JSON; copied where the answer is kept, because the next answer may overwrite it */
+  constructor(head: AnswerHead, body: Uint8Array, isKept: boolean) {
     this.#head = head;
-    this.#body = body;
+    this.#body = isKept ? new Uint8Array(body) : body;
     this.#isKept = isKept;
-  }
-
-  /** An answer for one reply. @param body JSON, in memory that the next answer may overwrite */
-  static borrowed(head: AnswerHead, body: Uint8Array): Answer {
-    return new Answer(head, body, false);
-  }
-
-  /** An answer that keeps a copy of its body. */
-  static keptCopy(head: AnswerHead, body: Uint8Array): Answer {
-    return new Answer(head, new Uint8Array(body), true);
   }
 
   get bodyBytes(): number {

@@ -74,7 +74,6 @@ export class Responder {
     this.#now = now;
   }
 
-  /** Number of requests so far. */
   get handled(): number {
     return this.#handled;
   }
@@ -216,7 +215,6 @@ export class Responder {
     else res.end(body);
   }
 
-  /** Sends the rest of an answer as the socket drains. */
   #sendRest(res: HttpResponse, body: Uint8Array): void {
     // A copy, because the next answer overwrites the bytes.
     const kept = new Uint8Array(body);
@@ -275,7 +273,6 @@ export class Responder {
     res.writeHeader("Connection", "close\r\n");
   }
 
-  /** Answers with a streamed body. */
   #respondWithStream(
     res: HttpResponse,
     { length, source }: BodyStream,

@@ -6,8 +6,7 @@ import type { ThreadTraffic } from "../shared/traffic.ts";
 import { Answers } from "./answers.ts";
 import { Authenticator } from "./authenticator.ts";
 import { ceilingReply } from "./ceiling-errors.ts";
-import { WallClock } from "./clock.ts";
-import { Month } from "./month.ts";
+import { Month, WallClock } from "./clock.ts";
 import { errorReply, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type UsageTables, usageOf } from "./usage.ts";
 
@@ -20,7 +19,6 @@ interface ServiceOptions extends UsageTables {
   now: () => number;
   /** Milliseconds of a clock that never steps, the same in all threads. */
   steadyNow: () => number;
-  /** Counts the requests that are refused. */
   traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
   /** Logs the cause of a 500. */
   report: (error: unknown) => void;
@@ -42,7 +40,6 @@ export class Service {
     this.#answers = new Answers(versions, (slot) => usageOf(options, slot, this.#month, this.#clock.now()));
   }
 
-  /** Serves other data from the next request on. */
   publish(versions: Versions): void {
     this.#answers.publish(versions);
   }

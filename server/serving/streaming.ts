@@ -49,7 +49,6 @@ export class Turns {
     this.#handled = handled;
   }
 
-  /** Whether no request came in the last rounds. */
   get isQuiet(): boolean {
     return this.#quietRounds >= quietRounds;
   }

@@ -108,7 +108,6 @@ interface Started {
   connections: Connections;
 }
 
-/** Answers from these images on, and listens. */
 function start(published: Published): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];

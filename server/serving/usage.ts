@@ -6,7 +6,7 @@ import { eventTypeOf } from "../accounts/quota-events.ts";
 import type { Usage } from "../api/endpoint.ts";
 import { dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
-import type { Month } from "./month.ts";
+import type { Month } from "./clock.ts";
 
 /** Tells what an account has used of its month. */
 

@@ -86,40 +86,24 @@ const mistakes: Case[] = [
   ["?procedure=", 400, "missing_parameter", "procedure", isRequired],
 
   [`?${p}&offset=5`, 400, "invalid_parameter", "offset", supported],
-  [`?${p}&__proto__=5`, 400, "invalid_parameter", "__proto__", supported],
   ["?procedur=5072", 400, "invalid_parameter", "procedur", supported],
-  ["?limit=99&bad=1", 400, "invalid_parameter", "bad", supported],
 
   [`?${p}&limit=5&limit=5`, 400, "invalid_parameter", "limit", twice],
 
   ["?procedure=%zz", 400, "invalid_parameter", "procedure", percentEncoded],
-  [`?${p}&li%6Dit=%zz`, 400, "invalid_parameter", "limit", percentEncoded],
 
   ["?procedure=5072%0A", 400, "invalid_parameter", "procedure", control],
-  [`?${p}&a%09b=1`, 400, "invalid_parameter", "a%09b", control],
 
   [`?${p}&limit=0`, 400, "invalid_parameter", "limit", limitRange],
   [`?${p}&limit=51`, 400, "invalid_parameter", "limit", limitRange],
   [`?${p}&limit=025`, 400, "invalid_parameter", "limit", leadingZero],
-  [`?${p}&state=CA&limit=05`, 400, "invalid_parameter", "limit", leadingZero],
-  ["?procedure=%35072&limit=025", 400, "invalid_parameter", "limit", leadingZero],
-  [`?${p}&limit=+5`, 400, "invalid_parameter", "limit", limitRange],
-  [`?${p}&limit=4294967297`, 400, "invalid_parameter", "limit", limitRange],
-  [`?${p}&limit=`, 400, "invalid_parameter", "limit", limitRange],
 
   [`?${p}&state=zz`, 400, "invalid_parameter", "state", validStates],
-  [`?${p}&state=USA`, 400, "invalid_parameter", "state", validStates],
-  [`?${p}&state=national`, 400, "invalid_parameter", "state", validStates],
   [`?${p}&state=`, 400, "invalid_parameter", "state", validStates],
-  [`?${p}&state=AL+`, 400, "invalid_parameter", "state", validStates],
   [`?${p}&state=%EF%AC%82`, 400, "invalid_parameter", "state", validStates],
-  [`?${p}&state=%EF%BC%A1%EF%BC%AC`, 400, "invalid_parameter", "state", validStates],
 
   ["?procedure=9999", 404, "not_found", undefined, /^there is no procedure "9999" in data version 2024\.3$/],
-  ["?procedure=507", 404, "not_found", undefined, /no procedure "507" /],
-  ["?procedure=5072+", 404, "not_found", undefined, /no procedure "5072 " /],
   ["?procedure=__proto__", 404, "not_found", undefined, /no procedure/],
-  ["?procedure=%EF%BF%BD", 404, "not_found", undefined, /no procedure/],
   [
     `?procedure=${suppressedProcedure}`,
     404,
@@ -127,14 +111,10 @@ const mistakes: Case[] = [
     undefined,
     /^no prices .*: the only row is suppressed$/,
   ],
-  [`?procedure=${suppressedProcedure}&state=AL`, 404, "not_found", undefined, /no prices .* in AL /],
   [`?${p}&state=WY`, 404, "not_found", undefined, /no prices for procedure "5072" in WY /],
   [`?${p}&state=md`, 404, "not_found", undefined, /no prices .* in MD .*all-payer/],
-  ["?procedure=5073&state=NY", 404, "not_found", undefined, /no prices .* in NY /],
   [`/api/v1/versions/2022.1/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
-  [`/api/v1/versions/2022/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
   [`/api/v1/versions/2024.03/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
-  [`/api/v1/versions/current/healthcare/prices?${p}`, 404, "not_found", undefined, loaded],
 
   ["/api/v1/healthcare/facilities/%zz", 400, "invalid_parameter", "ccn", percentEncoded],
   ["/api/v1/healthcare/facilities/%00", 400, "invalid_parameter", "ccn", control],
@@ -152,35 +132,24 @@ const mistakes: Case[] = [
 
   ["/", 404, "unknown_endpoint", undefined, /^there is no endpoint at "\/"$/],
   ["/api/v1x", 404, "unknown_endpoint", undefined, /no endpoint at "\/api\/v1x"/],
-  ["/api/v1/", 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/api/v2/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/healthcare/prices/?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`//api/v1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/api/v1/healthcare//prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/API/v1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/healthcare/price%73?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/api/v1/healthcare%2Fprices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions%2F2023.1/healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions/2023.1%2Fhealthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/api/v1/healthcare/../healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/${"a/".repeat(1200)}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions/2023.1?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
-  [`/api/v1/versions/2023.1/?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   [`/api/v1/versions//healthcare/prices?${p}`, 404, "unknown_endpoint", undefined, /no endpoint/],
   ["/api/v1/versions/2023.1/versions/2023.1/healthcare/prices", 404, "unknown_endpoint", undefined, /no end/],
 
   [`POST ?${p}`, 405, "method_not_allowed", undefined, /method POST isn't allowed, only GET and HEAD$/],
   [`OPTIONS ?${p}`, 405, "method_not_allowed", undefined, /OPTIONS/],
-  [`BREW ?${p}`, 405, "method_not_allowed", undefined, /BREW/],
   [`get ?${p}`, 405, "method_not_allowed", undefined, /get/],
   [`${"X".repeat(300)} ?${p}`, 405, "method_not_allowed", undefined, /method X{1,64} isn't/],
-  [`POST /api/v1/versions/2022.1/healthcare/prices?${p}`, 405, "method_not_allowed", undefined, /POST/],
 
   // Two mistakes at once: the path is checked before the method, that before parameters, those before the data.
   ["POST /nothing?x=%zz", 404, "unknown_endpoint", undefined, /no endpoint/],
   ["POST /api/v1/healthcare/facilities/%zz", 405, "method_not_allowed", undefined, /POST/],
-  ["POST ?bad=1", 405, "method_not_allowed", undefined, /POST/],
   ["?procedure=9999&limit=0", 400, "invalid_parameter", "limit", limitRange],
   ["?procedure=9999&bad=1", 400, "invalid_parameter", "bad", supported],
   ["/api/v1/versions/2022.1/healthcare/prices?bad=1", 400, "invalid_parameter", "bad", supported],
@@ -210,14 +179,6 @@ test("bytes that are no UTF-8 give invalid_parameter", async () => {
 test("no input is echoed beyond 64 characters", async () => {
   const long = "z-".repeat(750);
   for (const request of [
-    `?procedure=${long}`,
-    `?procedure=${long}%`,
-    `?procedure=${long}%01`,
-    `?${p}&state=${long}`,
-    `?${p}&limit=${long}`,
-    `?${p}&${long}=1`,
-    `?${p}&${long}%zz=1`,
-    `?${long}=1&${long}=1`,
     `/${long}`,
     `/api/v1/versions/${long}/healthcare/prices?${p}`,
     `/api/v1/versions/${long}%2F/healthcare/prices?${p}`,
@@ -231,35 +192,18 @@ test("no input is echoed beyond 64 characters", async () => {
   }
 });
 
-test("an echo isn't cut inside a character", async () => {
-  const { message } = (await send(`?procedure=x${"%F0%9F%8F%A5".repeat(40)}`)).error();
-  assert.ok(message.isWellFormed());
-});
-
 const secret = server.key.slice(4);
 /** A text with every letter escaped. */
 const escaped = (text: string) =>
   text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, "0")}`);
 for (const [place, request] of [
   ["a value", `?procedure=${server.key}`],
-  ["a state", `?${p}&state=${server.key}`],
-  ["a limit", `?${p}&limit=${server.key}`],
-  ["a name", `?${p}&${server.key}=1`],
-  ["a name that comes twice", `?${server.key}=1&${server.key}=1`],
-  ["a long value", `?procedure=${"x".repeat(30)}${server.key}`],
-  ["a malformed value", `?procedure=${server.key}%zz`],
-  ["a malformed name", `?${server.key}%zz`],
   ["a path", `/api/v1/${server.key}`],
   ["a version", `/api/v1/versions/${server.key}/healthcare/prices?${p}`],
   ["an escaped value", `?procedure=%68cq%5F${secret}`],
-  ["an escaped malformed value", `?procedure=%68cq_${secret}%zz`],
-  ["an escaped path", `/api/v1/hcq%5F${secret}`],
-  ["a path with every letter escaped", `/api/v1/${escaped(server.key)}`],
   ["an escaped version", `/api/v1/versions/%68cq%5F${secret}/healthcare/prices?${p}`],
   ["an escaped CCN", `/api/v1/healthcare/facilities/${escaped(server.key)}`],
-  ["a malformed CCN", `/api/v1/healthcare/facilities/${server.key}%zz`],
   ["an escaped cursor", `/api/v1/pages/hcq%5F${secret}`],
-  ["a value that is escaped twice", `?procedure=${escaped(escaped(server.key))}`],
 ])
   test(`a key that stands in ${place} isn't echoed`, async () => {
     const answer = await send(request);

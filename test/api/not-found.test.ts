@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { blank, coverageOf, partsOf, stateCodes, type TableParts, versionName } from "../../engine/index.ts";
+import { coverageOf } from "../../engine/index.ts";
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { randomSnapshot, type ShortRow, snapshotOf, testProvenance } from "../support/fixtures.ts";
+import { type ShortRow, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
 
 /** A 404 says why there is no data. */
@@ -327,77 +327,4 @@ describe("a search whose every match has no price", () => {
     for (let i = 0; i < 3; i++) told("q=5115&type=procedure");
     assert.deepEqual(ask5072(), before);
   });
-});
-
-test("a search of random snapshots finds what has prices, and says of the rest what its rows are", () => {
-  const body = v.object({ data: v.array(v.object({ ccn: v.string() })), next: v.nullable(v.string()) });
-  let unpriced = 0;
-  for (let seed = 641; seed <= 660; seed++) {
-    const snapshot = randomSnapshot(seed);
-    const { facilities, rows } = partsOf(snapshot.table);
-    const random = versionsOf(imageOf(snapshot));
-    const rowsAt = (i: number) => [...rows.facility.keys()].filter((row) => rows.facility[row] === i);
-    const isPriced = (row: number) => rows.charge[row] > 0 && rows.allowed[row] > 0;
-    for (const [i, ccn] of facilities.ccn.entries()) {
-      const found = () =>
-        v.parse(body, ask(random, `/search?q=${ccn}&limit=50`)).data.map((each) => each.ccn);
-      // Search knows letters of one case.
-      if (ccn !== ccn.toUpperCase() && ccn !== ccn.toLowerCase()) continue;
-      if (rowsAt(i).some(isPriced)) {
-        assert.equal(found()[0].toUpperCase(), ccn.toUpperCase());
-        continue;
-      }
-      const others = facilities.ccn.filter((_, other) => rowsAt(other).some(isPriced));
-      try {
-        // Words of others may start with the same.
-        for (const each of found()) assert.ok(others.includes(each), `${each} has prices`);
-      } catch (error) {
-        assert.match(String(error), /has prices in data version .*: (the only row is|all \d+ rows are) /);
-        unpriced++;
-      }
-    }
-  }
-  assert.ok(unpriced > 5, `${unpriced} without prices`);
-});
-
-/** The reason that rows give, counted one by one. */
-function naiveReason({ rows }: TableParts, isOf: (row: number) => boolean): string | undefined {
-  const all = [...rows.charge.keys()].filter(isOf);
-  const blanks = all.filter((row) => rows.charge[row] === blank && rows.allowed[row] === blank).length;
-  const kinds = [blanks > 0 ? "suppressed" : "", blanks < all.length ? "incomplete" : ""].filter(
-    (kind) => kind !== "",
-  );
-  if (all.some((row) => rows.charge[row] > 0 && rows.allowed[row] > 0)) return "priced";
-  if (all.length < 2) return all.length === 0 ? undefined : `the only row is ${kinds[0]}`;
-  return `all ${all.length} rows are ${kinds.join(" or ")}`;
-}
-
-test("the reasons are what counting every row of random snapshots gives", () => {
-  let compared = 0;
-  for (let seed = 601; seed <= 640; seed++) {
-    const snapshot = randomSnapshot(seed);
-    const random = versionsOf(imageOf(snapshot));
-    const { facilities, procedures, rows } = partsOf(snapshot.table);
-    const compare = (target: string, isOf: (row: number) => boolean) => {
-      const reason = naiveReason({ facilities, procedures, rows }, isOf);
-      if (reason === undefined || reason === "priced") return;
-      const { message } = refusal(random, target);
-      const ending = ` in data version ${versionName(snapshot.provenance)}: ${reason}`;
-      assert.ok(message.endsWith(ending), `seed ${seed}, ${target}: ${message}, expected${ending}`);
-      compared++;
-    };
-    for (const [i, ccn] of facilities.ccn.entries())
-      compare(`/healthcare/facilities/${ccn}`, (row) => rows.facility[row] === i);
-    for (const state of [null, ...stateCodes]) {
-      const isIn = (row: number) => state === null || facilities.state[rows.facility[row]] === state;
-      const query = state === null ? "" : `state=${state}`;
-      compare(`/healthcare/procedures?${query}`, isIn);
-      for (const [i, code] of procedures.code.entries())
-        compare(
-          `/healthcare/prices?procedure=${code}&${query}`,
-          (row) => rows.procedure[row] === i && isIn(row),
-        );
-    }
-  }
-  assert.ok(compared > 100, `${compared} compared`);
 });

@@ -52,24 +52,14 @@ describe("a query", () => {
     fc.assert(property, { seed, numRuns: 2000 });
   });
 
-  test("made with encodeURIComponent, in lower- or upper-case escapes, reads as it was meant", () => {
-    const property = fc.property(values, fc.boolean(), (given, lower) => {
-      const encode = (part: string) =>
-        encodeURIComponent(part).replaceAll(/%../g, (written) => (lower ? written.toLowerCase() : written));
+  test("with as few or as many escapes as one likes reads as it was meant", () => {
+    const escaped = (part: string) =>
+      [...Buffer.from(part)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+    const property = fc.property(values, fc.constantFrom(encodeURIComponent, escaped), (given, encode) => {
       const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
       assert.deepEqual(parseQuery(query), given);
     });
     fc.assert(property, { seed, numRuns: 2000 });
-  });
-
-  test("with every byte escaped reads as it was meant", () => {
-    const property = fc.property(values, (given) => {
-      const encode = (part: string) =>
-        [...Buffer.from(part)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-      const query = Array.from(given, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
-      assert.deepEqual(parseQuery(query), given);
-    });
-    fc.assert(property, { seed, numRuns: 1000 });
   });
 
   test("may have empty parts, values without =, = in values, + for spaces", () => {
@@ -297,19 +287,5 @@ describe("what an error repeats", () => {
           for (const said of [error.message, error.param ?? ""])
             assert.ok(!leaks(said) && !leaks(said.toUpperCase()), `${shape(escaped)}: ${said}`);
         }
-  });
-
-  test("is never a key that is written with escapes", () => {
-    const written = [
-      ...[key.replace("_", "%5F"), key.replace("_", "%5f"), key.replace("h", "%68")],
-      key.replace(secret[0], `%${secret.charCodeAt(0).toString(16)}`),
-    ];
-    for (const shape of shapes)
-      for (const escaped of written) {
-        const error = errorFor(shape(escaped));
-        assert.ok(error !== undefined);
-        for (const said of [error.message, error.param ?? ""])
-          assert.ok(!leaks(said), `${shape(escaped)}: ${said}`);
-      }
   });
 });

@@ -250,7 +250,7 @@ test("requests are counted by their hash, and others that share its place make i
 });
 
 test("a head says any number of requests left", () => {
-  const answer = Answer.keptCopy(head("x"), Buffer.from("x"));
+  const answer = new Answer(head("x"), Buffer.from("x"), true);
   for (const left of [0, 1, 9, 10, 99, 100, 2_000_000_000, 5, 1_999_999_999, 12]) {
     const { head } = answer.replyTo(noHeaders, left);
     assert.ok(Buffer.from(head).toString().endsWith(`\r\nleft: ${left}`), String(left));

@@ -19,10 +19,9 @@ import {
 const ofYear = (snapshot: Snapshot, dataYear: number, revision = 1): Snapshot =>
   asVersion(snapshot, dataYear, revision);
 
-test("what DuckDB computes is the answer for every procedure, nation and state of 3 times four random years", async () => {
+test("the definitions give the answer for every procedure, nation and state of 3 times four random years", () => {
   let compared = 0;
-  for (let seed = 801; seed <= 803; seed++)
-    compared += await compareTrends(yearsOf(randomSnapshot(seed), seed));
+  for (let seed = 801; seed <= 803; seed++) compared += compareTrends(yearsOf(randomSnapshot(seed), seed));
   assert.ok(compared > 125, `${compared} rows compared`);
 });
 

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blank, findGroup, maxCents, maxCount, partsOf, type Snapshot } from "../../engine/index.ts";
-import { answer, comparePrices, everyRow, imageOf, textOfBody } from "../support/compared-prices.ts";
+import {
+  answer,
+  compared,
+  comparePrices,
+  everyRow,
+  imageOf,
+  textOfBody,
+} from "../support/compared-prices.ts";
 import { changed, randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
@@ -23,7 +30,8 @@ function listOf(charges: number[], allowed: number[] = charges): PricesBody {
 }
 
 test("every list of 6 random snapshots is what the oracle computes", (t) => {
-  for (let seed = 1; seed <= 6; seed++) t.diagnostic(comparePrices(randomSnapshot(seed), `seed ${seed}`));
+  for (let seed = 1; seed <= 6; seed++)
+    t.diagnostic(compared(comparePrices(randomSnapshot(seed), `seed ${seed}`)));
 });
 
 test("a limit cuts the rows and changes nothing else, whatever it is", () => {

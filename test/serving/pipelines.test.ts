@@ -97,15 +97,6 @@ for (const [what, method, condition] of [
     }
   });
 
-for (const list of ["close", "TE, close", "close, TE", "close,", ", Close"])
-  test(`Connection: ${list} ends the connection after its answer`, async () => {
-    const answer = `GET ${pricesPath}?procedure=5072`;
-    const connection = await Connection.open(server.api);
-    await connection.send(requestText(answer, { ...key, Connection: list }));
-    assert.equal((await connection.answer()).status, 200);
-    assert.equal((await connection.rest()).length, 0);
-  });
-
 for (const [what, request, status] of [
   ["HEAD without a key", requestText("HEAD /"), 401],
   ["HEAD", requestText(`HEAD ${pricesPath}?procedure=5072`, key), 200],

@@ -11,10 +11,9 @@ import {
   stateCodes,
 } from "../../engine/index.ts";
 import { pricesResponse } from "../../server/api/responses.ts";
-import type { PricesBody } from "./oracle.ts";
-import { groupKey, naivePrices } from "./oracle.ts";
+import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
 
-/** Price lists of the engine, held against what the oracle computes. */
+/** Compares the engine's price lists with the oracle's. */
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export const scopes: readonly (string | null)[] = [null, ...stateCodes];
@@ -44,18 +43,30 @@ export function answer(
   return group === -1 ? undefined : bodyOf(image, group, limit);
 }
 
-/** Compares every price list of a snapshot, for the nation and every state, with the oracle's. @returns how many */
-export function comparePrices(snapshot: Snapshot, subject: string): string {
+/**
+ * Compares every price list of a snapshot, for the nation and every state, all rows of it, with the oracle's.
+ *
+ * @returns how many lists were asked for, how many there were, and how many rows in them
+ */
+export function comparePrices(snapshot: Snapshot, subject: string) {
   const image = imageOf(snapshot);
-  let [lists, rows] = [0, 0];
-  for (const code of partsOf(snapshot.table).procedures.code)
+  let asked = 0;
+  let lists = 0;
+  let rows = 0;
+  for (const code of partsOf(snapshot.table).procedures.code) {
     for (const state of scopes) {
       const body = answer(image, code, state);
       const expected = naivePrices(snapshot, code, state, everyRow);
       assert.deepEqual(body, expected, `${subject}, ${groupKey(code, state)}`);
+      asked++;
       if (body === undefined) continue;
       lists++;
       rows += body.data.length;
     }
-  return `${lists} lists with ${rows} rows compared`;
+  }
+  return { asked, lists, rows };
+}
+
+export function compared({ asked, lists, rows }: { asked: number; lists: number; rows: number }): string {
+  return `${asked} lists asked for; ${lists} with ${rows} rows compared`;
 }

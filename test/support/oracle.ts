@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import type * as v from "valibot";
-import { blank, partsOf, type Snapshot, versionName } from "../../engine/index.ts";
+import { blank, partsOf, type Snapshot, type TableParts, versionName } from "../../engine/index.ts";
 import type { pricesResponse } from "../../server/api/responses.ts";
 
-/** An answer with prices, but for the way to the next page, which the data doesn't say. */
+/** The answers by their definitions alone: plain loops over a snapshot's rows, exact integers. */
+
+/** A price list without the path of its next page, which the data doesn't say. */
 export type PricesBody = Omit<v.InferOutput<typeof pricesResponse>, "next">;
 
-/** Hundredths as the number that their decimal text reads as, exactly what a JSON parser makes of it. */
-function hundredths(value: bigint): number {
-  return Number(`${value / 100n}.${String(value % 100n).padStart(2, "0")}`);
-}
+/** Hundredths as a decimal. One division gives the number that the decimal text reads as. */
+export const hundredths = (value: bigint) => Number(value) / 100;
 
-/** A quotient of natural numbers, rounded half up. */
-function halfUp(dividend: bigint, divisor: bigint): bigint {
-  const quotient = dividend / divisor;
-  return 2n * (dividend % divisor) >= divisor ? quotient + 1n : quotient;
+/** A quotient rounded half up. @param divisor above zero */
+export function halfUp(dividend: bigint, divisor: bigint): bigint {
+  const [double, twice] = [2n * dividend + divisor, 2n * divisor];
+  return double / twice - (double < 0n && double % twice !== 0n ? 1n : 0n);
 }
 
 /** Linear interpolation between closest ranks (numpy's default), in cents, rounded half up. */
-function percentile(sorted: bigint[], percent: bigint): bigint {
+export function percentile(sorted: bigint[], percent: bigint): bigint {
   const position = percent * BigInt(sorted.length - 1);
   const rank = Number(position / 100n);
   const fraction = position % 100n;
@@ -27,7 +27,7 @@ function percentile(sorted: bigint[], percent: bigint): bigint {
 }
 
 /** The middle value, or the mean of the two middle ones, rounded half up. */
-function median(sorted: bigint[]): bigint {
+export function median(sorted: bigint[]): bigint {
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half] : halfUp(sorted[half - 1] + sorted[half], 2n);
 }
@@ -56,7 +56,27 @@ function weighted(charges: bigint[], services: number[]) {
 }
 
 /**
- * The price list by the definitions alone: plain loops over the snapshot's rows, exact integers. O(rows) a call.
+ * The priced rows of a procedure, by charge and then by CCN.
+ *
+ * @param state an upper-case code, or null for the nation
+ */
+export function pricedRows({ facilities, procedures, rows }: TableParts, code: string, state: string | null) {
+  const procedure = procedures.code.indexOf(code);
+  const isIn = (row: number) => state === null || facilities.state[rows.facility[row]] === state;
+  const ccnOf = (row: number) => facilities.ccn[rows.facility[row]];
+  return [...rows.procedure.keys()]
+    .filter((row) => rows.procedure[row] === procedure && isIn(row) && isPriced(rows, row))
+    .sort((a, b) => rows.charge[a] - rows.charge[b] || (ccnOf(a) < ccnOf(b) ? -1 : 1));
+}
+
+export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =>
+  charge[row] > 0 && allowed[row] > 0;
+
+export const bigints = (values: Iterable<number>) =>
+  Array.from(values, BigInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+
+/**
+ * The price list, O(rows) a call.
  *
  * @param state an upper-case code, or null for the nation
  * @returns undefined when no row is priced
@@ -68,27 +88,16 @@ export function naivePrices(
   limit: number,
 ): PricesBody | undefined {
   const { provenance } = snapshot;
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
-  const procedure = procedures.code.indexOf(code);
-  const matches: number[] = [];
-  for (let row = 0; row < rows.procedure.length; row++) {
-    if (rows.procedure[row] !== procedure) continue;
-    if (!(rows.charge[row] > 0 && rows.allowed[row] > 0)) continue;
-    if (state !== null && facilities.state[rows.facility[row]] !== state) continue;
-    matches.push(row);
-  }
+  const parts = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = parts;
+  const matches = pricedRows(parts, code, state);
   if (matches.length === 0) return undefined;
-  matches.sort((a, b) => {
-    if (rows.charge[a] !== rows.charge[b]) return rows.charge[a] - rows.charge[b];
-    return facilities.ccn[rows.facility[a]] < facilities.ccn[rows.facility[b]] ? -1 : 1;
-  });
   const charges = matches.map((row) => BigInt(rows.charge[row]));
-  const allowed = matches.map((row) => BigInt(rows.allowed[row]));
-  allowed.sort((a, b) => Number(a - b));
+  const allowed = bigints(matches.map((row) => rows.allowed[row]));
   const lowest = charges[0];
   const highest = charges[charges.length - 1];
   return {
-    procedure: { code, name: procedures.name[procedure] },
+    procedure: { code, name: procedures.name[procedures.code.indexOf(code)] },
     scope: { state: state ?? "national" },
     summary: {
       facilities: matches.length,
@@ -122,7 +131,7 @@ export function naivePrices(
   };
 }
 
-/** The name of a price list; state is null for the nation. */
+/** A procedure in a state, or in the nation. */
 export function groupKey(code: string, state: string | null): string {
   return `${code} ${state ?? "national"}`;
 }

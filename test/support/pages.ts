@@ -7,14 +7,12 @@ import {
   type Snapshot,
   search,
   stateCodes,
-  stateNames,
   versionName,
 } from "../../engine/index.ts";
 import type { Service } from "../../server/serving/service.ts";
 import { ask, openService } from "./asking.ts";
-import { imageOf, versionsOf } from "./endpoint-oracle.ts";
-import type { PricesBody } from "./oracle.ts";
-import { naivePrices } from "./oracle.ts";
+import { imageOf, procedureRows, procedureSorts, versionsOf } from "./endpoint-oracle.ts";
+import { naivePrices, type PricesBody } from "./oracle.ts";
 
 /** Lists with all that they have to hold, what answers requests for them, and a walk through their pages. */
 
@@ -117,15 +115,6 @@ interface List {
   maxLimit: number;
 }
 
-const inText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-const procedureSorts: Record<string, (a: PricesBody, b: PricesBody) => number> = {
-  code: () => 0,
-  name: (a, b) => inText(a.procedure.name, b.procedure.name),
-  spread: (a, b) => b.summary.spread - a.summary.spread,
-  facilities: (a, b) => b.summary.facilities - a.summary.facilities,
-  median_charge: (a, b) => b.summary.median_charge - a.summary.median_charge,
-};
-
 function priceLists(lists: PricesBody[], state: string | null): List[] {
   const scope = state === null ? "" : `&state=${state}`;
   return lists.map(({ procedure, data }) => ({
@@ -137,38 +126,18 @@ function priceLists(lists: PricesBody[], state: string | null): List[] {
 
 function procedureLists(lists: PricesBody[], state: string | null): List[] {
   const scope = state === null ? "" : `&state=${state}`;
-  return Object.entries(procedureSorts).flatMap(([sort, order]) =>
+  return Object.keys(procedureSorts).flatMap((sort) =>
     [1, 2, 7].map((minFacilities) => ({
       path: `/healthcare/procedures?sort=${sort}&min_facilities=${minFacilities}${scope}`,
-      rows: lists
-        .filter(({ summary }) => summary.facilities >= minFacilities)
-        .sort((a, b) => order(a, b) || inText(a.procedure.code, b.procedure.code))
-        .map(({ procedure, summary: { facilities, median_charge, min_charge, max_charge, spread } }) => {
-          return { ...procedure, facilities, median_charge, min_charge, max_charge, spread };
-        }),
+      rows: procedureRows(lists, sort, minFacilities),
       maxLimit: 100,
     })),
   );
 }
 
-const wordsOf = (text: string) =>
-  text
-    .normalize("NFKD")
-    .replaceAll(/\p{M}/gu, "")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u);
-
-/** Short words, which have to be typed right: a prefix of a word matches, of what has a price. The order is that of one whole search. */
+/** The order is that of one whole search. */
 function searchLists(image: Image, { table }: Snapshot): List[] {
-  const { facilities, procedures, rows: amounts } = partsOf(table);
-  const isPriced = (kind: DocumentKind, i: number) =>
-    amounts[kind].some((each, row) => each === i && amounts.charge[row] > 0 && amounts.allowed[row] > 0);
-  const texts: Record<DocumentKind, string[]> = {
-    facility: facilities.name.map(
-      (name, i) => `${name} ${facilities.city[i]} ${facilities.state[i]} ${stateNames[facilities.state[i]]}`,
-    ),
-    procedure: procedures.name,
-  };
+  const { facilities, procedures } = partsOf(table);
   const { ccn, name, city, state } = facilities;
   const own: Record<DocumentKind, object[]> = {
     facility: ccn.map((ccn, i) => ({
@@ -184,14 +153,6 @@ function searchLists(image: Image, { table }: Snapshot): List[] {
   return kinds.flatMap((kind) =>
     ["hos", "city", "c", "lev", "same", facilities.state[0]].map((query) => {
       const { documents, scores } = search(image, kind, query, 0, everything);
-      const matching = texts[kind].flatMap((text, i) =>
-        isPriced(kind, i) && wordsOf(text).some((word) => word.startsWith(query.toLowerCase())) ? [i] : [],
-      );
-      assert.deepEqual(
-        [...documents].sort((a, b) => a - b),
-        matching,
-        `${kind} ${query}`,
-      );
       const rows = Array.from(documents, (document, i) => ({ ...own[kind][document], score: scores[i] }));
       return { path: `/search?q=${query}&type=${kind}`, rows, maxLimit: 50 };
     }),

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
-import path from "node:path";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
@@ -18,7 +16,6 @@ import {
 
 const patienceMs = 120_000;
 const datasetsDir = datasetsFolder(["2023.2", "2024.3"]);
-const later = path.join(datasetsDir, "2025.1.parquet");
 let server: TestServer;
 let browser: Browser;
 let shown: GuardedPage;
@@ -75,21 +72,6 @@ test("an account that has used up its quota is first, with its event", async () 
   await section("Events")
     .getByRole("row", { name: /exhausted 100 %/ })
     .waitFor();
-});
-
-test("a file that is refused is named with its reason, until it is gone", async () => {
-  const { page } = shown;
-  writeFileSync(later, "no snapshot");
-  await section("Refused files").getByText("2025.1.parquet", { exact: true }).waitFor();
-  await page.getByText("1 file is refused").waitFor();
-  rmSync(later);
-  await page.getByText("1 file is refused").waitFor({ state: "detached" });
-  await page.getByText("1 account has used up").waitFor();
-});
-
-test("a version that is retired goes from the table", async () => {
-  rmSync(path.join(datasetsDir, "2023.2.parquet"));
-  await section("Data versions").getByText("2023.2").waitFor({ state: "detached" });
 });
 
 for (const viewport of [wide, narrow])

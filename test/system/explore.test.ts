@@ -123,32 +123,6 @@ test("before the program is there, the page has its head and says what it is; th
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
-test("the band of a synthetic sample moves nothing that was on screen before the first answer", async () => {
-  const { page } = await open("/data");
-  await page.getByRole("heading", { name: "The data" }).waitFor();
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route("**/healthcare/procedures/**", async (route) => {
-    await held;
-    const response = await route.fetch();
-    const answer: ProcedureAnswer = await response.json();
-    answer.source.caveat = "This is a synthetic sample: the numbers are invented.";
-    await route.fulfill({ response, json: answer });
-  });
-  await page.goto("/");
-  const places = async () => {
-    const boxes = [".controls", ".sentence"].map((part) => page.locator(part).boundingBox());
-    return (await Promise.all(boxes)).map((box) => box?.y);
-  };
-  await page.locator(".card.blank").first().waitFor({ state: "attached" });
-  const before = await places();
-  release();
-  await page.getByText("Synthetic sample.").waitFor();
-  assert.deepEqual(await places(), before);
-});
-
 test("the trend breaks where a procedure's name changed, and says so", async () => {
   const { page } = await open("/data");
   await page.getByRole("heading", { name: "The data" }).waitFor();
@@ -402,7 +376,7 @@ describe("says", () => {
       await page.goto("/");
       await page.getByText(text).waitFor();
       await page.getByLabel("Your key").fill(server.key);
-      await page.getByRole("button", { name: "Use it" }).click();
+      await page.getByRole("button", { name: "Use this key" }).click();
       await heading(page, "60 facilities");
       await page.evaluate("localStorage.clear()");
       await page.unroute("**/api/**");

@@ -11,8 +11,8 @@ export const datasets = endpoint({
   name: "datasets",
   summary: "The data versions that are served, newest first, with their gaps",
   description:
-    "Where the numbers come from, and what is missing: for each loaded data version its source, checksums, counts of rows " +
-    "with and without prices, and the states and procedure groups without any, with the reason where it is known.",
+    "Lists the loaded data versions: their sources, their checksums, and how many rows have prices. It also lists the " +
+    "states and procedure groups without prices, and the reason where it is known.",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),

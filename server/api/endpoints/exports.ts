@@ -27,7 +27,6 @@ const parameters = v.object({
   state,
 });
 
-/** Makes the answer of an export. @param bytes the file's length */
 function answerRows(
   extension: string,
   bytes: (image: Image, scope: ExportScope) => number,
@@ -53,9 +52,8 @@ export const csv: Endpoint = endpoint({
   name: "exportCsv",
   summary: "Every row as CSV (RFC 4180), those without a price included",
   description:
-    "The rows of a data version as CSV (RFC 4180) with a header line, those without prices included, in dollars; `status` " +
-    "says whether a row is `priced`, `suppressed` or `incomplete`. Sent as fast as it is read, and one request against " +
-    "the ceilings, however long.",
+    "All rows of a data version as CSV (RFC 4180) with a header line; amounts are dollars. The column `status` says whether " +
+    "a row is `priced`, `suppressed` or `incomplete`. The file is streamed, and counts as one request, whatever its length.",
   returns: "The file, as an attachment.",
   kind: "versioned",
   fileType: "text/csv; charset=utf-8; header=present",
@@ -70,8 +68,8 @@ export const arrow: Endpoint = endpoint({
   name: "exportArrow",
   summary: "The same rows and columns as an Arrow IPC stream; texts are dictionary-coded",
   description:
-    "The rows and columns of the CSV export as an Arrow IPC stream with dictionary-coded texts: for pandas, Polars, R or " +
-    "DuckDB, without parsing.",
+    "The rows and columns of the CSV export as an Arrow IPC stream, with dictionary-coded texts. pandas, Polars, R and " +
+    "DuckDB read it without parsing.",
   returns: "The stream, as an attachment.",
   kind: "versioned",
   fileType: "application/vnd.apache.arrow.stream",
@@ -86,8 +84,8 @@ export const parquet: Endpoint = endpoint({
   name: "exportParquet",
   summary: "The snapshot file itself, as a whole or by a range of bytes; amounts are cents there",
   description:
-    "The whole data version as the Parquet file that is served from. Amounts are whole cents, each as published. Ranges of " +
-    "bytes are answered, so that readers such as DuckDB fetch only the columns that they need.",
+    "The snapshot file of a data version. Amounts are whole cents. The endpoint supports `Range`, so that readers such as " +
+    "DuckDB fetch only the columns that they need.",
   returns: "The whole file, as an attachment.",
   kind: "versioned",
   fileType: "application/vnd.apache.parquet",

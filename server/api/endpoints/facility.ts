@@ -6,10 +6,9 @@ import {
   type Standing,
   textAt,
 } from "../../../engine/query.ts";
-import { endpoint } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noFacility } from "../not-found.ts";
 import { facilityResponse } from "../responses.ts";
-import { sourceOf } from "./source.ts";
 
 /** Answers with every price at one facility. */
 
@@ -27,8 +26,8 @@ export const facility = endpoint({
   name: "facility",
   summary: "Every priced procedure group at one facility, with its standing in the nation and its state",
   description:
-    "One hospital: where it is, and for each procedure group with a price its charge, what Medicare allows and paid, how " +
-    "many services there were, and how the charge stands among those of the nation and of its state. `/search` finds a " +
+    "Describes one hospital: its address, and for each procedure group with a price the charge, the amounts that Medicare " +
+    "allowed and paid, the number of services, and the charge's rank in the nation and in the state. `/search` finds a " +
     "hospital's CCN.",
   returns: "The facility, and its procedure groups by code.",
   kind: "versioned",

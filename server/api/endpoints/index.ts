@@ -2,6 +2,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { datasets } from "./datasets.ts";
 import { arrow, csv, parquet } from "./exports.ts";
 import { facility } from "./facility.ts";
+import { versions } from "./overview.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
 import { procedure } from "./procedure.ts";
@@ -9,7 +10,6 @@ import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
 import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
-import { versions } from "./versions.ts";
 
 /** Lists all endpoints except the overview and the OpenAPI document, which describe them. */
 

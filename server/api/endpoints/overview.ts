@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { basePath, type Endpoint, endpoint } from "../endpoint.ts";
-import { overviewResponse } from "../responses.ts";
-import { listVersions } from "./versions.ts";
+import { statusOf, versionName } from "../../../engine/query.ts";
+import { basePath, type Endpoint, endpoint, type Versions } from "../endpoint.ts";
+import { overviewResponse, versionsResponse } from "../responses.ts";
 
-/** Answers with an overview of the API, for a person with curl and a key. */
+/** Answers with an overview of the API, and with the data versions as paths name them. */
 
 /** The outline of an endpoint. */
 export interface Outline {
@@ -28,7 +28,7 @@ export function overviewOf(outlines: () => Outline[]): Endpoint {
     name: "overview",
     summary: "The endpoints with their parameters, and the loaded data versions",
     description:
-      "What there is, for a person with curl: every endpoint with its parameters, and the data versions that can be asked for.",
+      "Lists every endpoint with its parameters, and the loaded data versions: a start for people who explore with curl.",
     returns: "The endpoints and the data versions.",
     kind: "service",
     parameters: v.object({}),
@@ -40,3 +40,30 @@ export function overviewOf(outlines: () => Outline[]): Endpoint {
     },
   });
 }
+
+function listVersions({ images }: Versions) {
+  return images.map((image) => {
+    const { provenance } = image.description;
+    const version = versionName(provenance);
+    return {
+      data_year: provenance.dataYear,
+      data_version: version,
+      status: statusOf(images, image),
+      path: `${basePath}/versions/${version}`,
+    };
+  });
+}
+
+export const versions = endpoint({
+  path: "/versions",
+  name: "versions",
+  summary: "The loaded data versions, newest first, as paths take them",
+  description:
+    "Lists the loaded data versions, and the start of each one's paths. `/datasets` describes the versions in detail.",
+  returns: "The data versions, newest first.",
+  kind: "service",
+  parameters: v.object({}),
+  response: versionsResponse,
+  errors: [],
+  answer: (context) => ({ data: listVersions(context.versions) }),
+});

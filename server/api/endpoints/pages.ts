@@ -15,8 +15,8 @@ export const pages = endpoint({
   name: "page",
   summary: "The next page of a list, from the data version of its first page",
   description:
-    "The rows that follow those of a list's page: ask for `next` of an answer as it stands, until it is null. All pages " +
-    "are of one data version, also when a newer one was loaded meanwhile.",
+    "Returns the next page of a list. Request the path in `next` unchanged, until `next` is null. All pages come from the " +
+    "data version of the first page, even if a newer version was loaded meanwhile.",
   returns: "The next page, in the shape of its list.",
   kind: "page",
   segment: {

@@ -35,11 +35,11 @@ const general = endpoint({
   name,
   summary: "Charges and allowed amounts of one procedure group, a row per facility, cheapest first",
   description:
-    "What each hospital charges for a procedure group and what Medicare allows for it, so that hospitals can be compared. " +
-    "Rows come by charge, equal charges by CCN, and the summary is over all facilities that match, on whatever page. Only " +
-    "rows with both amounts are listed: CMS leaves them out where a hospital had 10 services or fewer.",
+    "Compares what hospitals charge for a procedure group, and what Medicare allows for it. Rows are sorted by charge, and " +
+    "then by CCN. The summary covers all matching facilities, not only those on the page. Only rows with both amounts are " +
+    "listed: CMS omits the amounts where a hospital had 10 services or fewer.",
   returns:
-    "The procedure group, the statistics of all that match, and the page's facilities, cheapest first.",
+    "The procedure group, statistics of all matching facilities, and the page's facilities, cheapest first.",
   kind: "versioned",
   parameters: v.object({
     procedure,

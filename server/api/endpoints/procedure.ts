@@ -11,11 +11,10 @@ import {
   textAt,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { endpoint } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noPrices } from "../not-found.ts";
 import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
-import { sourceOf } from "./source.ts";
 
 /** Answers with the distribution of one procedure group's charges. */
 
@@ -27,8 +26,8 @@ export const procedure = endpoint({
   name: "procedure",
   summary: "The charges of one procedure group in depth: distribution, allowed amounts, markup and states",
   description:
-    "How the charges of one procedure group are distributed: their statistics and histogram, the amounts that Medicare " +
-    "allows, how many times as high the charge is (markup), and a row per state to compare states in one request.",
+    "Describes how the charges of one procedure group are distributed: statistics, a histogram, the amounts that Medicare " +
+    "allows, the markup (charge divided by allowed amount), and a row for each state.",
   returns: "The procedure group in depth: summary, allowed amounts, markup, histogram, states.",
   kind: "versioned",
   segment: { name: "code", description: "APC code of the procedure group.", example: "5072" },
@@ -58,19 +57,12 @@ export const procedure = endpoint({
       histogram: { edges: edges.map((edge) => edge / 100), counts },
       data: stateSummaries(image, place)
         .filter((row) => values.state === undefined || row.state === values.state)
-        .map((row) => ({
-          state: row.state,
-          facilities: row.facilities,
-          ...hundredths({
-            median_charge: row.median_charge,
-            p25_charge: row.p25_charge,
-            p75_charge: row.p75_charge,
-            min_charge: row.min_charge,
-            max_charge: row.max_charge,
-            spread: row.spread,
-            median_allowed: row.median_allowed,
-          }),
-        })),
+        .map(({ state, facilities, ...row }) => {
+          const { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread, median_allowed } =
+            row;
+          const charges = { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread };
+          return { state, facilities, ...hundredths({ ...charges, median_allowed }) };
+        }),
       source: sourceOf(image),
     };
   },

@@ -1,12 +1,11 @@
 import * as v from "valibot";
 import { listProcedures, procedureOrders } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { type Endpoint, endpoint } from "../endpoint.ts";
+import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
 import { noProcedures } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state } from "../parameters.ts";
 import { proceduresResponse } from "../responses.ts";
-import { sourceOf } from "./source.ts";
 
 /** Answers with the list of procedure groups. */
 
@@ -16,8 +15,8 @@ export const procedures: Endpoint = endpoint({
   summary: "Procedure groups with the variation of their charges",
   description:
     "Lists the procedure groups (APC codes) that have prices, each with its lowest, median and highest charge. With " +
-    "`sort=spread` those come first whose charges differ most from hospital to hospital; `min_facilities` leaves out " +
-    "those that few hospitals offer.",
+    "`sort=spread`, the groups whose charges differ most between hospitals come first. `min_facilities` omits groups that few " +
+    "hospitals offer.",
   returns: "The page's procedure groups, and how many there are on all pages.",
   kind: "versioned",
   parameters: v.object({

@@ -9,14 +9,18 @@ import { searchResponse } from "../responses.ts";
 /** Answers searches. */
 
 const howItMatches =
-  "Case, accents and punctuation do not matter, and abbreviations, states and their codes, initials, plurals, and " +
-  "words written apart or together are the same. Every word that says something has to match a facility's name, city, state, ZIP code or CCN, " +
-  "or a procedure group's name, APC code or what patients call it; words such as the, of and in, and beside others " +
-  "those of kind (hospital, medical center, clinic, health system) need not, but a match that has them is better. " +
-  "A word typed again is the place it names, and so is a city before its state. The start of a word matches it, and so does a word other than a number with one typo from 5 letters or two from 9. A match is " +
-  "as good as its worst word: exact before prefix before typo; then a name counts more than a city and a city more than " +
-  "a state, and last how much of the name is asked for, and whether it begins with that. Where a word matches nothing, the answer is 404 and names it, " +
-  "with what is near it. What has no price isn't listed; where nothing else matches, the 404 says so.";
+  "Case, accents and punctuation don't matter. Abbreviations match the words that they stand for, a state's code matches " +
+  "its name, plurals match singulars, and words match whether they are written apart or together.\n\n" +
+  "Every significant word has to match: a facility's name, city, state, ZIP code or CCN; a procedure group's name or APC " +
+  "code, or a patients' word for it. Words such as `the` and `of`, and beside other words also `hospital`, `medical " +
+  "center`, `clinic` and `health system`, are optional, but matches that have them come first. A word also matches by its " +
+  "beginning. A word that isn't a number may have one typo from 5 letters on, and two from 9. A word that is repeated, or " +
+  "that stands before a state, is taken as a place.\n\n" +
+  "A match is ranked by its worst word: exact words come before beginnings, and these before typos. Among equals, a name " +
+  "counts more than a city, and a city more than a state. Then come the matches whose name is covered best by the query, " +
+  "and whose name begins with it.\n\n" +
+  "Only what has prices is listed. If nothing matches, the answer is 404; its message names the word that has no match, " +
+  "and similar words. If all matches lack prices, the message says so.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 export const search: Endpoint = endpoint({
@@ -24,8 +28,8 @@ export const search: Endpoint = endpoint({
   name: "search",
   summary: "Facilities by name, city, state, ZIP code or CCN; procedure groups by name or code",
   description:
-    "Finds the CCN of a hospital or the APC code of a procedure group, for the other endpoints, by words as people type " +
-    `them. ${howItMatches}`,
+    "Finds the CCN of a hospital, or the APC code of a procedure group, by words as people type them. The other " +
+    `endpoints take these codes. ${howItMatches}`,
   returns: "The matches of the page, best first, and how many there are on all pages.",
   kind: "versioned",
   parameters: v.object({

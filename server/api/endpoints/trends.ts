@@ -80,9 +80,9 @@ export const trends = endpoint({
   name: "trends",
   summary: "The charges of one procedure group over the loaded data years, and how they changed",
   description:
-    "How the charges of one procedure group went from year to year. `change` compares the medians of two years, which moves " +
-    "also when hospitals come and go; `matched` is the median of each hospital's own change over those that are in both. " +
-    "Synthetic data versions are left out where a real one is loaded: the two are never compared.",
+    "Shows how the charges of one procedure group changed over the years. `change` compares the medians of two years, which " +
+    "also move when hospitals come and go. `matched` covers the hospitals with prices in both years: it is the median of " +
+    "each hospital's own change. Synthetic data versions are omitted where a real one is loaded: the two are never compared.",
   returns: "A row per data year that has prices, the oldest first.",
   kind: "overall",
   parameters: v.object({ procedure, state }),

@@ -9,7 +9,8 @@ export const usage = endpoint({
   name: "usage",
   summary: "What the caller's account has used of its month",
   description:
-    "How many requests the account of the key may make and has made this month, in all and by day. This request counts too.",
+    "Shows the limits of the key's account, and how many requests it has made this month, in all and by day. This request is " +
+    "included.",
   returns: "The account, its ceilings and what it has used of them.",
   kind: "service",
   parameters: v.object({}),

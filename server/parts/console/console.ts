@@ -45,7 +45,6 @@ export class OperatorConsole implements OpsPages {
     return this.#files;
   }
 
-  /** A file by its path. @throws Error when the files can't be read */
   file(path: string): WebFile | undefined {
     return this.loadFiles().get(path);
   }
@@ -88,7 +87,6 @@ export class OperatorConsole implements OpsPages {
     }
   }
 
-  /** Reads the state. @returns the milliseconds that it took */
   #lookAtState(): number {
     const begun = performance.now();
     this.#stateText = JSON.stringify(this.#state());
@@ -96,7 +94,6 @@ export class OperatorConsole implements OpsPages {
   }
 }
 
-/** Makes the page and its assets. */
 function filesOf(): WebFile[] {
   const assets = readAssets("/console/", [shared, browser], libraries);
   const { html, headers } = pageOf(assets, {

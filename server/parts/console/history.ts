@@ -17,14 +17,11 @@ export interface Sample {
   /** Requests per second that a ceiling refused. */
   refused: number;
   unauthorized: number;
-  /** Bytes of answers' bodies per second. */
   bytes: number;
   connections: number;
-  /** Memory of the process in bytes. */
   memory: number;
 }
 
-/** Current values that aren't counters. */
 interface Now {
   connections: number;
   memory: number;
@@ -50,7 +47,6 @@ export class History {
     return this.#samples;
   }
 
-  /** Takes a sample: the work since the last call. */
   take(steadyMs: number, unixMs: number): Sample {
     const after = this.#traffic.snapshot();
     const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);

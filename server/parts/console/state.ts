@@ -9,46 +9,8 @@ import type { Store } from "../../store/store.ts";
 
 const maxListed = 100;
 
-/** A data version that is served. */
-interface VersionState {
-  version: string;
-  status: string;
-  title: string;
-  rows: number;
-  priced_rows: number;
-  facilities: number;
-  procedures: number;
-  loaded_at: string;
-  /** Size of the image. */
-  bytes: number;
-  states: number;
-  missing_states: { state: string; reason: string }[];
-}
+export type State = ReturnType<typeof stateOf>;
 
-export interface State {
-  server: ServerState;
-  versions: VersionState[];
-  refused: { file: string; reason: string; at: string | null }[];
-  /** The accounts that have used the largest share of their quota. */
-  accounts: { name: string; plan: string; used: number; quota: number; burst: number; keys: number }[];
-  /** Number of all accounts. */
-  all_accounts: number;
-  /** The newest events, once for each channel. */
-  events: {
-    id: string;
-    account: string;
-    month: string;
-    threshold: number;
-    created_at: string;
-    /** The channel that the event is sent by; null where there is none. */
-    channel: string | null;
-    state: string;
-    tries: number;
-    last_answer: string | null;
-  }[];
-}
-
-/** The state of the server itself. */
 interface ServerState {
   node: string;
   threads: number;
@@ -63,7 +25,7 @@ export function stateOf(
   snapshots: Pick<SnapshotFolder, "images" | "published" | "refused">,
   store: Pick<Store, "accounts" | "events">,
   now: Date,
-): State {
+) {
   const images = snapshots.images();
   const { versions: published } = snapshots.published();
   const { fault, ...stored } = storedState(store, now);
@@ -92,10 +54,7 @@ export function stateOf(
 }
 
 /** Reads accounts and events. Where the database can't be read, they are empty and the fault is set. */
-function storedState(
-  store: Pick<Store, "accounts" | "events">,
-  now: Date,
-): Pick<State, "accounts" | "all_accounts" | "events"> & { fault: string | null } {
+function storedState(store: Pick<Store, "accounts" | "events">, now: Date) {
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   try {
     const accounts = store.accounts.list(monthName(monthOf(now.getTime())), now);

@@ -39,7 +39,6 @@ export interface PortalOptions {
   portalAccount: string | undefined;
   /** The portal's URL, such as `http://127.0.0.1:8080`. */
   publicUrl: string;
-  /** Number of keys in the key table. */
   keyCount(): number;
   /** Why the state can't be written now; undefined where it can. */
   fault(): string | undefined;
@@ -49,7 +48,6 @@ export interface PortalOptions {
   takeOver(): void | Promise<void>;
 }
 
-/** Clients whose requests are counted. */
 const maxClients = 10_000;
 const maxKeysPerDay = 20;
 const dayMs = 86_400_000;
@@ -125,7 +123,6 @@ export class PortalActions {
     this.#signup = { store, log, settings, mailer, emails: { underWay: 0 }, publicUrl, write };
   }
 
-  /** Does what a request asks for. Never rejects. */
   async act(request: PortalRequest, now: Date): Promise<PortalReply> {
     try {
       return await this.#act(request, now);
@@ -244,7 +241,6 @@ export class PortalActions {
     return done({ webhook: url, ...(secret === null ? {} : { secret }) });
   }
 
-  /** Changes the caller's account. @returns the changed fields */
   async #change<Part extends Partial<Account>>(
     caller: Caller,
     now: Date,

@@ -35,7 +35,6 @@ export function readFields<Entries extends v.ObjectEntries>(
   throw invalid(param, described(value), issue.message);
 }
 
-/** Names a JSON value in a message. */
 function described(value: unknown): string {
   if (typeof value === "string") return echo(value);
   if (Array.isArray(value)) return "a list";

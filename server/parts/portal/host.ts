@@ -17,7 +17,6 @@ const renewedAfterMs = 24 * hourMs;
 const keyLivesMs = 26 * hourMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
-  /** Whether to make the pages' account where it is missing. */
   mayMakeAccount: boolean;
   now: () => Date;
 }

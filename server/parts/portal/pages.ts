@@ -7,12 +7,13 @@ import { webFile } from "../../shared/web-file.ts";
 /** Makes the portal's pages. */
 
 /** Settings of this server that the pages need; the browser's `settings.ts` reads them. */
-interface PageSettings {
+export interface PageSettings {
   /** The key of the pages; null where explore asks for one. */
   key: string | null;
   signup: "open" | "email" | "off";
-  /** Whether the server sends e-mail. */
   mail: boolean;
+  /** URL of the map of the states. */
+  states: string;
 }
 
 const libraries = {
@@ -27,9 +28,7 @@ const libraries = {
 const browser = "parts/portal/browser";
 const shared = "shared/browser";
 
-/** The template of a facility's page. */
 export const facilityPage = "/facilities/*";
-/** The template of every other path. */
 export const missingPage = "/*";
 const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account", missingPage];
 
@@ -64,7 +63,7 @@ export class Pages {
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** The assets, and a page for each path. */
-  files(settings: PageSettings): WebFile[] {
+  files(settings: Omit<PageSettings, "states">): WebFile[] {
     const assets = this.#assets;
     const options: Omit<PageOptions, "body"> = {
       title: "What hospitals charge",

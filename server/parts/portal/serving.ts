@@ -2,10 +2,10 @@ import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
 import { clientAddress } from "../../serving/client-address.ts";
 import { formOf } from "../../serving/negotiation.ts";
-import type { MakePages } from "../../serving/part.ts";
-import type { Post, PostHandler, PostHead } from "../../serving/posts.ts";
+import type { MakePages, PagesContext } from "../../serving/part.ts";
+import type { PostHandler } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
-import type { PortalReply, PortalRequest, WebFile } from "../../shared/messages.ts";
+import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
@@ -13,12 +13,12 @@ import { errorReply, unavailable } from "./reply.ts";
 
 /** Answers requests for the portal's pages and assets. */
 
-export const pages: MakePages = ({ trustedProxies, ask, report }) => {
+export const pages: MakePages = (context) => {
   let portal = new Portal([]);
   return {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
     postsBelow: "/portal/",
-    posts: new PortalPosts(trustedProxies, ask, report),
+    posts: portalPosts(context),
     show(files) {
       portal = new Portal(files);
     },
@@ -65,59 +65,37 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
 /** Posts of this thread that the control thread works on at a time. */
 const maxUnderWay = 64;
 
-/** Checks the body of posts, and passes them to the control thread. */
-export class PortalPosts implements PostHandler {
-  readonly #ask: (request: PortalRequest) => Promise<PortalReply>;
-  readonly #trustedProxies: number;
-  readonly #report: (error: unknown, requestId: string) => void;
-  #underWay = 0;
-
-  constructor(
-    trustedProxies: number,
-    ask: (request: PortalRequest) => Promise<PortalReply>,
-    report: (error: unknown, requestId: string) => void,
-  ) {
-    this.#trustedProxies = trustedProxies;
-    this.#ask = ask;
-    this.#report = report;
-  }
-
-  clientOf(head: PostHead): string {
-    return clientOf(clientAddress(head, this.#trustedProxies));
-  }
-
-  busy(who: "client" | "all"): Reply {
-    return failure(
-      who === "client"
-        ? tooMany("too many posts from your address at once", 1)
-        : unavailable("too many posts at once; try again", 1),
-    );
-  }
-
-  failed(error: unknown, requestId: string): Reply {
-    this.#report(error, requestId);
-    return failure(constantError("internal_error"));
-  }
-
-  /** @param requestId for the log, where the control thread fails */
-  async reply(post: Post, requestId: string): Promise<Reply> {
-    const { path, authorization, contentType, body } = post;
-    if (body === undefined) return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
-    // A page of another origin can't send this type without a preflight.
-    if (!isJson(contentType)) return failure(notJson);
-    const text = textIn(body);
-    if (text === undefined) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
-    if (this.#underWay >= maxUnderWay) return failure(unavailable("too many posts at once; try again", 1));
-    this.#underWay++;
-    try {
-      const address = clientAddress(post, this.#trustedProxies);
-      return jsonReply(await this.#ask({ path, body: text, authorization, address, requestId }));
-    } finally {
-      this.#underWay--;
-    }
-  }
+export function portalPosts({ trustedProxies, ask, report }: PagesContext): PostHandler {
+  let underWay = 0;
+  return {
+    clientOf: (head) => clientOf(clientAddress(head, trustedProxies)),
+    busy: (who) =>
+      failure(who === "client" ? tooMany("too many posts from your address at once", 1) : tooManyPosts),
+    failed(error, requestId) {
+      report(error, requestId);
+      return failure(constantError("internal_error"));
+    },
+    async reply(post, requestId) {
+      const { path, authorization, contentType, body } = post;
+      if (body === undefined)
+        return failure(new ApiError("body_too_large", "a body has at most 16384 bytes"));
+      // A page of another origin can't send this type without a preflight.
+      if (!isJson(contentType)) return failure(notJson);
+      const text = textIn(body);
+      if (text === undefined) return failure(new ApiError("invalid_parameter", "the body isn't UTF-8"));
+      if (underWay >= maxUnderWay) return failure(tooManyPosts);
+      underWay++;
+      try {
+        const address = clientAddress(post, trustedProxies);
+        return jsonReply(await ask({ path, body: text, authorization, address, requestId }));
+      } finally {
+        underWay--;
+      }
+    },
+  };
 }
 
+const tooManyPosts = unavailable("too many posts at once; try again", 1);
 const notJson = new ApiError(
   "unsupported_media_type",
   "a body is JSON in UTF-8: send Content-Type: application/json",

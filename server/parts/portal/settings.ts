@@ -38,12 +38,10 @@ export const settingTable = {
 
 export interface PortalSettings {
   signup: "open" | "email" | "off";
-  /** Accounts that people may make in a day. */
   signupDaily: number;
   webhookAllowLoopback: boolean;
   /** The account whose key the pages carry; undefined where visitors need a key of their own. */
   portalAccount: string | undefined;
-  /** Whether that account is made if it is missing. */
   mayMakeAccount: boolean;
   /** Where people reach the pages; undefined for the address that the server listens on. */
   publicUrl: string | undefined;

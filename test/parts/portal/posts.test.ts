@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clientOf } from "../../../server/parts/portal/rate-limits.ts";
-import { PortalPosts } from "../../../server/parts/portal/serving.ts";
+import { portalPosts } from "../../../server/parts/portal/serving.ts";
 import type { Post } from "../../../server/serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../../server/shared/messages.ts";
 
@@ -24,7 +24,8 @@ function posts(trustedProxies = 0, answer: () => Promise<PortalReply> = async ()
     asked.push(request);
     return answer();
   };
-  const handler = new PortalPosts(trustedProxies, ask, (error) => assert.fail(String(error)));
+  const report = (error: unknown) => assert.fail(String(error));
+  const handler = portalPosts({ trustedProxies, ask, report });
   return { asked, reply: (part: Partial<Post>) => handler.reply({ ...post, ...part }, "test-1") };
 }
 

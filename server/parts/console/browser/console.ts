@@ -44,7 +44,6 @@ function useStream(): Seen {
   return seen;
 }
 
-/** The rate of all answers with such a status. */
 function rateOf(sample: Sample, statuses: RegExp): number {
   return Object.entries(sample.requests)
     .filter(([name]) => statuses.test(name.slice(name.lastIndexOf(" ") + 1)))
@@ -91,7 +90,7 @@ function Page() {
       <nav aria-label="More"><a href="/metrics">Metrics</a><a href="/readyz">Ready?</a></nav>
     </header>
     <main id="main">
-      <h1 class="hidden">Console</h1>
+      <h1 class="unseen">Console</h1>
       <${Health} state=${state} isGone=${isGone} />
       <div class="four">
         <${Figure} name="requests per second" value=${last ? whole(Math.round(rateOf(last, /./))) : "–"} />

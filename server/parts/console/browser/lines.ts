@@ -27,7 +27,6 @@ interface LinesProps {
 }
 
 const height = 220;
-/** Seconds that a row of the table sums up. */
 const rowSeconds = 60;
 
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
@@ -48,8 +47,11 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
     const element = place.current;
     const make = () => {
       plot.current?.destroy();
-      const colour = (name: string) =>
-        getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+      // A canvas takes no custom property, nor the choice of a colour by the scheme.
+      const colour = (name: string) => {
+        element.style.color = `var(${name})`;
+        return getComputedStyle(element).color;
+      };
       const axis = {
         stroke: colour("--grey"),
         grid: { stroke: colour("--line"), width: 1 },
@@ -108,7 +110,6 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
   </section>`;
 }
 
-/** The maximum of each minute, as a table. */
 function Minutes({ title, samples, series, text }: Omit<LinesProps, "isLogarithmic">) {
   const minutes = [...Map.groupBy(samples, ({ at }) => Math.floor(at / rowSeconds))].reverse();
   return html`<table><caption class="quiet">${title}: the highest of each minute</caption>

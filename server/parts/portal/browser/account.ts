@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
+import type { UsageAnswer } from "./answers.ts";
 import { base, Failure, get, keepKey, post } from "./api.ts";
 import { ErrorBand } from "./bands.ts";
 import { PasteKey, useOwnKey } from "./key.ts";
 import { type KeyRow, Keys } from "./keys.ts";
 import { useLoaded } from "./load.ts";
 import { settings } from "./settings.ts";
-import { Usage, type UsageAnswer } from "./usage.ts";
+import { Usage } from "./usage.ts";
 import { type Notices, Warnings } from "./warnings.ts";
 
 /** Shows the account of the browser's key: usage, keys and notifications. */

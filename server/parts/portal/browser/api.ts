@@ -27,13 +27,11 @@ export class Failure extends Error {
   }
 }
 
-/** Turns any error into a failure. */
 export const asFailure = (error: unknown): Failure =>
   error instanceof Failure
     ? error
     : new Failure(500, "internal_error", error instanceof Error ? error.message : String(error));
 
-/** The event on the window after the visitor's key changed. */
 export const keyChanged = "hcqs-key-changed";
 
 /** The visitor's own key, which stays in this browser. */
@@ -62,7 +60,6 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await answerTo(path, signal)).json();
 }
 
-/** A whole file of the API. @throws Failure */
 export async function getFile(path: string, signal?: AbortSignal): Promise<Blob> {
   return (await answerTo(path, signal)).blob();
 }
@@ -70,7 +67,6 @@ export async function getFile(path: string, signal?: AbortSignal): Promise<Blob>
 const answerTo = (path: string, signal: AbortSignal | undefined) =>
   inTime(() => request(path, { signal: signal ?? null }));
 
-/** Retries a request that exceeds the rate. @throws Failure */
 async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
   for (let retries = 0; ; retries++) {
     const response = await tryIt();
@@ -107,7 +103,6 @@ async function send(path: string, options: RequestInit, key: string | null): Pro
   }
 }
 
-/** Reads the error in a response. */
 export async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
   const { type = "internal_error", message = response.statusText, param } = body.error ?? {};

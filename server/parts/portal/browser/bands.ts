@@ -1,6 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { type Failure, keepKey, ownKey } from "./api.ts";
+import { PasteKey } from "./key.ts";
 import { settings } from "./settings.ts";
 
 /** Shows errors and warnings across the page. */
@@ -32,9 +33,9 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
       <button type="button" onClick=${retry}>Try now</button>`;
   if (failure.status === 401)
     return ownKey() === null
-      ? html`<b>A key is needed to look.</b> ${signupOffer("Get one", " or paste yours:")} <${KeyField} done=${retry} />`
+      ? html`<b>A key is needed to look.</b> ${signupOffer("Get one", " or paste yours:")} <${PasteKey} done=${retry} />`
       : html`<b>Your key isn't valid (any more).</b> Paste another one, or remove it:${" "}
-          <${KeyField} done=${retry} />${" "}
+          <${PasteKey} done=${retry} />${" "}
           <button type="button" onClick=${() => {
             keepKey(null);
             retry();
@@ -42,7 +43,7 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
   if (failure.status === 429)
     return ownKey() === null
       ? html`<b>The requests of this page for this month are used up.</b>${" "}
-          ${signupOffer("Get a key of your own", ", or paste yours:")} <${KeyField} done=${retry} />`
+          ${signupOffer("Get a key of your own", ", or paste yours:")} <${PasteKey} done=${retry} />`
       : html`<b>Your account's requests of this month are used up.</b>${" "}
           More are available on the first of the month. <a href="/account">See your account</a>`;
   return html`<b>That didn't work:</b> ${failure.message}. <button type="button" onClick=${retry}>Try again</button>`;
@@ -50,27 +51,6 @@ function reasonOf(failure: Failure, retry: () => void, isTold: boolean) {
 
 const signupOffer = (text: string, more: string) =>
   settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
-
-function KeyField({ done }: { done: () => void }) {
-  const [text, setText] = useState("");
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (text.trim() === "") return;
-    keepKey(text.trim());
-    done();
-  };
-  return html`<form class="key" onSubmit=${submit}>
-    <input
-      type="password"
-      autocomplete="off"
-      aria-label="Your key"
-      placeholder="hcq_…"
-      value=${text}
-      onInput=${(event: InputEvent & { currentTarget: HTMLInputElement }) => setText(event.currentTarget.value)}
-    />
-    <button type="submit">Use it</button>
-  </form>`;
-}
 
 /** A warning that the numbers are invented. */
 export function SampleBand({ caveat }: { caveat: string | undefined }) {

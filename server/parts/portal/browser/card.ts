@@ -17,7 +17,6 @@ interface CardProps {
   figures?: Figures | undefined;
   /** Path of the API that the numbers are from. */
   path?: string | undefined;
-  /** Whether the picture is a table itself. */
   isTable?: boolean;
   /** Another way to save the CSV, where the picture shows only a part. */
   csv?: { title: string; save: () => Promise<void> } | undefined;

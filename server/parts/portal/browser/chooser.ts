@@ -22,7 +22,6 @@ interface ChooserProps {
   /** Finds suggestions; for an empty text, those to begin with. An error's message is shown. */
   find: (text: string, signal: AbortSignal) => Promise<Option[]>;
   choose: (id: string) => void;
-  /** Clears the choice, where that is possible. */
   clear?: (() => void) | undefined;
   class?: string;
 }

@@ -7,7 +7,7 @@ import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { Command } from "./curl.ts";
 import { Downloads, pathOf } from "./download.ts";
-import { FiguresTable } from "./figures.ts";
+import { FiguresTable, figuresOf } from "./figures.ts";
 import { useLoaded } from "./load.ts";
 import { useScrollToHash } from "./location.ts";
 
@@ -33,30 +33,18 @@ export function Data() {
 function Versions({ versions }: { versions: Dataset[] }) {
   const years = new Set(versions.map(({ data_year }) => data_year));
   const [newest] = versions;
-  const figures = {
-    columns: [
-      { title: "Version" },
-      { title: "Status" },
-      { title: "Rows", write: whole },
-      { title: "Priced", write: whole },
-      { title: "Suppressed", write: whole },
-      { title: "Incomplete", write: whole },
-      { title: "Facilities", write: whole },
-      { title: "Procedures", write: whole },
-      { title: "Released" },
-    ],
-    rows: versions.map((one) => [
-      one.data_version,
-      one.status,
-      one.rows,
-      one.priced_rows,
-      one.suppressed_rows,
-      one.incomplete_rows,
-      one.facilities,
-      one.procedures,
-      one.released,
-    ]),
-  };
+  const figures = figuresOf(
+    versions,
+    ["Version", (one) => one.data_version],
+    ["Status", (one) => one.status],
+    ["Rows", (one) => one.rows, whole],
+    ["Priced", (one) => one.priced_rows, whole],
+    ["Suppressed", (one) => one.suppressed_rows, whole],
+    ["Incomplete", (one) => one.incomplete_rows, whole],
+    ["Facilities", (one) => one.facilities, whole],
+    ["Procedures", (one) => one.procedures, whole],
+    ["Released", (one) => one.released],
+  );
   return html`<p class="lead">
       ${counted(versions.length, "version", "versions")} of ${counted(years.size, "year", "years")}. A version's number names the same numbers for ever: cite it, and others find what you found.
     </p>
@@ -116,7 +104,6 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   </details>`;
 }
 
-/** The states without rows, by reason. */
 function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {
   const byReason = Map.groupBy(coverage.missing_states, ({ reason }) => reason);
   const without = coverage.procedures_without_prices;

@@ -42,7 +42,6 @@ export function Dots({
   </svg>`;
 }
 
-/** The scale in the column's head. */
 export function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);

@@ -18,7 +18,6 @@ import type { Range } from "./facilities.ts";
 /** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most facilities do is shown. */
 export const defaultProcedure = "5072";
 
-/** What is chosen on the page. */
 export interface Choice {
   procedure: string | null;
   state: string | null;
@@ -66,7 +65,6 @@ export interface Unpriced {
   incomplete: number;
 }
 
-/** The answer; null where there is none. */
 export const there = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 

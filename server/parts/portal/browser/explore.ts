@@ -67,7 +67,6 @@ export function Explore({ url }: { url: URL }) {
   </div>`;
 }
 
-/** Names the choice of a view. */
 function shownText(view: View): string {
   const { choice, code, unpriced } = view;
   const name = known(view)?.procedure.name ?? unpriced?.name ?? "";
@@ -269,7 +268,6 @@ function Pictures({ view, dataset, datasets }: PicturesProps) {
     </div>`;
 }
 
-/** Explains why there are no prices. */
 function Nothing({ view, dataset, datasets }: PicturesProps) {
   const { choice, code, unpriced } = view;
   const { state, year } = choice;

@@ -5,7 +5,7 @@ import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./ans
 import { asFailure, get, getFile } from "./api.ts";
 import { Card } from "./card.ts";
 import { Dots, DotsAxis, Key } from "./dots.ts";
-import { csvFile, type Figures, save } from "./figures.ts";
+import { csvFile, type Figures, figuresOf, save } from "./figures.ts";
 import { dollarScale } from "./picture.ts";
 
 /** Lists the facilities, cheapest first, with their amounts as dots on one scale. */
@@ -24,12 +24,9 @@ interface FacilitiesProps {
   prices: PricesAnswer;
   /** The range to show instead of the first page. */
   range: Range | null;
-  /** The URL of the list without a range. */
   all: string;
-  /** Path of the API for the first page. */
   path: string;
   exportPath: string;
-  /** The chosen facility. */
   marked: FacilityAnswer | null;
   mark: (ccn: string | null) => void;
   hrefOf: (ccn: string) => string;
@@ -52,7 +49,6 @@ function ranked(prices: readonly Price[], before: number): Row[] {
   return rows;
 }
 
-/** Rows loaded after the first page. */
 interface More {
   of: PricesAnswer | Range;
   data: Price[];
@@ -113,14 +109,15 @@ export function Facilities(props: FacilitiesProps) {
     title=${range ? `Facilities that charge ${money(range.from)} to ${money(range.to)}` : "Facilities, cheapest first"}
     about=${html`${range && `${whole(count)} of ${counted(summary.facilities, "facility charges", "facilities charge")} that much; `}each on the same scale: <${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge. A row marks its hospital in the pictures.`}
     name=${name}
-    figures=${figuresOf(rows)}
+    figures=${rankedFigures(rows)}
     isTable=${true}
     path=${path}
     csv=${
       range
         ? {
             title: `these ${whole(count)} as CSV`,
-            save: async () => save(`${name}-part.csv`, csvFile(figuresOf(ranked(range.data, range.before)))),
+            save: async () =>
+              save(`${name}-part.csv`, csvFile(rankedFigures(ranked(range.data, range.before)))),
           }
         : {
             title: summary.facilities === 1 ? "CSV" : `all ${all} as CSV`,
@@ -208,30 +205,15 @@ function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProp
   </tr>`;
 }
 
-/** The numbers of the rows. */
-export const priceFigures = (prices: readonly Price[]): Figures => ({
-  columns: [
-    { title: "ccn" },
-    { title: "facility" },
-    { title: "city" },
-    { title: "state" },
-    { title: "charge", write: money },
-    { title: "allowed", write: money },
-  ],
-  rows: prices.map(({ ccn, facility, city, state, submitted_charge, medicare_allowed }) => [
-    ccn,
-    facility,
-    city,
-    state,
-    submitted_charge,
-    medicare_allowed,
-  ]),
-});
+const priceColumns = [
+  ["ccn", ({ ccn }: Price) => ccn],
+  ["facility", ({ facility }: Price) => facility],
+  ["city", ({ city }: Price) => city],
+  ["state", ({ state }: Price) => state],
+  ["charge", ({ submitted_charge }: Price) => submitted_charge, money],
+  ["allowed", ({ medicare_allowed }: Price) => medicare_allowed, money],
+] satisfies Parameters<typeof figuresOf<Price>>[1][];
 
-function figuresOf(rows: readonly Row[]): Figures {
-  const prices = priceFigures(rows);
-  return {
-    columns: [{ title: "rank" }, ...prices.columns],
-    rows: prices.rows.map((cells, i) => [rows[i].rank, ...cells]),
-  };
-}
+export const priceFigures = (prices: readonly Price[]): Figures => figuresOf(prices, ...priceColumns);
+const rankedFigures = (rows: readonly Row[]): Figures =>
+  figuresOf(rows, ["rank", ({ rank }) => rank], ...priceColumns);

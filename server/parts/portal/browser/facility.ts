@@ -7,7 +7,7 @@ import { askIfThere, pathOf } from "./ask.ts";
 import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { DotAt, Dots, DotsAxis, Key } from "./dots.ts";
-import type { Figures } from "./figures.ts";
+import { type Figures, figuresOf } from "./figures.ts";
 import { useLoaded } from "./load.ts";
 import { withParameters } from "./location.ts";
 import { dollarScale } from "./picture.ts";
@@ -56,7 +56,6 @@ export function Facility({ url }: { url: URL }) {
   </div>`;
 }
 
-/** The text in place of a facility without prices. */
 export const noFacility = (ccn: string) =>
   `The data has no facility “${printable(ccn)}” with a price: its number, the CCN, has six characters.`;
 
@@ -91,7 +90,7 @@ function Standings({ answer, path, year, order }: StandingsProps) {
       title="Where it stands in everything it does"
       about=${html`the strips: the share of facilities that charge less, and how many they are, in the nation and in ${stateInSentence(facility.state)}; the dots, in dollars: <${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
       name=${`facility-${source.data_version}-${facility.ccn}`}
-      figures=${figuresOf(rows)}
+      figures=${facilityFigures(rows)}
       isTable=${true}
       path=${path}
     >
@@ -177,35 +176,21 @@ function Share({ standing, where }: { standing: Standing; where: string }) {
     <span class="quiet small">less: ${whole(rank - 1)} of ${whole(facilities)}<span class="narrow-only"> ${where}</span></span>`;
 }
 
-function figuresOf(rows: readonly FacilityRow[]): Figures {
-  return {
-    columns: [
-      { title: "code" },
-      { title: "procedure" },
-      { title: "charge", write: money },
-      { title: "allowed", write: money },
-      { title: "services", write: whole },
-      { title: "national rank", write: whole },
-      { title: "national facilities", write: whole },
-      { title: "national percentile", write: percent },
-      { title: "national median", write: money },
-      { title: "state rank", write: whole },
-      { title: "state facilities", write: whole },
-      { title: "state percentile", write: percent },
-      { title: "state median", write: money },
-    ],
-    rows: rows.map(({ code, name, submitted_charge, medicare_allowed, services, national, state }) => [
-      code,
-      name,
-      submitted_charge,
-      medicare_allowed,
-      services,
-      ...[national, state].flatMap((each) => [
-        each.rank,
-        each.facilities,
-        each.percentile,
-        each.median_charge,
-      ]),
-    ]),
-  };
-}
+const standingColumns = (of: "national" | "state"): Parameters<typeof figuresOf<FacilityRow>>[1][] => [
+  [`${of} rank`, (row) => row[of].rank, whole],
+  [`${of} facilities`, (row) => row[of].facilities, whole],
+  [`${of} percentile`, (row) => row[of].percentile, percent],
+  [`${of} median`, (row) => row[of].median_charge, money],
+];
+
+const facilityFigures = (rows: readonly FacilityRow[]): Figures =>
+  figuresOf(
+    rows,
+    ["code", ({ code }) => code],
+    ["procedure", ({ name }) => name],
+    ["charge", ({ submitted_charge }) => submitted_charge, money],
+    ["allowed", ({ medicare_allowed }) => medicare_allowed, money],
+    ["services", ({ services }) => services, whole],
+    ...standingColumns("national"),
+    ...standingColumns("state"),
+  );

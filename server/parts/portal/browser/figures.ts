@@ -15,6 +15,15 @@ export interface Figures {
   rows: readonly (readonly Cell[])[];
 }
 
+/** The numbers of some items: a column for each title, with the item's value and how to format it. */
+export const figuresOf = <Item>(
+  items: readonly Item[],
+  ...columns: [title: string, cellOf: (item: Item) => Cell, write?: (value: number) => string][]
+): Figures => ({
+  columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
+  rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
+});
+
 const written = (cell: Cell, { write }: Column) =>
   cell === null ? "–" : typeof cell === "number" && write ? write(cell) : cell;
 
@@ -49,7 +58,6 @@ function csvOf({ columns, rows }: Figures): string {
 
 export const csvFile = (figures: Figures) => new Blob([csvOf(figures)], { type: "text/csv" });
 
-/** Lets the browser save a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

@@ -4,7 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { FacilityRow, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
 import { Shape } from "./dots.ts";
 import { priceFigures, type Range } from "./facilities.ts";
-import type { Figures } from "./figures.ts";
+import { type Figures, figuresOf } from "./figures.ts";
 import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
 
 /**
@@ -27,11 +27,9 @@ interface Marked {
 
 interface HistogramProps {
   answer: ProcedureAnswer;
-  /** The first page of prices. */
   prices: PricesAnswer | null;
   marked: Marked | null;
   mark: (ccn: string) => void;
-  /** The chosen bar. */
   range: Range | null;
   list: (from: number | null, to: number | null) => void;
 }
@@ -237,16 +235,13 @@ function Mark({
   </g>`;
 }
 
-/** The numbers of the bars, or those of the facilities where each has a dot. */
 export function histogramFigures({ histogram }: ProcedureAnswer, prices: PricesAnswer | null): Figures {
   if (prices !== null && prices.next === null) return priceFigures(prices.data);
   const { edges, counts } = histogram;
-  return {
-    columns: [
-      { title: "charge from", write: money },
-      { title: "to", write: money },
-      { title: "facilities", write: whole },
-    ],
-    rows: counts.map((count, i) => [edges[i], edges[i + 1], count]),
-  };
+  return figuresOf(
+    counts.map((count, i) => ({ from: edges[i], to: edges[i + 1], count })),
+    ["charge from", ({ from }) => from, money],
+    ["to", ({ to }) => to, money],
+    ["facilities", ({ count }) => count, whole],
+  );
 }

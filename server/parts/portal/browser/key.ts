@@ -22,7 +22,6 @@ export function useOwnKey(): string | null {
   return key;
 }
 
-/** A new key. It is shown only once. */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
   return html`<div class="new-key">
@@ -45,7 +44,7 @@ export function NewKey({ value }: { value: string }) {
 const keyLength = 53;
 
 /** A field to paste a key. The key is stored if the server knows it. */
-export function PasteKey() {
+export function PasteKey({ done = () => {} }: { done?: () => void }) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState("");
   const { failure, isBusy, run } = useAction();
@@ -58,6 +57,7 @@ export function PasteKey() {
       run(async () => {
         await post("/portal/account", {}, key);
         keepKey(key);
+        done();
       });
   };
   return html`<form class="fields" onSubmit=${submit} novalidate>

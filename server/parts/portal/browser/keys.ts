@@ -102,7 +102,6 @@ function Creation({ show }: CreationProps) {
 
 interface RowProps extends CreationProps {
   row: KeyRow;
-  /** Whether this is the account's only active key. */
   isOnly: boolean;
   say: (text: string) => void;
   changed: () => void;

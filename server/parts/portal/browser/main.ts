@@ -25,7 +25,6 @@ function Missing() {
     <p><a href="/">Explore what hospitals charge</a></p>`;
 }
 
-/** Whether a path is valid percent-encoded UTF-8. */
 function isReadable(path: string): boolean {
   try {
     decodeURIComponent(path);

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, money, shortMoney, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
-import type { Figures } from "./figures.ts";
+import { type Figures, figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 import { settings } from "./settings.ts";
 import { stateName, states } from "./states.ts";
@@ -23,7 +23,6 @@ declare const topojson: typeof import("topojson-client");
 
 let shapes: Promise<Shape[]> | null = null;
 
-/** The outlines of the states, ordered by name. */
 function loadShapes(): Promise<Shape[]> {
   shapes ??= fetch(settings.states)
     .then((response) => response.json())
@@ -40,6 +39,10 @@ function loadShapes(): Promise<Shape[]> {
     });
   return shapes;
 }
+
+/** One of some colours. Few are taken from both ends of the scale. */
+const colourAt = (i: number, colours: number) =>
+  `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
 interface MapProps {
   /** The nation's answer; null where there is none. */
@@ -65,11 +68,7 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
   const scale = d3.scaleQuantile<number>(medians, d3.range(colours));
   const thresholds = scale.quantiles();
   const reasons = new Map(dataset?.coverage.missing_states.map(({ state, reason }) => [state, reason]));
-  // Few colours are taken from both ends of the scale.
-  const colourOf = (row: StateRow) =>
-    colours < 2
-      ? "colour-3"
-      : `colour-${Math.round((scale(row.median_charge) * (mostColours - 1)) / (colours - 1))}`;
+  const colourOf = (row: StateRow) => colourAt(scale(row.median_charge), colours);
   const factor = width / mapWidth;
   const noteOf = (i: number) => {
     const { code, centre } = outlines[i];
@@ -113,7 +112,8 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
             key=${code}
             d=${path}
             data-state=${code}
-            class=${`state ${row ? colourOf(row) : "hatched"}`}
+            class="state"
+            style=${{ fill: row ? colourOf(row) : 'url("#hatched")' }}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => choose(code === state ? null : code)}
           />`;
@@ -143,8 +143,7 @@ function Legend({
   const ends = [low, ...thresholds, high];
   return html`<div class="legend" aria-hidden="true">
     ${d3.range(colours).map((i) => {
-      const colour = colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1));
-      return html`<span class="step"><i class=${`swatch colour-${colour}`}></i><span>${shortMoney(ends[i])}</span></span>`;
+      return html`<span class="step"><i class="swatch" style=${{ background: colourAt(i, colours) }}></i><span>${shortMoney(ends[i])}</span></span>`;
     })}
     <span class="last">${colours > 1 ? shortMoney(high) : ""}</span>
     ${isHatched && html`<span class="none"><svg class="swatch" width="22" height="10"><rect width="22" height="10" fill="url(#hatched)" /></svg>no price</span>`}
@@ -171,38 +170,17 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
 }
 
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
-  return {
-    columns: [
-      { title: "state" },
-      { title: "facilities", write: whole },
-      { title: "median charge", write: money },
-      { title: "lowest", write: money },
-      { title: "highest", write: money },
-      { title: "spread", write: times },
-      { title: "median allowed", write: money },
-      { title: "why not" },
-    ],
-    rows: [
-      ...data.map((row) => [
-        stateName(row.state),
-        row.facilities,
-        row.median_charge,
-        row.min_charge,
-        row.max_charge,
-        row.spread,
-        row.median_allowed,
-        null,
-      ]),
-      ...(dataset?.coverage.missing_states ?? []).map(({ state, reason }) => [
-        stateName(state),
-        0,
-        null,
-        null,
-        null,
-        null,
-        null,
-        reason,
-      ]),
-    ],
-  };
+  const missing = dataset?.coverage.missing_states ?? [];
+  const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [...data, ...missing];
+  return figuresOf(
+    rows,
+    ["state", ({ state }) => stateName(state)],
+    ["facilities", ({ facilities }) => facilities ?? 0, whole],
+    ["median charge", ({ median_charge }) => median_charge ?? null, money],
+    ["lowest", ({ min_charge }) => min_charge ?? null, money],
+    ["highest", ({ max_charge }) => max_charge ?? null, money],
+    ["spread", ({ spread }) => spread ?? null, times],
+    ["median allowed", ({ median_allowed }) => median_allowed ?? null, money],
+    ["why not", ({ reason }) => reason ?? null],
+  );
 }

@@ -55,7 +55,6 @@ interface ErrorLine {
 
 export interface Operation {
   id: string;
-  /** The path, with parameters in braces. */
   path: string;
   /** The path below a data version; null where there is none. */
   versionPath: string | null;
@@ -107,7 +106,6 @@ export function operationsOf(document: OpenApi): Operation[] {
     });
 }
 
-/** The errors of a response, which its description lists. */
 const errorsOf = ({ status, description }: Response & { status: string }): ErrorLine[] =>
   [...description.matchAll(/`(\w+)`: (.*?)(?= `\w+`: |$)/gs)].map(([, type, when]) => ({
     status,
@@ -119,7 +117,6 @@ const errorsOf = ({ status, description }: Response & { status: string }): Error
 export const choicesOf = ({ schema }: Parameter): readonly (string | number)[] | undefined =>
   schema.enum ?? schema.anyOf?.find((one) => one.enum !== undefined)?.enum;
 
-/** A parameter's type and bounds as text. */
 export function typeOf({ schema }: Parameter): string {
   const { type = "string", minimum, maximum } = schema;
   const name = type === "string" ? "text" : String(type);
@@ -127,7 +124,6 @@ export function typeOf({ schema }: Parameter): string {
   return maximum === undefined ? `${name}, at least ${minimum}` : `${name}, ${minimum}–${maximum}`;
 }
 
-/** The path of a request, with the version where one is given. */
 export function requestPath(operation: Operation, values: ReadonlyMap<string, string>): string {
   const template =
     operation.versionPath !== null && values.get("version") ? operation.versionPath : operation.path;

@@ -64,7 +64,6 @@ interface Note {
 }
 
 interface StepsProps {
-  /** A description for screen readers. */
   label: string;
   height: string;
   /** Number of parts to reach with the arrow keys. */
@@ -72,7 +71,6 @@ interface StepsProps {
   active: number | null;
   setActive: (part: number | null) => void;
   noteOf: (part: number) => Note;
-  /** Called on Enter. */
   choose?: (part: number) => void;
   width: number;
   measured: (element: HTMLElement | null) => void;

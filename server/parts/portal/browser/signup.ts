@@ -91,7 +91,7 @@ function Form({ done }: { done: (made: Made) => void }) {
           }
           error=${errorOf(failure, "email")}
         />
-        <div class="aside" aria-hidden="true">
+        <div class="unseen" aria-hidden="true">
           <label>Leave this empty
             <input
               name="website"

@@ -3,7 +3,7 @@ import { change, counted, money, whole } from "../../../shared/browser/format.ts
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
 import { Shape } from "./dots.ts";
-import type { Figures } from "./figures.ts";
+import { type Figures, figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 
 /** Draws the median charge and the allowed amount over the years. The line breaks where the procedure has changed. */
@@ -133,27 +133,15 @@ function trendText(years: TrendYear[]): string {
   return texts.join(" ");
 }
 
-export function trendFigures(years: TrendYear[]): Figures {
-  return {
-    columns: [
-      { title: "year" },
-      { title: "facilities", write: whole },
-      { title: "lower quartile", write: money },
-      { title: "median charge", write: money },
-      { title: "upper quartile", write: money },
-      { title: "median allowed", write: money },
-      { title: "charge, same facilities", write: change },
-      { title: "procedure" },
-    ],
-    rows: years.map((year) => [
-      String(year.data_year),
-      year.facilities,
-      year.p25_charge,
-      year.median_charge,
-      year.p75_charge,
-      year.median_allowed,
-      year.matched?.median_charge ?? null,
-      year.name,
-    ]),
-  };
-}
+export const trendFigures = (years: TrendYear[]): Figures =>
+  figuresOf(
+    years,
+    ["year", ({ data_year }) => String(data_year)],
+    ["facilities", ({ facilities }) => facilities, whole],
+    ["lower quartile", ({ p25_charge }) => p25_charge, money],
+    ["median charge", ({ median_charge }) => median_charge, money],
+    ["upper quartile", ({ p75_charge }) => p75_charge, money],
+    ["median allowed", ({ median_allowed }) => median_allowed, money],
+    ["charge, same facilities", ({ matched }) => matched?.median_charge ?? null, change],
+    ["procedure", ({ name }) => name],
+  );

@@ -93,7 +93,7 @@ const wordsOf = (failure: Failure) =>
 function Shown({ answer }: { answer: Answer }) {
   const { path, status, statusText, ms, headers, text, cut } = answer;
   return html`<div class="shown">
-    <p role="status"><b class=${status < 400 ? "good" : "wrong"}>${status} ${statusText}</b> <span class="quiet">in ${whole(ms)} ms · <code>${path}</code></span>
+    <p role="status"><b class=${status < 400 ? "good" : "bad"}>${status} ${statusText}</b> <span class="quiet">in ${whole(ms)} ms · <code>${path}</code></span>
       ${status === 401 && html` <a href="/signup">Get a key</a> or <a href="/account">paste yours</a>.`}
     </p>
     <dl class="headers">${headers.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>

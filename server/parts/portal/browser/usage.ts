@@ -2,17 +2,13 @@ import { useState } from "preact/hooks";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { sentenceOf } from "./action.ts";
+import type { UsageAnswer } from "./answers.ts";
 import { base, Failure } from "./api.ts";
 import { Card } from "./card.ts";
+import { figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 
 /** Shows an account's usage of its month: in a sentence, as a bar, and by day. */
-
-export interface UsageAnswer {
-  period: { start: string; end: string };
-  quota: { limit: number; used: number; remaining: number };
-  days: { date: string; used: number }[];
-}
 
 interface UsageProps {
   usage: UsageAnswer | Failure;
@@ -40,10 +36,7 @@ export function Usage({ usage, quota, burst, retry }: UsageProps) {
     </div>`;
   const { period, quota: month, days } = usage;
   const share = month.limit === 0 ? 1 : Math.min(1, month.used / month.limit);
-  const figures = {
-    columns: [{ title: "Day (UTC)" }, { title: "Requests", write: whole }],
-    rows: days.map(({ date, used }) => [date, used] as const),
-  };
+  const figures = figuresOf(days, ["Day (UTC)", ({ date }) => date], ["Requests", ({ used }) => used, whole]);
   const level = share >= 1 ? "full" : share >= 0.8 ? "high" : "";
   return html`<${Card}
     title="What you have used"

@@ -32,7 +32,6 @@ export function Warnings({ notices, changed }: WarningsProps) {
 }
 
 interface PlaceProps {
-  /** Attributes of the field. */
   field: Omit<FieldProps, "value" | "set">;
   /** The field's name in the post and in errors. */
   param: string;
