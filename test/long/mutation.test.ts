@@ -34,7 +34,6 @@ const equivalent: Readonly<Record<string, string>> = {
     "a rule of thumb: which loads count as small needn't be so exact",
   "server/serving/responder.ts: const bufferedBytes = ⟦256 → 255⟧ * 2 ** 10;":
     "a chance to be cut off, nearly the same",
-  'server/shared/settings.ts: name: v.getDotPath(issue)⟦ ?? "" → ⟧,': "null is no setting's name either",
   "server/serving/thread.ts: quiet = busy ? ⟦0 → 1⟧ : quiet + drainStepMs;": "a millisecond of some hundred",
   "server/serving/reply.ts: ⟦this.#byDigits[digits] = head; → ;⟧": "slower, and the same bytes",
   "server/serving/listener.ts: let socket: uws.us_listen_socket | false = ⟦false → true⟧;":
