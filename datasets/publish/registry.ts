@@ -17,7 +17,6 @@ export const versionsTable = `
     retired INTEGER -- null while it is served
   ) STRICT;`;
 
-/** A data version that a server has served. */
 export interface KnownVersion {
   version: string;
   sha256: string;
@@ -26,10 +25,8 @@ export interface KnownVersion {
 const maxWaitMs = 5000;
 
 /**
- * Reads the registry of a state folder. The database isn't changed, but SQLite may leave its -wal and -shm files beside
- * it.
+ * Reads the registry of a state folder; undefined where there is no state yet. SQLite may leave its -wal and -shm files.
  *
- * @returns undefined where there is no state yet
  * @throws DataError when the database can't be read, is damaged or foreign, or isn't that of the running server
  */
 export function knownVersions(stateDir: string): KnownVersion[] | undefined {
