@@ -1,8 +1,6 @@
 import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes, identifies and flushes files and folders. */
-
 /** Makes a folder and those above it. Node's own `recursive` never returns where a file system refuses new names, as /proc does. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;

@@ -1,3 +1,9 @@
 /** Reads the footer of a snapshot file, without what reads its rows. */
 export { headBytes, tailBytes } from "./snapshot/footer.ts";
-export { loadNeed, readSnapshotHead, type SnapshotHead, snapshotFooterRange } from "./snapshot/head.ts";
+export {
+  loadNeed,
+  readSnapshotHead,
+  type SnapshotHead,
+  snapshotFooterRange,
+  snapshotHead,
+} from "./snapshot/head.ts";

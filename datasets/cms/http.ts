@@ -49,7 +49,6 @@ export class Break extends Error {
  *
  * @param tries consecutive attempts without progress, at most
  * @param attempt calls `alive` for each byte that arrives; the signal aborts it after `stallMs` without a call
- * @param gained whether the last attempt made progress
  * @throws DataError when a retry is useless, or after the last one
  */
 export async function retried<Result>(
@@ -158,11 +157,9 @@ function areEscaped(text: string): boolean {
 }
 
 /**
- * Requests a URL and follows redirects. The caller must read the response to its end or destroy it.
+ * Requests a URL and follows redirects. The caller reads the response (200, 206, 304 or 416) to its end, or destroys it.
  *
- * @returns a response with status 200, or 206 or 416 for a range, or 304
- * @throws Break when the server may do better later
- * @throws DataError when it won't
+ * @throws Break when the server may do better later, DataError when it won't
  */
 export async function openAddress(
   url: string,
@@ -197,7 +194,6 @@ export async function openAddress(
   }
 }
 
-/** Requests a URL. @returns the response, whose body isn't read yet */
 function ask(
   address: string,
   headers: Record<string, string>,

@@ -1,15 +1,5 @@
-import {
-  buildImage,
-  type Counts,
-  decodeSnapshot,
-  encodeSnapshot,
-  partsOf,
-  type Snapshot,
-  sealSnapshot,
-} from "../../engine/index.ts";
-import type { KnownVersion } from "../publish/publish.ts";
-import { findContent, publishSnapshot } from "../publish/publish.ts";
-import type { StrayByte } from "./encoding.ts";
+import { buildImage, decodeSnapshot, encodeSnapshot, partsOf, sealSnapshot } from "../../engine/index.ts";
+import { findContent, type KnownVersion, publishSnapshot } from "../publish/publish.ts";
 import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
@@ -18,56 +8,34 @@ export interface ImportOptions extends ReleaseOptions {
   force: boolean;
 }
 
-interface Imported {
-  path: string;
-  /** Whether the file was written now. Otherwise a snapshot with the same rows was there. */
-  isNew: boolean;
-  /** Options that differ from the metadata of the snapshot that was there. */
-  unwritten: string[];
-  counts: Counts;
-  states: number;
-  stray: StrayByte | undefined;
-  severalNames: number;
-  absentColumns: string[];
-}
-
 /**
  * Imports a CMS release as the next snapshot of its year, unless one has its rows already.
  *
  * @throws DataError when the file isn't a sound release; nothing has been written then
  */
-export async function importFile(options: ImportOptions, known: readonly KnownVersion[]): Promise<Imported> {
-  const { file, year, out } = options;
-  const { table, provenance, stray, severalNames, absentColumns } = await readRelease(options);
+export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
+  const { file, year, out, released, sourceUrl } = options;
+  const { table, provenance, ...said } = await readRelease(options);
   const sealed = sealSnapshot(table, { ...provenance, revision: 1 });
   const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
-  const written =
-    there?.path ??
-    publishSnapshot(out, year, known, (revision) =>
-      loadable(sealSnapshot(table, { ...provenance, revision }), file),
-    );
+  const written = () =>
+    publishSnapshot(out, year, known, (revision) => {
+      const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }));
+      // A server would refuse what fails here, mostly for its size.
+      buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
+      return bytes;
+    });
   return {
-    path: written,
+    ...said,
+    path: there?.path ?? written(),
+    /** Whether the file was written now. Otherwise a snapshot with the same rows was there. */
     isNew: there === undefined,
-    unwritten: there === undefined ? [] : unwritten(options, there.provenance),
+    /** Options that differ from the metadata of the snapshot that was there. */
+    unwritten: [
+      ...(there && released !== null && released !== there.provenance.released ? ["--released"] : []),
+      ...(there && sourceUrl !== null && sourceUrl !== there.provenance.sourceUrl ? ["--source-url"] : []),
+    ],
     counts: sealed.counts,
     states: new Set(partsOf(table).facilities.state).size,
-    stray,
-    severalNames,
-    absentColumns,
   };
-}
-
-function unwritten({ released, sourceUrl }: ImportOptions, there: Snapshot["provenance"]): string[] {
-  return [
-    ...(released === null || released === there.released ? [] : ["--released"]),
-    ...(sourceUrl === null || sourceUrl === there.sourceUrl ? [] : ["--source-url"]),
-  ];
-}
-
-/** Encodes a snapshot. @throws DataError when a server would refuse it, mostly for its size */
-function loadable(snapshot: Snapshot, file: string): Uint8Array {
-  const bytes = encodeSnapshot(snapshot);
-  buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
-  return bytes;
 }

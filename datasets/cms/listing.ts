@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { DataError, reasonOf, systemCode } from "../../engine/index.ts";
-import { claimedMetadata } from "../publish/publish.ts";
+import { DataError, reasonOf, snapshotHead, systemCode } from "../../engine/index.ts";
 import { isSynthetic } from "../sample/synthetic-mark.ts";
 import type { Offer } from "./catalogue.ts";
 
@@ -19,16 +18,10 @@ export function downloadPath(out: string, url: string): string {
   return join(out, downloadsFolder, `${named.slice(0, maxNameCharacters)}.${digest}.csv`);
 }
 
-export interface Listed {
-  year: number;
-  released: string | null;
-  versions: { version: string; synthetic: boolean }[];
-  downloaded: string | null;
-  url: string | null;
-}
+export type Listed = ReturnType<typeof listOf>[number];
 
 /** Lists what is offered of each year, and what is in a folder. `say` is told of files that are no snapshots. */
-export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void): Listed[] {
+export function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {
   const loaded = versionsIn(out, say);
   const others = new Set(loaded.map(({ year }) => year));
   for (const { year } of offered) others.delete(year);
@@ -59,7 +52,7 @@ function versionsIn(
     try {
       // Reading a FIFO would block for ever.
       if (!statSync(path).isFile()) throw new DataError(path, "no regular file", "a snapshot");
-      const metadata = claimedMetadata(readFileSync(path), path);
+      const { metadata } = snapshotHead(readFileSync(path), path);
       const version = basename(name, ".parquet");
       const claimed = `${metadata.data_year}.${metadata.revision}`;
       // The server also refuses such a file.

@@ -39,17 +39,14 @@ function checkSound(path: string, version: string): void {
     throw new DataError(`${path}: data version in its metadata`, versionName(provenance), version);
 }
 
-/** The entries of a folder's index. @throws DataError when the index is malformed */
 function publishedIn(folder: string): IndexEntry[] {
   const path = join(folder, indexName);
   return existsSync(path) ? indexIn(readFileSync(path, "utf8"), path) : [];
 }
 
 /**
- * Puts the snapshots of a folder into another one with an index of them: the files first, so that what an index names
- * is there.
+ * Puts the snapshots of a folder into another one, and then an index of them, which it returns.
  *
- * @returns the index
  * @throws DataError when a file is no sound snapshot, or a version was published with other content
  */
 export async function publishFolder(from: string, to: string): Promise<IndexEntry[]> {

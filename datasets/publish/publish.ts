@@ -4,13 +4,9 @@ import { join } from "node:path";
 import {
   DataError,
   decodeSnapshot,
-  headBytes,
-  readSnapshotHead,
   type Snapshot,
-  type SnapshotHead,
-  snapshotFooterRange,
+  snapshotHead,
   systemCode,
-  tailBytes,
   versionName,
 } from "../../engine/index.ts";
 import { makeFolder, sync } from "../folder.ts";
@@ -26,14 +22,11 @@ export interface KnownVersion {
 const maxRevision = 9999;
 
 /**
- * Writes the next revision of a year into a folder. The file is written under a temporary name, synced and linked into
- * place, so a reader sees the whole file or none, and no file is ever replaced. It is synchronous, so a signal handler
- * can't run in between.
+ * Writes the next revision of a year into a folder, which is made if it doesn't exist. The file is linked into place when it
+ * is on the disk, so a reader sees the whole file or none, and no file is ever replaced. It is synchronous, so a signal
+ * handler can't run in between. @returns the path of the new file
  *
- * @param outDir made if it doesn't exist
- * @param known versions that were ever served: their numbers are taken, too
  * @param encode makes the snapshot file of that revision; called again if another process takes the revision meanwhile
- * @returns the path of the new file, `<outDir>/<year>.<revision>.parquet`
  * @throws DataError when the folder can't be written, or a year has no revision left; no file is left behind then
  */
 export function publishSnapshot(
@@ -64,10 +57,8 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the newest snapshot of a year in a folder that has these rows, whatever its provenance.
- *
- * @param known versions that were ever served. A file with the number of one but other content won't be served.
- * @returns its path and provenance
+ * Finds the newest snapshot of a year in a folder that has these rows. A file with the number of a version that was served,
+ * but with other content, won't be served.
  */
 export function findContent(
   outDir: string,
@@ -87,12 +78,11 @@ export function findContent(
   return undefined;
 }
 
-/** The snapshot in a file, if it is sound and has this version and these rows. */
 function snapshotWith(path: string, version: string, contentSha256: string): Snapshot | undefined {
   try {
     if (!statSync(path).isFile()) return undefined;
     const bytes = readFileSync(path);
-    const claimed = claimedMetadata(bytes, path).content_sha256;
+    const claimed = snapshotHead(bytes, path).metadata.content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
     // The footer isn't trusted, because the rows may be damaged.
     const snapshot = decodeSnapshot(bytes, path);
@@ -104,17 +94,10 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
   }
 }
 
-/** The metadata in a snapshot file's footer. The rows aren't read. */
-export function claimedMetadata(bytes: Uint8Array, subject: string): SnapshotHead["metadata"] {
-  const [head, tail] = [bytes.subarray(0, headBytes), bytes.subarray(-tailBytes)];
-  const { start, length } = snapshotFooterRange(bytes.length, head, tail, subject);
-  return readSnapshotHead(bytes.subarray(start, start + length), start, subject).metadata;
-}
-
 /** Whether a file is a synthetic snapshot by its metadata; false if it can't be read. */
 export function isSyntheticFile(path: string): boolean {
   try {
-    return isSynthetic(claimedMetadata(readFileSync(path), path));
+    return isSynthetic(snapshotHead(readFileSync(path), path).metadata);
   } catch {
     return false;
   }

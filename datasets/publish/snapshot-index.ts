@@ -42,7 +42,6 @@ const entry = v.object(
 );
 export type IndexEntry = v.InferOutput<typeof entry>;
 
-/** The index. It has at least one version. */
 const snapshotIndex = v.pipe(
   v.array(entry, "a list of versions"),
   v.minLength(1, "at least one version"),
@@ -52,10 +51,7 @@ const snapshotIndex = v.pipe(
   ),
 );
 
-/**
- * @param where what the message is about
- * @throws DataError when a text isn't an index
- */
+/** @throws DataError when a text isn't an index */
 export function indexIn(text: string, where: string): IndexEntry[] {
   const result = v.safeParse(snapshotIndex, jsonIn(text, where, "an index of snapshots"));
   if (result.success) return result.output;
@@ -73,7 +69,7 @@ export function newestFirst(a: { version: string }, b: { version: string }): num
   return otherYear - year || otherRevision - revision;
 }
 
-/** Computes the SHA-256 of a file, in hexadecimal, without blocking. */
+/** SHA-256 of a file, in hexadecimal, without blocking. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);

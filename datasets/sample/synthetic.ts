@@ -369,22 +369,14 @@ const founders = words(
 const commonNames = words(
   "Evenlight Gracewell Hopewater Kindlehall Merrowdale Newhaven~Fields Silverbrook Trueheart",
 );
-const institutions = [
-  "Regional Medical Center",
-  "Community Hospital",
-  "Memorial Hospital",
-  "Medical Center",
-  "General Hospital",
-  "Hospital & Clinics",
-  "Health System",
-  "Surgical Hospital",
-  "Heart Hospital",
-  "Women's & Children's Hospital",
-];
+const institutions = words(
+  "Regional~Medical~Center Community~Hospital Memorial~Hospital Medical~Center General~Hospital Hospital~&~Clinics " +
+    "Health~System Surgical~Hospital Heart~Hospital Women's~&~Children's~Hospital",
+);
 
 /** A tilde stands for a space inside a word. */
 function words(text: string): string[] {
-  return text.split(" ").map((word) => word.replace("~", " "));
+  return text.split(" ").map((word) => word.replaceAll("~", " "));
 }
 
 function one(list: readonly string[], random: RandomSource): string {

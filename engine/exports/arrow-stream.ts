@@ -151,8 +151,8 @@ export function arrowBytes(image: Image, scope: ExportScope): number {
 }
 
 /**
- * Yields the stream of a scope's rows in pieces. A piece is valid until the next one is requested. It is empty if none of
- * the examined rows is in the scope, or while a batch is incomplete.
+ * Yields the stream of a scope's rows in pieces, each valid until the next one is requested. One is empty if none of the
+ * examined rows is in the scope, or while a batch is incomplete.
  */
 export function* arrowPieces(image: Image, scope: ExportScope): Generator<Uint8Array, void> {
   const columns = columnsOf(image, scope);

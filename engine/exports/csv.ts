@@ -17,24 +17,13 @@ const minSetBytes = 40;
 const comma = 44;
 const lineEnd = utf8("\r\n");
 
-const firstColumns = [
-  "data_year",
-  "data_version",
-  "ccn",
-  "facility",
-  "city",
-  "state",
-  "code",
-  "procedure",
-  "submitted_charge",
-  "medicare_allowed",
-  "status",
-] as const;
+const firstColumns =
+  "data_year,data_version,ccn,facility,city,state,code,procedure,submitted_charge,medicare_allowed,status";
 /** The snapshot's other columns. Amounts are in dollars in an export. */
 const furtherColumns = snapshotColumns
   .slice(snapshotColumns.findIndex(({ name }) => name === "street"))
   .map(({ name }) => name.replace(/_cents$/, ""));
-const header = utf8(`${[...firstColumns, ...furtherColumns].join(",")}\r\n`);
+const header = utf8(`${[firstColumns, ...furtherColumns].join(",")}\r\n`);
 
 const statusBytes = rowStatuses.map(utf8);
 

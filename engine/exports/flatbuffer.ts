@@ -17,13 +17,6 @@ export const text = (of: string): Node => ({ kind: "text", text: of });
 export const vector = (items: Node[]): Node => ({ kind: "vector", items });
 export const pairs = (of: (readonly [number, number])[]): Node => ({ kind: "pairs", pairs: of });
 
-/** The bytes of a FlatBuffer, padded to a multiple of 8. */
-export function encodeFlatbuffer(root: Node): Uint8Array {
-  const writer = new Writer();
-  writer.write(root);
-  return writer.bytes();
-}
-
 /** Bytes of a message, at most. The schema is the longest message and takes a bit more than half. */
 const maxBytes = 4096;
 
@@ -33,11 +26,8 @@ class Writer {
   /** The root's offset comes first. */
   #at = 4;
 
-  write(root: Node): void {
+  encode(root: Node): Uint8Array {
     this.#refer(0, root);
-  }
-
-  bytes(): Uint8Array {
     this.#align(8);
     return this.#bytes.subarray(0, this.#at);
   }
@@ -118,3 +108,6 @@ class Writer {
     return start;
   }
 }
+
+/** The bytes of a FlatBuffer, padded to a multiple of 8. */
+export const encodeFlatbuffer = (root: Node): Uint8Array => new Writer().encode(root);

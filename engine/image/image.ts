@@ -45,7 +45,7 @@ const textIndex = {
   lengthStart: uint32,
   /** The letters of each word of `byLength`, by `lettersOf`. */
   letters: int32,
-  /** The start of each document's tokens, and the end of the last; its words with their fields: word << fieldBits | field. */
+  /** The start of each document's tokens, and the end of the last; its words and fields: word << fieldBits | field. */
   tokenStart: uint32,
   tokens: uint32,
   /** The number of documents that have each word; and these, ascending, or as a bit set if that is shorter. */
@@ -159,9 +159,7 @@ export interface Description {
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;
-  /** Procedure → APC code. */
   readonly codes: readonly string[];
-  /** APC code → procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
   /** APC code as a number → procedure; −1 for none. */
   readonly procedureOfNumber: Int16Array;

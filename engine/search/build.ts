@@ -87,7 +87,6 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
   ]);
 }
 
-/** The index of procedures, which are found by name and by what patients call them. */
 export function procedureDocuments(procedures: Procedures, priced: ReadonlySet<number>) {
   const rows = procedures.code.map((code, i) =>
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
@@ -122,7 +121,6 @@ function documentsOf(
   };
 }
 
-/** The inverse of a permutation. */
 function inverse(order: Uint32Array): Uint32Array {
   const places = new Uint32Array(order.length);
   order.forEach((element, place) => {

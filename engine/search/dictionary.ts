@@ -1,8 +1,6 @@
 import type { TextIndex } from "../image/image.ts";
 import { textOf } from "../image/image.ts";
 
-/** Looks up words of an index, by the whole word or by a prefix. */
-
 export function wordAt({ wordOffsets, wordBytes }: TextIndex, i: number): Uint8Array {
   return wordBytes.subarray(wordOffsets[i], wordOffsets[i + 1]);
 }

@@ -1,8 +1,6 @@
 import type { Image, TextIndex } from "../image/image.ts";
 import { bitWordsOf } from "./text.ts";
 
-/** Finds the documents that have words, as bit sets. */
-
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 

@@ -99,7 +99,6 @@ export function forgetWords(terms: readonly Term[]): void {
   for (const { matches } of terms) for (const match of matches) scratch.entryOf[match >>> levelBits] = 0;
 }
 
-/** Gives the points of a document that matches all needed terms. */
 type Scorer = (document: number, size: number) => number;
 
 /** The scorer of a search. It is valid until `forgetWords`. */

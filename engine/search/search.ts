@@ -18,7 +18,6 @@ import { bitWordsOf } from "./text.ts";
 
 /** A page of matches, best first. */
 export interface Matches {
-  /** Number of all matches. */
   total: number;
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1. */

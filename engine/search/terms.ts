@@ -22,7 +22,6 @@ import { fillerWords, genericWords, placeWords } from "./vocabulary.ts";
 
 /** Letters of joined words from which a prefix of a word of the index is enough. */
 const joinedPrefixLetters = 6;
-/** The fields of cities and states. */
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 
 /** The words of a query in order with their matches. A word is there once, or twice if it may also be a place. */
@@ -89,7 +88,6 @@ const kindSpellings = {
   procedure: spellingsOf(genericWords.procedure),
 };
 
-/** Whether a word of the index is one of a place. */
 function isInPlace(index: SearchIndex, word: string): boolean {
   if (fillerWords.has(word)) return false;
   const found = findWord(index, meaningOf(word));
@@ -109,7 +107,6 @@ function cityWithState(index: SearchIndex, words: readonly string[], end: number
   return [];
 }
 
-/** Whether a document is in a city and a state. */
 function isCityIn(index: SearchIndex, words: readonly string[], state: string): boolean {
   const { tokenStart, tokens, documentOf } = index;
   const city = findWord(index, cityOf(words.map(meaningOf).join("")));

@@ -3,12 +3,7 @@ import type { TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
 
-/*
- * Splits texts into words for the index and for queries: without case, accents and punctuation, with initials joined and
- * abbreviations written out.
- */
-
-/** The words of a text. Initials (`M. D.`) are one word, and a possessive s is part of its word. */
+/** The words of a text, without case, accents and punctuation. Initials (`M. D.`) and a possessive s make one word. */
 export function splitWords(text: string): string[] {
   const parts = text
     .normalize("NFKD")
@@ -43,7 +38,6 @@ export function indexWords(text: string): string[] {
   return splitWords(text).map(meaningOf);
 }
 
-/** The words of an institution's other name. */
 export function otherNameWords(words: readonly string[]): string[] {
   const has = (phrase: readonly string[]) =>
     words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
@@ -64,17 +58,15 @@ export function otherNumbers(word: string): string[] {
 /** Letters of a word, at least, to be a plural or have one. */
 const pluralLetters = 5;
 
-/** Words of states, their codes and their names in one word. */
-export const stateWords: ReadonlySet<string> = new Set(
-  Object.entries(stateNames).flatMap(([code, name]) => [code.toLowerCase(), splitWords(name).join("")]),
-);
-
-/** A word → words that may mean the same: states and their codes, and ambiguous short forms. */
-const others = new Map<string, string[]>();
 const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
   code.toLowerCase(),
   splitWords(name).join(""),
 ]);
+/** Words of states, their codes and their names in one word. */
+export const stateWords: ReadonlySet<string> = new Set(stateForms.flat());
+
+/** A word → words that may mean the same: states and their codes, and ambiguous short forms. */
+const others = new Map<string, string[]>();
 for (const [short, long] of [...ambiguousForms, ...stateForms]) {
   others.set(short, [...(others.get(short) ?? []), long]);
   others.set(long, [...(others.get(long) ?? []), short]);

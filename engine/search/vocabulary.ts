@@ -1,7 +1,3 @@
-/*
- * The meanings of words, as data for the index and for queries.
- */
-
 /** Abbreviations, cut words, misspellings and plurals of names in CMS's directory; the index holds the long form. */
 const shortFormsOf: Readonly<Record<string, string>> = {
   association: "assoc assn",

@@ -28,7 +28,6 @@ export interface ColumnChunk {
   /** Parquet's name of the compression, e.g. `ZSTD`. */
   codec: string;
   values: number;
-  /** Bytes of all pages with their headers, as they are in the file. */
   start: number;
   length: number;
   /** Bytes of all pages with their headers, decompressed. */

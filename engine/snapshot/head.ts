@@ -1,7 +1,14 @@
 import * as v from "valibot";
 import { shownAddress } from "../address.ts";
 import { DataError, reasonOf, shown } from "../errors.ts";
-import { footerRange, type ParquetFooter, parseFooter, readableCodecs, tailBytes } from "./footer.ts";
+import {
+  footerRange,
+  headBytes,
+  type ParquetFooter,
+  parseFooter,
+  readableCodecs,
+  tailBytes,
+} from "./footer.ts";
 import {
   columnBytesAllowance,
   maxColumnBytesPerRow,
@@ -53,9 +60,15 @@ export function readSnapshotHead(bytes: Uint8Array, start: number, subject: stri
   return { fileBytes: start + bytes.length + tailBytes, footer, metadata };
 }
 
-/** Upper bounds of the memory for loading a snapshot, in bytes, as far as the footer tells. */
+/** The footer of a whole file, checked like `readSnapshotHead`. */
+export function snapshotHead(file: Uint8Array, subject: string): SnapshotHead {
+  const [head, tail] = [file.subarray(0, headBytes), file.subarray(-tailBytes)];
+  const { start, length } = snapshotFooterRange(file.length, head, tail, subject);
+  return readSnapshotHead(file.subarray(start, start + length), start, subject);
+}
+
+/** Upper bounds of the memory for loading a snapshot, as the footer tells: bytes without the image, and of the heap. */
 interface LoadNeed {
-  /** Bytes outside of the JavaScript heap for reading the file and building its image, without the image. */
   buffers: number;
   heap: number;
 }

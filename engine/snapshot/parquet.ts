@@ -1,6 +1,6 @@
 import { DataError, shown } from "../errors.ts";
-import { headBytes, type ParquetFooter, type RowGroup, tailBytes } from "./footer.ts";
-import { guarded, readSnapshotHead, type SnapshotHead, snapshotFooterRange } from "./head.ts";
+import type { ParquetFooter, RowGroup } from "./footer.ts";
+import { guarded, snapshotHead } from "./head.ts";
 import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } from "./pages.ts";
 import {
   blank,
@@ -27,7 +27,7 @@ import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } fro
  * @throws DataError when the file isn't a sound snapshot
  */
 export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows: number) => void): Snapshot {
-  const { footer, metadata } = headOf(file, subject);
+  const { footer, metadata } = snapshotHead(file, subject);
   const table = readTable(file, footer, metadata.rows, subject, onRows);
   const snapshot = sealSnapshot(table, {
     dataYear: metadata.data_year,
@@ -53,12 +53,6 @@ export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows
   agree("checksum of the content", sha256, metadata.sha256);
   agree("checksum of the rows", contentSha256, metadata.content_sha256 ?? contentSha256);
   return snapshot;
-}
-
-function headOf(file: Uint8Array, subject: string): SnapshotHead {
-  const [head, tail] = [file.subarray(0, headBytes), file.subarray(-tailBytes)];
-  const { start, length } = snapshotFooterRange(file.length, head, tail, subject);
-  return readSnapshotHead(file.subarray(start, start + length), start, subject);
 }
 
 function readTable(

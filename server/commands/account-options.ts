@@ -88,19 +88,13 @@ export function accountAsked(
 }
 
 /** The fields whose changes are reported, by the names that operators know. */
-function described({
-  plan,
-  burst,
-  quota,
-  webhook,
-  email,
-}: NewAccount): [what: string, value: string | number][] {
+function described(account: NewAccount): [what: string, value: string | number][] {
   return [
-    ["plan", plan],
-    ["burst", burst],
-    ["quota", quota],
-    ["webhook", webhook ?? "none"],
-    ["email", email ?? "none"],
+    ["plan", account.plan],
+    ["burst", account.burst],
+    ["quota", account.quota],
+    ["webhook", account.webhook ?? "none"],
+    ["email", account.email ?? "none"],
   ];
 }
 

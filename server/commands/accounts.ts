@@ -68,17 +68,14 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
     throw new DataError("accounts delete", shown(more.join(" ")), "--yes or nothing more");
   checkEnd("accounts delete", more.slice(1), "--yes");
   const { keys, usage, events, mailboxes } = store.records.read(account.id);
-  const parts = [
-    ["keys", keys.length],
-    ["months of use", usage.length],
-    ["events", events.length],
-    ["signups", mailboxes.length],
-  ].map(([what, count]) => `${what}: ${count}`);
-  const addresses = [
-    account.webhook === null ? [] : ["its webhook"],
-    account.email === null ? [] : ["its e-mail address"],
-  ].flat();
-  const all = [...parts, ...addresses].join(", ");
+  const all = [
+    `keys: ${keys.length}`,
+    `months of use: ${usage.length}`,
+    `events: ${events.length}`,
+    `signups: ${mailboxes.length}`,
+    ...(account.webhook === null ? [] : ["its webhook"]),
+    ...(account.email === null ? [] : ["its e-mail address"]),
+  ].join(", ");
   if (more.length === 0)
     throw new DataError(
       `accounts delete ${account.name}`,

@@ -47,7 +47,6 @@ const refused: [command: string, message: string | RegExp][] = [
   ["create --account new", "--plan: found nothing, expected a plan, because the account new is new"],
   ["create --account new --plan gold", `--plan: found "gold", expected one of ${plans}`],
   [custom, `--burst and --quota: found not both, expected ${expectedBoth}`],
-  [`${custom} --burst 5`, `--burst and --quota: found not both, expected ${expectedBoth}`],
   [
     `${hospitals} --plan enterprise --quota 5`,
     `--burst and --quota: found not both, expected ${expectedBoth}`,
@@ -80,7 +79,6 @@ const refused: [command: string, message: string | RegExp][] = [
   ["revoke 01", `keys revoke: found "01", expected ${expectedId}`],
   ["revoke 1 2", 'keys revoke: found "2" after the id, expected nothing more'],
   ["rotate 1", "--overlap: found nothing, expected a value"],
-  ["rotate 1 --overlap -1", '--overlap: found "-1", expected a whole number from 0 to 8760'],
   ["rotate 1 --overlap -x", '--overlap: found "-x", expected a value, as --overlap=VALUE'],
   ["expire 3", "--at: found nothing, expected a value"],
   ["expire 3 --at now", `--at: found "now", expected ${expectedTime}, up to 9999-12-31 in UTC, or never`],
@@ -96,11 +94,9 @@ const refused: [command: string, message: string | RegExp][] = [
     `update --account large --email ${text.replace(" ", "~")}`,
     `--email: found "${text}", expected an e-mail address such as ann@example.com, or none`,
   ]),
-  [`${hook}=`, '--webhook: found "", expected a URL'],
   [`${hook} example.com`, '--webhook: found "example.com", expected a URL'],
   [`${hook} https://a.example/${"x".repeat(2000)}`, /^--webhook: found "https:.*x…", expected a URL$/],
   [`${hook} http://example.com/`, '--webhook: found "http://example.com/", expected an https URL'],
-  [`${hook} ftp://example.com/`, '--webhook: found "ftp://example.com/", expected an https URL'],
   [
     `${hook} http://localhost:80/`,
     `--webhook: found "http://localhost:80/", expected an https URL${loopbackHint}`,

@@ -67,26 +67,6 @@ test("the list shows every key by id, account, plan and last four characters", a
   for (const [, , , , , created] of lines) assert.ok(Math.abs(Date.now() - Date.parse(created)) < 600_000);
 });
 
-test("the list as JSON has the same, key by key", async () => {
-  const [text] = await succeed(stateDir, "keys list --json");
-  const lines = await listed(stateDir);
-  assert.deepEqual(
-    JSON.parse(text),
-    lines.map(([id, account, plan, key, state, created, expires]) => ({
-      id: Number(id),
-      account,
-      plan,
-      key,
-      state,
-      created,
-      expires: expires === "never" ? null : expires,
-      revoked: null,
-      label: null,
-      last_used: null,
-    })),
-  );
-});
-
 test("a key has a label and the day on which it was last admitted, and its successor has the label", async () => {
   const folder = temporaryFolder();
   await succeed(

@@ -51,10 +51,6 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     csv(row, otherRow).replaceAll("\n", ",,\n").replace("1854.35,,", "1854.35,x,"),
     ' line 2, field 10: found "x", expected nothing in a column without a name',
   ],
-  "a malformed CCN": [
-    csv(row.replace("010001", "01-001")),
-    ' line 2, column Rndrng_Prvdr_CCN: found "01-001", expected six letters or digits',
-  ],
   "a CCN that lost its zero": [
     csv(row.replace("010001", "10001")),
     ' line 2, column Rndrng_Prvdr_CCN: found "10001", expected six letters or digits; a spreadsheet may have dropped ' +
@@ -105,11 +101,6 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   "an APC with two descriptions": [
     csv(row, otherRow, row.replace("010001", "010002").replace("Level 2", "Level 9")),
     ' line 4, column APC_Desc: found "Level 9 Excision" for 5072, expected "Level 2 Excision" as on line 2',
-  ],
-  "two spellings of one CCN with the same APC": [
-    csv(row.replace("010001", "01a001"), row.replace("010001", "01A001")),
-    " line 3, columns Rndrng_Prvdr_CCN and APC_Cd: found 01A001 and 5072 a second time, expected each pair once " +
-      "(it is on line 2)",
   ],
   "a CCN with two states": [
     csv(row, row.replace("AL", "AK")),

@@ -336,6 +336,10 @@ test("Thrift's values are read up to the largest that a number holds", () => {
   assert.deepEqual(field(9, 0xf5, 16, ...Array(16).fill(2)), Array(16).fill(1));
   for (const byte of [1, 2, 3]) assert.deepEqual(field(9, 0x20 + byte, 7, 8), [7, 8]);
   assert.throws(() => field(9, 0x35, 2), { message: "a list of 3" });
+  assert.throws(() => field(8, 0xff, 0x7f, 65), { message: "an early end" });
+  assert.throws(() => field(13), { message: "a value of type 13" });
+  assert.throws(() => field(8, ...Array(200).fill(0x80)), { message: "a number beyond 2^53" });
+  assert.throws(() => parseFooter(Uint8Array.of(0), 104), { message: "a list is missing" });
   // An id of its own, where it is more than 15 above the last one.
   assert.deepEqual(
     new ThriftReader(Uint8Array.of(0x15, 2, 0x05, 40, 4, 0x15, 6, 0)).struct(),

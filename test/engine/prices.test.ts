@@ -99,13 +99,6 @@ test("a weighted median is the least charge at which half of the services are re
   assert.deepEqual(weightedOf([10, 1], [20, 30], [20, 30], [30, 61]), [122, 20, 24.92]);
 });
 
-test("a row without services takes no part in what is weighted", () => {
-  assert.deepEqual(weightedOf([10, blank], [20, 3], [30, blank]), [3, 20, 20]);
-  assert.deepEqual(weightedOf([10, 0], [20, 3], [30, 0]), [3, 20, 20]);
-  assert.deepEqual(weightedOf([10, blank], [20, 0]), [0, null, null], "known to be none");
-  assert.deepEqual(weightedOf([10, blank], [20, blank]), [null, null, null]);
-});
-
 const _withoutServices = (snapshot: Snapshot) => changed(snapshot, ({ rows }) => rows.services.fill(blank));
 
 test("a weighted mean is exact, half a cent rounded up, however large its sum", () => {

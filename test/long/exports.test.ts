@@ -154,17 +154,6 @@ test("a range that can't be had is refused, and one that doesn't hold is left ou
 const asking = (target: string, headers = {}) =>
   requestText(`GET /api/v1${target}`, { Authorization: `Bearer ${server.key}`, ...headers });
 
-test("one connection takes one export after the other, and then ends", async () => {
-  const connection = await Connection.open(server.api);
-  for (const state of ["CA", "TX"]) {
-    await connection.send(asking(`/export.csv?state=${state}`));
-    assert.equal((await connection.answer()).status, 200);
-  }
-  await connection.send(asking("/export.csv?state=NY", { Connection: "close" }));
-  assert.equal((await connection.answer()).status, 200);
-  await connection.rest();
-});
-
 test("an export behind answers that nobody reads for a while is right up to the connection's end", async () => {
   const small = "/healthcare/procedures?limit=3";
   const [first, last] = await Promise.all(

@@ -208,18 +208,8 @@ test(`${requests} requests of all kinds leave the server as it was`, {
   const byStatus = [...counts].sort().map(([status, times]) => `${status}: ${times}`);
   t.diagnostic(`${sent} requests on ${exchanges} connections; answers: ${byStatus.join(", ")}`);
   t.diagnostic(`resident MB after each sixth: ${memory.map(Math.round).join(" ")}`);
-  const expected = [
-    "200",
-    "304",
-    "400",
-    "401",
-    "404",
-    "405",
-    "429",
-    "parser's 400",
-    "parser's 431",
-    "parser's 505",
-  ];
+  const expected = ["200", "304", "400", "401", "404", "405", "429"];
+  expected.push("parser's 400", "parser's 431", "parser's 505");
   for (const what of expected) assert.ok((counts.get(what) ?? 0) > 0, `${what} came`);
   const cutShort = counts.get("cut short") ?? 0;
   assert.ok(cutShort <= requests / 2000, `${cutShort} exchanges were cut short`);

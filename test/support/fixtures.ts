@@ -340,6 +340,18 @@ export const damages: Record<string, (file: Uint8Array, random: Random) => Uint8
     const added = Array.from({ length: 1 + random.int(8) }, () => random.int(256));
     return Uint8Array.of(...file.subarray(0, at), ...added, ...file.subarray(at));
   },
+  remove(file, random) {
+    const at = random.int(file.length);
+    return Uint8Array.of(...file.subarray(0, at), ...file.subarray(at + 1 + random.int(8)));
+  },
+  swap(file, random) {
+    const copy = file.slice();
+    const length = 1 + random.int(200);
+    const [one, two] = [random.int(file.length - length), random.int(file.length - length)];
+    copy.set(file.subarray(two, two + length), one);
+    copy.set(file.subarray(one, one + length), two);
+    return copy;
+  },
 };
 
 export function footerStart(file: Uint8Array): number {
