@@ -84,9 +84,7 @@ export interface Endpoint {
   /** The errors besides those that any request can get. */
   errors: readonly ApiErrorType[];
   /**
-   * The body of a 200.
-   *
-   * @param query the undecoded text behind the `?`
+   * The body of a 200. @param query the undecoded text behind the `?`
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array | FileBody;

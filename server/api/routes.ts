@@ -40,11 +40,7 @@ export function resolve(path: string): Target {
   throw new ApiError("unknown_endpoint", `there is no endpoint at ${echo(path)}${hint}`);
 }
 
-/**
- * A target with its parameters decoded.
- *
- * @throws ApiError `invalid_parameter`
- */
+/** A target with its parameters decoded. @throws ApiError `invalid_parameter` */
 export function decodeTarget({ endpoint, version, segment }: Target): Target {
   return {
     endpoint,
@@ -94,11 +90,7 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
 }
 
-/**
- * The image of a version's name, or of a bare year's newest revision.
- *
- * @throws ApiError `not_found`
- */
+/** The image of a version's name, or of a bare year's newest revision. @throws ApiError `not_found` */
 export function findVersion(versions: Versions, version: string | null): Image {
   if (version === null) return versions.images[0];
   const isYear = /^\d{4}$/.test(version);

@@ -43,10 +43,7 @@ export class WallClock {
   /** Milliseconds by which the wall clock is ahead of the steady one. */
   #ahead = 0;
 
-  /**
-   * @param now Unix milliseconds
-   * @param steadyNow milliseconds of a clock that never steps
-   */
+  /** @param now Unix milliseconds @param steadyNow milliseconds of a clock that never steps */
   constructor(now: () => number, steadyNow: () => number) {
     this.#now = now;
     this.#steadyNow = steadyNow;

@@ -153,11 +153,7 @@ export class Responder {
     return { requestId, finish };
   }
 
-  /**
-   * Counts an answer as pending until it is sent or its connection is closed.
-   *
-   * @param onEnd called at the end of the wait
-   */
+  /** Counts an answer as pending until it is sent or its connection is closed: then `onEnd` is called. */
   waitFor(res: HttpResponse, onEnd = () => {}): Wait {
     this.#pending++;
     const wait = {

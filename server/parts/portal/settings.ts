@@ -47,11 +47,7 @@ export interface PortalSettings {
   publicUrl: string | undefined;
 }
 
-/**
- * Applies the defaults that depend on the core's settings.
- *
- * @throws DataError when SIGNUP needs e-mail and none is sent
- */
+/** Applies the defaults that depend on the core's. @throws DataError when SIGNUP needs e-mail and none is sent */
 export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings): PortalSettings {
   const signup = own.SIGNUP ?? (core.isTrial ? "open" : "off");
   if (signup === "email" && core.SMTP_URL === undefined)
