@@ -47,7 +47,7 @@ export class Break extends Error {
 /**
  * Retries an attempt with backoff until it succeeds.
  *
- * @param tries consecutive attempts without progress, at most
+ * @param tries gives up after this many failures in a row without progress
  * @param attempt calls `alive` for each byte that arrives; the signal aborts it after `stallMs` without a call
  * @throws DataError when a retry is useless, or after the last one
  */

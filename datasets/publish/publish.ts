@@ -89,7 +89,7 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
     const isIt = snapshot.contentSha256 === contentSha256 && versionName(snapshot.provenance) === version;
     return isIt ? snapshot : undefined;
   } catch {
-    // A file that can't be read isn't served.
+    // A file that can't be read or decoded isn't the snapshot that is looked for.
     return undefined;
   }
 }

@@ -201,7 +201,7 @@ function settle(offered: Uint8Array, rows: number): void {
   }
 }
 
-/** No real CCN starts with 99. Ascending: decimal while four digits suffice, then base 36, enough for 1.68 million. */
+/** CCNs in ascending order: 99, which no real one starts with, and four digits, decimal below 10,000 facilities, else base 36. */
 function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
   return `99${number.padStart(4, "0")}`;

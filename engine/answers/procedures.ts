@@ -1,6 +1,6 @@
 import { groupOf, type Image, type Summary, summaryOf, textAt } from "../image/image.ts";
 
-/** A procedure group within a scope. Amounts in cents, spread in hundredths. */
+/** A procedure group within a scope. Amounts are in cents; `spread` is max/min × 100. */
 interface ProcedureSummary extends Summary {
   code: string;
   name: string;

@@ -45,8 +45,9 @@ const textIndex = {
   lengthStart: uint32,
   /** The letters of each word of `byLength`, by `lettersOf`. */
   letters: int32,
-  /** The start of each document's tokens, and the end of the last; its words and fields: word << fieldBits | field. */
+  /** The start of each document's tokens, and the end of the last. */
   tokenStart: uint32,
+  /** A word and its field: word << fieldBits | field. */
   tokens: uint32,
   /** The number of documents that have each word; and these, ascending, or as a bit set if that is shorter. */
   documentCount: uint32,

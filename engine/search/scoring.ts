@@ -46,7 +46,7 @@ const [askedAsOptional, askedAsNeeded] = [1, 2];
 /** Factor for names that don't begin with a word of the query: West Virginia University isn't Virginia's. */
 const notLed = 0.8;
 
-/** The worth of every set of fields. A set has a bit per field. */
+/** The score of each set of matched fields, by bit mask. */
 function worths(worthOf: Readonly<Record<number, number>>): Float64Array {
   return Float64Array.from({ length: 1 << (fieldMask + 1) }, (_, fields) => {
     const matched = Object.entries(worthOf).filter(([field]) => (fields & (1 << Number(field))) !== 0);
@@ -172,10 +172,7 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   };
 }
 
-/**
- * The share of a name that is asked for; 0 unless a needed word or the whole name is asked for. A weak word is a small
- * part of the name, unless it is asked for.
- */
+/** The fraction of a name that the query matches; 0 unless a needed word or the whole name matches. Fillers count little. */
 export function coverageOf(size: number, nameWords: number, nameFillers: number, isNamed: boolean): number {
   if (nameWords === 0) return 0;
   const named = Math.min(1, (wordSize * nameWords) / (size + (wordSize - 1) * nameFillers));

@@ -104,7 +104,7 @@ export const fieldMask = (1 << fieldBits) - 1;
 /** The texts of a document as words, each with its field. */
 export type Document = { words: string[]; field: number }[];
 
-/** The words of a place, and if there are several, all of them joined. */
+/** A place's words, and where there are several the whole name as one word, such as `newyork`. */
 export function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [

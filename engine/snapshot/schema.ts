@@ -166,7 +166,7 @@ export const metadataSchema = v.object({
   facilities: decimal,
   procedures: decimal,
   sha256,
-  /** These two came later: files from before lack them. */
+  /** Optional, because older snapshots lack these two. */
   content_sha256: v.optional(sha256),
   source_sha256: v.optional(sha256),
 });

@@ -88,7 +88,7 @@ const conversion: ConversionConfig = {
   // What JSON Schema can't express, such as upper-casing, is in the description.
   errorMode: "ignore",
   overrideAction: ({ valibotAction, jsonSchema }) =>
-    // Parameters are text. Those that are parsed as numbers have digits only.
+    // Query parameters arrive as text; those that are parsed by Number take digits only, so they are integers.
     "operation" in valibotAction && valibotAction.operation === Number ? { type: "integer" } : jsonSchema,
   overrideSchema({ valibotSchema, jsonSchema }) {
     if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };

@@ -90,7 +90,7 @@ function allowed(endpoint: Endpoint, version: string | null, segment: string): T
   return version !== null && endpoint.kind !== "versioned" ? undefined : { endpoint, version, segment };
 }
 
-/** The image of a version's name, or of a bare year's newest revision. @throws ApiError `not_found` */
+/** The image of a version's name, of a bare year's newest revision, or the current one. @throws ApiError `not_found` */
 export function findVersion(versions: Versions, version: string | null): Image {
   if (version === null) return versions.images[0];
   const isYear = /^\d{4}$/.test(version);

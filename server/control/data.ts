@@ -85,7 +85,7 @@ async function openMirror(options: MirrorOptions): Promise<Mirror> {
 }
 
 async function writeSample(folder: string, stateDir: string): Promise<void> {
-  // What writes snapshots takes memory and time to load.
+  // Loaded on demand, because the snapshot writer costs memory and start-up time.
   const [{ publishSnapshot }, { defaultSampleRows, defaultSampleSeed, syntheticSnapshot }, engine] =
     await Promise.all([
       import("../../datasets/publish/publish.ts"),

@@ -69,7 +69,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   } catch (error) {
     throw new Error(`can't listen on ${host} port ${port} (ops): ${reasonOf(error)}`);
   }
-  // For example when too many files are open to accept a connection.
+  // Such as a connection that can't be accepted, because too many files are open.
   server.on("error", (error) => log.error({ reason: reasonOf(error) }, "the operator's listener failed"));
   const address = server.address();
   if (typeof address === "object" && address !== null) operator.port = address.port;

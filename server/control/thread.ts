@@ -151,13 +151,11 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
 
 // Our own callbacks are wrapped. Errors that arrive here come from a library's callback, such as a connection to
 // something that isn't Redis. They leave nothing of ours half done, so the server goes on.
-process.on("unhandledRejection", (error) =>
-  log.error({ reason: reasonOf(error) }, "an error was handled by nobody"),
-);
+process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;
   if (!(error instanceof OutOfMemory)) {
-    log.error({ stack }, "an error was handled by nobody");
+    log.error({ stack }, "unhandled error");
     return;
   }
   log.fatal({ stack }, "the control thread is out of memory");

@@ -182,8 +182,8 @@ export class Responder {
     }
     // The length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
-    // Only `tryEnd` of a body shows that a client doesn't read. So any answer without a body may close its
-    // connection, with a probability by its length: the bytes that gather for one connection stay bounded.
+    // Only `tryEnd` with a body shows that a client doesn't read. So connections are closed at random after answers
+    // without a body, which bounds the bytes that wait for one client.
     this.#bytesToLast -= head.length + headOverheadBytes;
     if (this.#bytesToLast < 0) {
       // An exponential distribution, so that no client can predict which answer it is.

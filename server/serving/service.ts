@@ -93,7 +93,7 @@ export class Service {
 
 const internalError = constantError("internal_error");
 
-/** The error of a request that isn't a plain GET or HEAD. @throws ApiError where the path is unknown: that comes first */
+/** The error of a request that isn't a plain GET or HEAD. @throws ApiError for an unknown path, which is reported first */
 function methodError(path: string, method: string): ApiError {
   resolve(path);
   return method === "GET" || method === "HEAD"

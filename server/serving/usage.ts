@@ -8,7 +8,7 @@ import { dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Month } from "./clock.ts";
 
-/** Tells what an account has used of its month. */
+/** Makes the answer of /usage. */
 
 const dayMs = 86_400_000;
 

@@ -132,7 +132,7 @@ export interface Answers {
   status: string;
   requests: number;
   bytes: number;
-  /** Timed requests by bucket; their sum is about the number of requests. */
+  /** Latency histogram; timed requests are weighted, so that the sum is about `requests`. */
   buckets: number[];
   seconds: number;
 }

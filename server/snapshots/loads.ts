@@ -55,7 +55,7 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** The memory that a load needs before building. */
+/** Bytes that a load needs to decode the file, before the image is built. */
 function leastBytes(head: SnapshotHead): number {
   const { buffers, heap } = loadNeed(head);
   return buffers + heap + minHeapBytes;

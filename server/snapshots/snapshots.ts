@@ -515,7 +515,7 @@ export class SnapshotFolder {
     collectGarbage();
   }
 
-  /** Enters into the registry which versions aren't served any more: those retired now or while no server ran. */
+  /** Marks versions that are no longer served as retired in the registry, also those deleted while no server ran. */
   #writeRetired(): void {
     try {
       this.#consult((registry) => {

@@ -127,7 +127,7 @@ function checkSound(file: string): void {
     database.close();
   } catch (error) {
     database.close();
-    // Removes the files that the check has made. Those of a sound database stay, because another process may use them.
+    // On failure, remove the -wal and -shm files that this check created; after success another process may use them.
     for (const path of beside) rmSync(path, { force: true });
     throw error;
   }

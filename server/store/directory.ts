@@ -58,7 +58,7 @@ export interface Position {
 export class Directory extends Table {
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
-  /** Whether the database is a copy of the shared directory, or was at its last use. */
+  /** Whether this database is a copy of accounts in Redis, even when opened without REDIS_URL. */
   get isCopy(): boolean {
     return this.position().epoch !== "";
   }

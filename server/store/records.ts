@@ -15,7 +15,7 @@ export interface AccountRecord extends Account {
   usage: { month: string; used: number }[];
   days: { day: string; used: number }[];
   events: (Omit<StoredEvent, "account"> & { deliveries: Omit<Delivery, "id">[] })[];
-  /** Mailboxes of the signups that made it. */
+  /** Mailboxes of the signups that created this account. */
   mailboxes: { mailbox: string; created_at: number }[];
 }
 

@@ -127,14 +127,23 @@ test("the metrics are well formed, and no rule fires on a server that is well", 
 
 test("promtool has nothing to say of any metric, those of several servers and of every channel among them", async () => {
   const metrics = new Metrics();
-  const synced = { syncAgeMs: () => 0 };
-  const outboxes = ["webhook", "email"].map((channel) => ({ channel, oldestPendingAge: () => 0 }));
   metrics.watch({
     connections: new Connections(10),
     traffic: new Traffic(["unknown"], 1),
-    ...{ stateAge: () => 0, snapshotAge: () => 0, outboxes },
-    ...{ sharing: { members: 2, charged: () => 0, ...synced }, directory: synced, mirror: synced },
+    ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
+  // The gauges of parts and of the mirror, by name and help as their sources have them.
+  const sources = ["parts/replicas/control.ts", "parts/notifications/control.ts", "control/data.ts"];
+  for (const source of sources)
+    for (const [, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
+      /metrics\.gauge\(\s*["`]([^"`]*)["`],\s*["`]([^"`]*)["`]/g,
+    ))
+      for (const channel of name.includes("$") ? ["webhook", "email"] : [""])
+        metrics.gauge(
+          name.replace(/\$\{channel\}/, channel),
+          help.replace(/\$\{channel\}/, channel),
+          () => 0,
+        );
   const text = await metrics.text();
   for (const [, name] of readFileSync(join(monitoring, "../README.md"), "utf8").matchAll(/`(hcqs_\w+)[`{]/g))
     assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));

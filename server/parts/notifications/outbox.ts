@@ -77,7 +77,7 @@ export class Outbox {
   #isStopped = false;
   #oldestPending: number | undefined;
 
-  /** @param write stores results, each in a transaction */
+  /** @param write runs its argument, which stores one result, in a transaction */
   constructor(
     store: Store,
     log: Logger,

@@ -129,7 +129,7 @@ export class Rows {
     each.low = isInVain ? 0 : Math.ceil(soon / 2);
     const isWanting =
       each.month === month && !isIdle && !isInVain && isOfUse && each.granted - used < demand / 2;
-    // Requests on credit are granted only once Redis knows them, or they would be credited twice.
+    // Requests on credit count as granted only after Redis was told, or the credit would be given twice.
     const granted = this.#holdings.claimed(share, each);
     const isTelling = shard.toTell.has(share);
     const isDue =

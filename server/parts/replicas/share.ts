@@ -15,7 +15,7 @@ export interface Counts {
   ceilings(account: number): Ceilings;
   /** Requests that this server admitted in a month, in all its processes. */
   used(account: number, month: number): number;
-  /** Requests refused in both months since the process started. */
+  /** Requests refused by `admitUpTo` since the start. */
   refused(account: number): number;
   /**
    * Sets the bound of a month: requests are admitted while fewer than `count` were.

@@ -169,7 +169,7 @@ export class Shares {
       shard.active.add(share);
       share.lookedMs = nowMs - this.#tickMs;
     }
-    // Another call at once wouldn't bring tokens that the last one didn't. A lease may have been given back by others.
+    // A starved account gains no tokens by asking again at once; another server may free a lease.
     const lacksTokens = isUrgent && !share.isStarved && this.#holdings.tokensOf(shard, share) < 1;
     const lacksLease = this.#holdings.isLow(shard, share);
     if (!lacksTokens && !lacksLease) return;
