@@ -64,10 +64,28 @@ export function pricedRows({ facilities, procedures, rows }: TableParts, code: s
   const procedure = procedures.code.indexOf(code);
   const isIn = (row: number) => state === null || facilities.state[rows.facility[row]] === state;
   const ccnOf = (row: number) => facilities.ccn[rows.facility[row]];
-  return [...rows.procedure.keys()]
-    .filter((row) => rows.procedure[row] === procedure && isIn(row) && isPriced(rows, row))
+  let byProcedure = pricedByProcedure.get(rows.procedure);
+  if (byProcedure === undefined) {
+    const priced = [...rows.procedure.keys()].filter((row) => isPriced(rows, row));
+    byProcedure = Map.groupBy(priced, (row) => rows.procedure[row]);
+    pricedByProcedure.set(rows.procedure, byProcedure);
+  }
+  return (byProcedure.get(procedure) ?? [])
+    .filter(isIn)
     .sort((a, b) => rows.charge[a] - rows.charge[b] || (ccnOf(a) < ccnOf(b) ? -1 : 1));
 }
+
+const partsByTable = new WeakMap<object, TableParts>();
+
+/** The parts of a snapshot's table, decoded once. */
+export function partsIn({ table }: Snapshot): TableParts {
+  const parts = partsByTable.get(table) ?? partsOf(table);
+  partsByTable.set(table, parts);
+  return parts;
+}
+
+/** Priced rows by procedure, of each table once: the sample has 100,000 rows. */
+const pricedByProcedure = new WeakMap<Int32Array, Map<number, number[]>>();
 
 export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =>
   charge[row] > 0 && allowed[row] > 0;
@@ -76,7 +94,7 @@ export const bigints = (values: Iterable<number>) =>
   Array.from(values, BigInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
 /**
- * The price list, O(rows) a call.
+ * The price list.
  *
  * @param state an upper-case code, or null for the nation
  * @returns undefined when no row is priced
@@ -88,7 +106,7 @@ export function naivePrices(
   limit: number,
 ): PricesBody | undefined {
   const { provenance } = snapshot;
-  const parts = partsOf(snapshot.table);
+  const parts = partsIn(snapshot);
   const { facilities, procedures, rows } = parts;
   const matches = pricedRows(parts, code, state);
   if (matches.length === 0) return undefined;
