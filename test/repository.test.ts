@@ -212,6 +212,9 @@ test("no thread loads a library at its start that it may never need", () => {
   const control = ["better-sqlite3", "node:https", "pino", "prom-client", "standardwebhooks"];
   const threads = {
     "server/control/thread.ts": [...seldom, "uWebSockets.js"],
+    "server/parts/console/control.ts": [...seldom, "uWebSockets.js"],
+    "server/parts/notifications/control.ts": [...seldom, "uWebSockets.js"],
+    "server/parts/portal/control.ts": [...seldom, "uWebSockets.js"],
     "server/serving/thread.ts": [...seldom, ...control],
     "server/parts/portal/serving.ts": [...seldom, ...control],
     "server/snapshots/load-thread.ts": [

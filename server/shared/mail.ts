@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { createTransport, type Transporter } from "nodemailer";
+import { type Email, UnknownRecipient } from "./email.ts";
 import { specialPurposeOf } from "./special-addresses.ts";
 
 /** Sends e-mails through the operator's SMTP server, each within a deadline. */
@@ -11,18 +12,6 @@ export interface MailSettings {
   smtpUrl: string;
   from: { name: string; address: string };
 }
-
-export interface Email {
-  /** One address, as `emailAddress` takes it. */
-  to: string;
-  subject: string;
-  text: string;
-  /** Identifies the e-mail on every try, so that a receiver can recognise a duplicate. */
-  id: string;
-}
-
-/** The SMTP server refuses the recipient for good. */
-export class UnknownRecipient extends Error {}
 
 export class Mailer {
   readonly #transport: Transporter;

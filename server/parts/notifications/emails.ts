@@ -1,6 +1,6 @@
 import { payloadOf } from "../../accounts/quota-events.ts";
+import { type Email, UnknownRecipient } from "../../shared/email.ts";
 import type { Mailer } from "../../shared/mail.ts";
-import { type Email, UnknownRecipient } from "../../shared/mail.ts";
 import type { Metrics } from "../../shared/metrics.ts";
 import type { StoredEvent } from "../../store/store.ts";
 import type { Sender } from "./outbox.ts";

@@ -1,0 +1,13 @@
+/** An e-mail, apart from what sends it, which is loaded only where e-mail is sent. */
+
+export interface Email {
+  /** One address, as `emailAddress` takes it. */
+  to: string;
+  subject: string;
+  text: string;
+  /** Identifies the e-mail on every try, so that a receiver can recognise a duplicate. */
+  id: string;
+}
+
+/** The SMTP server refuses the recipient for good. */
+export class UnknownRecipient extends Error {}
