@@ -16,11 +16,11 @@ export class StoredProgress extends Table {
   }
 
   applied(): Changes {
-    return this.db.one("SELECT accounts, keys FROM applied");
+    return this.db.one("SELECT accounts, keys FROM obeyed");
   }
 
   saveApplied({ accounts, keys }: Changes): void {
-    this.db.run("UPDATE applied SET accounts = ?, keys = ?", accounts, keys);
+    this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
   /** When counts were last saved, or a command or the portal changed something; undefined when nothing was. */

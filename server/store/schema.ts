@@ -92,11 +92,11 @@ export const schema = `
   CREATE INDEX signups_mailbox ON signups (mailbox);
   CREATE UNIQUE INDEX signups_account ON signups (mailbox) WHERE account IS NOT NULL;
 ${versionsTable}
-  CREATE TABLE applied ( -- one row: the last change of each table that the server has applied
+  CREATE TABLE obeyed ( -- one row: the last change of each table that the server has applied
     accounts INTEGER NOT NULL,
     keys INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO applied VALUES (0, 0);
+  INSERT INTO obeyed VALUES (0, 0);
   CREATE TABLE saved ( -- one row, or none: when counts were last saved, or a command or the portal changed something
     at INTEGER NOT NULL
   ) STRICT;

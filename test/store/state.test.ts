@@ -231,7 +231,7 @@ test("a database that is empty or of another program is refused and left as it i
   const store = Store.open(fresh);
   const found = new Database(path.join(fresh, "state.sqlite"));
   assert.deepEqual(found.pragma("wal_checkpoint(NOOP)"), [{ busy: 0, log: 0, checkpointed: 0 }]);
-  assert.ok(found.prepare("SELECT * FROM applied").get() !== undefined);
+  assert.ok(found.prepare("SELECT * FROM obeyed").get() !== undefined);
   found.close();
   store.accounts.create({ ...account, name: "a" }, new Date());
   const torn = temporaryFolder();
