@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blank, findGroup, maxCents, maxCount, partsOf, type Snapshot } from "../../engine/index.ts";
+import { findGroup, maxCents, maxCount, partsOf } from "../../engine/index.ts";
 import {
   answer,
   compared,
@@ -9,7 +9,7 @@ import {
   imageOf,
   textOfBody,
 } from "../support/compared-prices.ts";
-import { changed, randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import type { PricesBody } from "../support/oracle.ts";
 import { groupKey, naivePrices } from "../support/oracle.ts";
 import { seededRandom } from "../support/random.ts";
@@ -98,8 +98,6 @@ test("a weighted median is the least charge at which half of the services are re
   assert.deepEqual(weightedOf([10, 1], [20, 30], [20, 30], [30, 90]), [151, 30, 25.89], "ties add up");
   assert.deepEqual(weightedOf([10, 1], [20, 30], [20, 30], [30, 61]), [122, 20, 24.92]);
 });
-
-const _withoutServices = (snapshot: Snapshot) => changed(snapshot, ({ rows }) => rows.services.fill(blank));
 
 test("a weighted mean is exact, half a cent rounded up, however large its sum", () => {
   assert.deepEqual(weightedOf([1, 1], [1.01, 1]), [2, 1, 1.01], "1.005");
