@@ -37,8 +37,7 @@ export class KeyTable {
   readonly #ids: Float64Array;
   /** The day of each entry at the last `sweepDays`. Used by the writing thread only. */
   #toldDays: Uint16Array | undefined;
-  /** Entries in use, those of deleted keys included. Known in the writing thread only. */
-  count = 0;
+  #count = 0;
 
   constructor(buffer = new SharedArrayBuffer(entriesBytes + idsBytes + capacity / groupEntries)) {
     this.buffer = buffer;
@@ -49,6 +48,11 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
+  /** Entries in use, those of deleted keys included. Known in the writing thread only. */
+  get count(): number {
+    return this.#count;
+  }
+
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
     slot: number,
@@ -56,8 +60,8 @@ export class KeyTable {
   ): void {
     const at = this.#locate(key.hash);
     if (this.#halves[2 * at] === empty) {
-      if (this.count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
-      this.count++;
+      if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
+      this.#count++;
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
     this.#ids[at / entryWords] = key.id;

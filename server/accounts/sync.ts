@@ -60,7 +60,7 @@ export class Accounts {
   /** Entries by slot. */
   readonly #bySlot: AccountEntry[] = [];
   /** The first of the two months in memory. */
-  firstMonth: number;
+  #month: number;
   /** The month whose days and events are in memory. */
   #monthOfDays = 0;
   /** Unsaved counts of months that are no longer in memory. */
@@ -83,12 +83,15 @@ export class Accounts {
       ...{ keys: new KeyTable(), limits: new Limits(), names: new AccountNames() },
       ...{ days: new UsageDays(), events: new UsageEvents(), ...tables },
     };
-    this.firstMonth = firstMonth(nowMs);
-    const saved = [this.firstMonth, this.firstMonth + 1].map((month) =>
-      store.usage.ofMonth(monthName(month)),
-    );
-    this.#refresh((account, month) => saved[month - this.firstMonth].get(account) ?? 0);
+    this.#month = firstMonth(nowMs);
+    const saved = [this.#month, this.#month + 1].map((month) => store.usage.ofMonth(monthName(month)));
+    this.#refresh((account, month) => saved[month - this.#month].get(account) ?? 0);
     this.#enterDays(monthOf(nowMs));
+  }
+
+  /** The first of the two months in memory. */
+  get firstMonth(): number {
+    return this.#month;
   }
 
   ids(): Iterable<number> {
@@ -180,7 +183,7 @@ export class Accounts {
       this.tables.limits.configure(entry.slot, account.burst, account.quota);
       this.tables.names.put(entry.slot, account.name, account.plan);
       if (known === undefined) {
-        for (const month of [this.firstMonth, this.firstMonth + 1])
+        for (const month of [this.#month, this.#month + 1])
           this.#enter(entry, month, savedUse(account.id, month));
         this.tables.days.enter(entry.slot, this.#monthOfDays, []);
         this.tables.events.enter(entry.slot, this.#monthOfDays);
@@ -196,7 +199,7 @@ export class Accounts {
   enterMonths(nowMs: number): void {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
     const first = firstMonth(nowMs);
-    const isServed = (month: number) => month === this.firstMonth || month === this.firstMonth + 1;
+    const isServed = (month: number) => month === this.#month || month === this.#month + 1;
     const coming = [first, first + 1].filter((month) => !isServed(month));
     if (coming.length === 0) return;
     if (this.#unsaved.size > maxUnsavedMonths - coming.length)
@@ -207,7 +210,7 @@ export class Accounts {
     for (const [i, month] of coming.entries())
       for (const entry of this.#entries.values())
         this.#enter(entry, month, saved[i].get(entry.account.id) ?? 0);
-    this.firstMonth = first;
+    this.#month = first;
   }
 
   #enterDays(month: number): void {

@@ -12,9 +12,29 @@ import { PerSecond } from "./per-second.ts";
  */
 
 /** Statuses with counters of their own; all others count as "other", the first one. */
-const statuses = "other 200 201 202 204 206 303 304 400 401 403 404 405 409 413 415 416 429 500 503".split(
-  " ",
-);
+const statuses = [
+  "other",
+  "200",
+  "201",
+  "202",
+  "204",
+  "206",
+  "303",
+  "304",
+  "400",
+  "401",
+  "403",
+  "404",
+  "405",
+  "409",
+  "413",
+  "415",
+  "416",
+  "429",
+  "500",
+  "503",
+] as const;
+type Status = (typeof statuses)[number];
 
 /** Reasons for a 429: rate, quota, a quota leased to other servers, or a month not counted yet after the clock was set. */
 export const ceilings = ["burst", "quota", "early", "clock"] as const;
@@ -129,7 +149,7 @@ function bucketOf(ms: number): number {
 
 export interface Answers {
   route: string;
-  status: string;
+  status: Status;
   requests: number;
   bytes: number;
   /** Latency histogram; timed requests are weighted, so that the sum is about `requests`. */
@@ -139,8 +159,8 @@ export interface Answers {
 
 export interface TrafficSnapshot {
   answers: Answers[];
-  refused: Record<string, number>;
-  unauthorized: Record<string, number>;
+  refused: Record<Ceiling, number>;
+  unauthorized: Record<KeyFault, number>;
 }
 
 /** Sums the counts of all threads, in the control thread. */
@@ -164,10 +184,12 @@ export class Traffic {
         const found = this.#answersOf(cellOf(route, place));
         if (found.requests > 0 || status === "500") answers.push({ route: name, status, ...found });
       }
+    const [burst, quota, early, clock] = ceilings.map((_, i) => this.#sum(i));
+    const [missing, malformed, unknown, inactive] = keyFaults.map((_, i) => this.#sum(ceilings.length + i));
     return {
       answers,
-      refused: this.#counts(ceilings, 0),
-      unauthorized: this.#counts(keyFaults, ceilings.length),
+      refused: { burst, quota, early, clock },
+      unauthorized: { missing, malformed, unknown, inactive },
     };
   }
 
@@ -178,11 +200,6 @@ export class Traffic {
       buckets: Array.from({ length: buckets }, (_, i) => this.#sum(cell + bucketsWord + i)),
       seconds: this.#sum(cell + timeWord) / 1000,
     };
-  }
-
-  /** The counts of some reasons, whose words follow one another. */
-  #counts(reasons: readonly string[], first: number): Record<string, number> {
-    return Object.fromEntries(reasons.map((reason, i) => [reason, this.#sum(first + i)]));
   }
 
   #sum(word: number): number {

@@ -106,7 +106,11 @@ export class StateGuard {
   /** Whether the database was deleted or replaced. */
   #isLost = false;
   /** Whether the database was overwritten. Final, because SQLite may have read from it. */
-  isOverwritten = false;
+  #isOverwritten = false;
+
+  get isOverwritten(): boolean {
+    return this.#isOverwritten;
+  }
 
   /** @throws DataError when another server has the folder, or its files aren't those that the last server left */
   constructor(folder: string) {
@@ -167,11 +171,11 @@ export class StateGuard {
         if (found !== identity) return `${path} was ${found === undefined ? "deleted" : "replaced"}`;
       }
       const file = databaseFile(this.#folder);
-      if (!this.isOverwritten && writtenOf(file) !== this.#written) {
-        this.isOverwritten = true;
+      if (!this.#isOverwritten && writtenOf(file) !== this.#written) {
+        this.#isOverwritten = true;
         this.#publish();
       }
-      return this.isOverwritten ? `${file} was overwritten` : undefined;
+      return this.#isOverwritten ? `${file} was overwritten` : undefined;
     } catch (error) {
       return reasonOf(error);
     }
@@ -186,7 +190,7 @@ export class StateGuard {
       this.#isLost = true;
       this.#publish();
     }
-    const isLeft = this.isOverwritten || this.#isLost;
+    const isLeft = this.#isOverwritten || this.#isLost;
     if (!isLeft || this.#hasMadeFolder) rmSync(servedFile(this.#folder), { force: true });
     if (this.#hasMadeFolder) this.#removeFolder();
     this.#unlock();
@@ -227,7 +231,7 @@ export class StateGuard {
     makePrivateFile(servedFile(this.#folder));
     const lines = linesOf(this.#files.values()) + (this.#isLost ? `${this.#written ?? ""}\n` : "");
     // Flushed, because after a power loss an older version would name other files.
-    writeFileSync(servedFile(this.#folder), this.isOverwritten ? overwritten : lines, { flush: true });
+    writeFileSync(servedFile(this.#folder), this.#isOverwritten ? overwritten : lines, { flush: true });
   }
 
   /** Removes the folder that was made for commands to see, so that the deleted one can be put back. */
