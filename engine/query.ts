@@ -1,7 +1,7 @@
 /** What serving threads need: images and queries, without what reads snapshots and builds images. */
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
-export { type Coverage, coverageOf, statusOf } from "./answers/catalog.ts";
+export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./answers/counts.ts";
 export { allowedOf, histogramOf, markupOf, stateSummaries } from "./answers/distribution.ts";
 export { describeFacility, facilityPrices, findFacility, type Standing } from "./answers/facilities.ts";

@@ -379,6 +379,17 @@ export const usageResponse = v.object({
     used: count("Requests of this month, this one included"),
     remaining: count("Requests left in this month"),
   }),
+    previous: described(
+      "Compared with the revision before it of the same year; null where that isn't served",
+      v.nullable(
+        v.object({
+          data_version: dataVersion,
+          rows_added: count("Rows whose CCN and APC code the revision before doesn't have together"),
+          rows_removed: count("Rows of the revision before that this one doesn't have"),
+          rows_changed: count("Rows in both of which any value differs"),
+        }),
+      ),
+    ),
   burst: object("The ceiling of a second", { limit: count("Requests per second") }),
   days: v.pipe(
     v.array(
