@@ -91,7 +91,7 @@ function checkDataYear(what: string, named: string, year: string): void {
 export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const { known, notice } = registryOf(environment);
   const imported = await importFile(options, known);
-  const { counts, stray, severalNames, absentColumns } = imported;
+  const { counts, stray, severalNames, absentColumns, warnings } = imported;
   process.stdout.write(`${imported.path}\n`);
   const gone = known.filter(
     ({ version }) =>
@@ -115,6 +115,7 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
   if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
     say(`numbered ${version}, as ${before} is synthetic, and a number never means other content`);
+  for (const warning of warnings) say(`warning: ${warning}`);
   if (notice !== undefined) say(notice);
   const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
   if (!imported.isNew) say(`nothing written: ${version} has these rows already${lacks}; --force writes them`);
