@@ -24,6 +24,7 @@ export {
   textAt,
   textOf,
 } from "./image/image.ts";
+export { hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
 export { absentProcedure, explainNoMatch } from "./search/no-match.ts";
