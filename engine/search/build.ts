@@ -19,7 +19,7 @@ import {
   stateField,
   statePartField,
 } from "./text.ts";
-import { plainWordsOf } from "./vocabulary.ts";
+import { genericWords, plainWordsOf } from "./vocabulary.ts";
 
 /** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
 const bytesPerDocument = 512;
@@ -102,14 +102,18 @@ export function procedureDocuments(
   const rows = procedures.code.map((code, i) =>
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, priced, rows, (i) => [
-    { words: indexWords(procedures.name[i]), field: nameField },
-    { words: indexWords(plainWordsOf[procedures.code[i]]?.words ?? ""), field: beyondField },
-    {
-      words: [...new Set(included[i].flatMap(({ description }) => indexWords(description)))],
-      field: describedField,
-    },
-  ]);
+  return documentsOf(procedures.name, priced, rows, (i) => {
+    const name = indexWords(procedures.name[i]);
+    const plain = indexWords(plainWordsOf[procedures.code[i]]?.words ?? "");
+    // A word that is there twice, or is never needed, would only change the order of matches.
+    const others = new Set([...name, ...plain, ...genericWords.procedure]);
+    const described = new Set(included[i].flatMap(({ description }) => indexWords(description)));
+    return [
+      { words: name, field: nameField },
+      { words: plain, field: beyondField },
+      { words: [...described].filter((word) => !others.has(word)), field: describedField },
+    ];
+  });
 }
 
 /** Documents are in order of the sizes of their names, then of the names, so that equal matches are found in order. */

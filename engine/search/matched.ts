@@ -4,29 +4,46 @@ import { wordAt } from "./dictionary.ts";
 import { levelBits, levelMask, type Term } from "./matching.ts";
 import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./text.ts";
 
-const ofName = (field: number) => field === nameField || field === fillerField || field === repeatField;
+const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
 /**
- * The codes and words by which a query found a procedure, other than those of its name and its own code. Each needed word
- * of the query counts with its best matches.
+ * The codes and words by which a query found procedures, for each of them. Words of their names and their own codes don't
+ * count, and of the others only those that match a needed word of the query best.
  */
-export function matchedBy(image: Image, terms: readonly Term[], procedure: number): string[] {
+export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = image.documents.procedure;
-  const document = index.documentOf[procedure];
-  const tokens = index.tokens.subarray(index.tokenStart[document], index.tokenStart[document + 1]);
-  const found = terms.flatMap(({ word, isNeeded, matches, code }) => {
-    if (!isNeeded) return [];
-    if (code === document) return image.procedureOf.has(word) ? [] : [word.toUpperCase()];
-    const levels = new Map<number, number>();
-    for (const match of matches) {
-      const at = match >>> levelBits;
-      levels.set(at, Math.max(levels.get(at) ?? 0, match & levelMask));
+  const { documentOf, tokenStart, tokens } = index;
+  const needed = terms
+    .filter(({ isNeeded }) => isNeeded)
+    .map(({ word, matches, code }) => {
+      const levels = new Map<number, number>();
+      for (const match of matches) {
+        const at = match >>> levelBits;
+        levels.set(at, Math.max(levels.get(at) ?? 0, match & levelMask));
+      }
+      return { word, code, levels };
+    });
+  return Array.from(procedures, (procedure) => {
+    const document = documentOf[procedure];
+    const found = new Set<string>();
+    for (const { word, code, levels } of needed) {
+      if (code === document) {
+        if (!image.procedureOf.has(word)) found.add(word.toUpperCase());
+        continue;
+      }
+      let best = 0;
+      let fields = 0;
+      let words: number[] = [];
+      for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
+        const here = tokens[at] >>> fieldBits;
+        const level = levels.get(here) ?? 0;
+        if (level === 0 || level < best) continue;
+        if (level > best) [best, fields, words] = [level, 0, []];
+        fields |= 1 << (tokens[at] & fieldMask);
+        words.push(here);
+      }
+      if ((fields & nameFields) === 0) for (const here of words) found.add(textOf(wordAt(index, here)));
     }
-    const levelOf = (token: number) => levels.get(token >>> fieldBits) ?? 0;
-    const best = tokens.reduce((most, token) => Math.max(most, levelOf(token)), 0);
-    const matching = best === 0 ? [] : [...tokens].filter((token) => levelOf(token) === best);
-    if (matching.some((token) => ofName(token & fieldMask))) return [];
-    return matching.map((token) => textOf(wordAt(index, token >>> fieldBits)));
+    return [...found];
   });
-  return [...new Set(found)];
 }

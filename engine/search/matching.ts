@@ -28,6 +28,7 @@ export const mostParts = 3;
 
 /** A word of the query, and its matches in the index. */
 export interface Term {
+  kind: DocumentKind;
   word: string;
   /** Whether every found document must match it. */
   isNeeded: boolean;

@@ -42,7 +42,7 @@ export function search(
   const terms = termsOf(image, kind, text);
   const found = find(image.documents[kind], terms, offset, limit);
   if (kind === "facility") return found;
-  return { ...found, matched: Array.from(found.documents, (of) => matchedBy(image, terms, of)) };
+  return { ...found, matched: matchedBy(image, terms, found.documents) };
 }
 
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {

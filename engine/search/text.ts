@@ -96,7 +96,7 @@ export const [
   statePartField,
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
-/** Descriptors of a procedure's codes. Procedures have no places, and this field counts least. */
+/** The words of descriptors of a procedure's codes. Procedures have no places, so it has a place's number. */
 export const describedField = statePartField;
 /** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;

@@ -39,7 +39,7 @@ export const search: Endpoint = endpoint({
       v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
       v.metadata({ maxLength: maxQueryCharacters }),
       v.description(
-        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN or an APC code.`,
+        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN, or an APC, HCPCS or CPT code.`,
       ),
       v.examples(["harbor valley"]),
     ),
