@@ -34,7 +34,14 @@ type Cases = Record<string, () => number>;
 const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });
 const file = encodeSnapshot(snapshot);
 const image = attachImage(buildImage(snapshot));
-const versions = { images: [image], byName: new Map(), loadedAt: new Map(), files: new Map(), hidden: [] };
+const versions = {
+  images: [image],
+  byName: new Map(),
+  loadedAt: new Map(),
+  previous: new Map(),
+  files: new Map(),
+  hidden: [],
+};
 const { service, key, keys } = openService(versions);
 const authorization = `Bearer ${key}`;
 const bodyOf = (query: string, path = pricesPath) => {

@@ -1,7 +1,7 @@
 /** What serving threads need: images and queries, without what reads snapshots and builds images. */
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
-export { type Coverage, coverageOf, statusOf } from "./answers/catalog.ts";
+export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./answers/counts.ts";
 export { allowedOf, histogramOf, markupOf, stateSummaries } from "./answers/distribution.ts";
 export { describeFacility, facilityPrices, findFacility, type Standing } from "./answers/facilities.ts";
@@ -24,6 +24,7 @@ export {
   textAt,
   textOf,
 } from "./image/image.ts";
+export { hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
 export { absentProcedure, explainNoMatch } from "./search/no-match.ts";

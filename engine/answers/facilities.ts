@@ -1,3 +1,4 @@
+import type { TextColumn } from "../encode.ts";
 import { groupOf, type Image, summaryOf, textAt } from "../image/image.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { firstRow } from "./counts.ts";
@@ -5,18 +6,19 @@ import { firstRow } from "./counts.ts";
 /** The facility with a CCN, or −1. O(log facilities). Small letters, which older snapshots may hold, are found. */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
-  const found = findSpelling(image, ccn);
-  return found < 0 ? findSpelling(image, ccn.toUpperCase()) : found;
+  const found = findCode(image.ccn, ccn);
+  return found < 0 ? findCode(image.ccn, ccn.toUpperCase()) : found;
 }
 
-function findSpelling({ ccn: { offsets, bytes } }: Image, ccn: string): number {
+/** The position of a code among codes of its length, which ascend; −1 where there is none. O(log codes). */
+export function findCode({ offsets, bytes }: TextColumn, code: string): number {
   let low = 0;
   let high = offsets.length - 2;
   while (low <= high) {
     const middle = (low + high) >>> 1;
     let order = 0;
-    for (let i = 0; i < ccn.length && order === 0; i++)
-      order = bytes[offsets[middle] + i] - ccn.charCodeAt(i);
+    for (let i = 0; i < code.length && order === 0; i++)
+      order = bytes[offsets[middle] + i] - code.charCodeAt(i);
     if (order === 0) return middle;
     if (order < 0) low = middle + 1;
     else high = middle - 1;

@@ -1,7 +1,7 @@
-import { utf8 } from "../encode.ts";
+import { encodeText, utf8 } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
-import { versionName } from "../snapshot/schema.ts";
+import { type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { columnsOf, partsOf } from "../snapshot/table.ts";
 import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./answer-bytes.ts";
@@ -27,12 +27,13 @@ export interface BuildLimits {
 
 /** Builds the image of a snapshot. O(rows), runs at load only. @throws SizeError before it takes more than the limits */
 export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
-  const { provenance, counts, sha256, contentSha256 } = snapshot;
+  const { provenance, counts, codes, sha256, contentSha256 } = snapshot;
   const columns = columnsOf(snapshot.table);
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const wordsOf = wordsByText();
   const version = versionName(provenance);
-  if (limits !== undefined) checkHeap(version, facilities, procedures, limits.heap, wordsOf);
+  const included = includedCodes(procedures.code, codes);
+  if (limits !== undefined) checkHeap(version, facilities, procedures, included, limits.heap, wordsOf);
   const source = { data_year: provenance.dataYear, data_version: version, caveat: provenance.caveat };
   const { priced, ...groups } = groupRows(rows, facilities.state, procedures.code.length);
   const summaries = summarize(rows, groups);
@@ -40,8 +41,16 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
   const heads = encodeHeads(procedures, summaries, groups);
   const { answerBytes, ...extents } = measureAnswers(rows, groups, heads, prefixes);
   const { name: facilityName, ...facilityTexts } = columns.facilities;
+  const description: Description = {
+    provenance,
+    counts,
+    codes: codes?.length ?? null,
+    sha256,
+    contentSha256,
+  };
+  const procedureOf = new Map(procedures.code.map((code, i) => [code, i]));
   const contents: Contents = {
-    description: utf8(JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description)),
+    description: utf8(JSON.stringify(description)),
     tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ...facilityTexts,
     facilityName,
@@ -56,14 +65,29 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
       length: answerBytes,
       write: (out) => writeAnswers(out, rows, groups, heads, prefixes),
     },
+    hcpcs: encodeText((codes ?? []).map(({ code }) => code)),
+    hcpcsProcedure: Uint32Array.from(codes ?? [], ({ procedure }) => procedureOf.get(procedure) ?? 0),
+    includes: encodeText(included.map((of) => includesText(codes === null ? null : of))),
     documents: {
       facility: facilityDocuments(facilities, new Set(priced.map((row) => rows.facility[row])), wordsOf),
-      procedure: procedureDocuments(procedures, new Set(priced.map((row) => rows.procedure[row]))),
+      procedure: procedureDocuments(procedures, included, new Set(priced.map((row) => rows.procedure[row]))),
     },
   };
   const buffer = layOut(contents, version, limits?.image ?? maxImageBytes);
   measureCsv(attachImage(buffer));
   return buffer;
+}
+
+/** The codes that each procedure includes. */
+function includedCodes(procedures: string[], codes: Snapshot["codes"]): HcpcsCode[][] {
+  const byProcedure = Map.groupBy(codes ?? [], ({ procedure }) => procedure);
+  return procedures.map((code) => byProcedure.get(code) ?? []);
+}
+
+/** The JSON of a procedure's codes. */
+function includesText(codes: readonly HcpcsCode[] | null): string {
+  const shown = codes?.map(({ code, description }) => ({ code, description: description || null }));
+  return JSON.stringify(shown ?? null);
 }
 
 /** Fills in the length of each group's rows as CSV, because an export says its length before it is written. */

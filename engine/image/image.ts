@@ -10,12 +10,13 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
  *  - for each group the number of its rows, of its suppressed rows, and the length of its rows as CSV;
  *  - for each group its summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
  *  - for each group its price list as JSON: the head up to the first row, then all rows;
+ *  - the HCPCS codes, each with its procedure, and for each procedure the list of its codes as JSON;
  *  - the search indexes.
  */
 
 const magic = 0x49514348; // "HCQI"
 /** Increased when the layout or the bytes of any answer change, including cursors, because ETags contain it. */
-export const imageFormatVersion = 11;
+export const imageFormatVersion = 12;
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
 const maxProcedures = 10_000;
@@ -107,6 +108,10 @@ const layout = {
   order: uint32,
   rowEnd: uint32,
   answers: bytes,
+  /** Codes, ascending; their procedures; and the codes of each procedure as JSON, `null` where the snapshot has none. */
+  hcpcs: texts,
+  hcpcsProcedure: uint32,
+  includes: texts,
   documents: { facility: documents, procedure: documents },
 };
 
@@ -151,6 +156,8 @@ export const summaryFields = [
 export interface Description {
   provenance: Provenance;
   counts: Counts;
+  /** HCPCS codes of all procedures; null where the snapshot doesn't know them. */
+  codes: number | null;
   /** SHA-256 of the snapshot's content and provenance, and of its rows alone. */
   sha256: string;
   contentSha256: string;

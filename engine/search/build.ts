@@ -1,6 +1,6 @@
 import { encodeText, jsonUpTo } from "../encode.ts";
 import { SizeError } from "../errors.ts";
-import { stateNames } from "../snapshot/schema.ts";
+import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
 import {
@@ -9,6 +9,7 @@ import {
   cityField,
   cityPartField,
   type Document,
+  describedField,
   indexText,
   indexWords,
   nameField,
@@ -18,7 +19,7 @@ import {
   stateField,
   statePartField,
 } from "./text.ts";
-import { plainWordsOf } from "./vocabulary.ts";
+import { genericWords, plainWordsOf } from "./vocabulary.ts";
 
 /** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
 const bytesPerDocument = 512;
@@ -47,6 +48,7 @@ export function checkHeap(
   version: string,
   facilities: Facilities,
   procedures: Procedures,
+  included: readonly HcpcsCode[][],
   maxBytes: number,
   wordsOf: WordsOf,
 ): void {
@@ -70,6 +72,10 @@ export function checkHeap(
   count(facilities.city, 0);
   count(facilities.zip, 0);
   count(procedures.name, bytesPerDocument);
+  count(
+    included.flat().map(({ description }) => description),
+    0,
+  );
 }
 
 export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<number>, wordsOf: WordsOf) {
@@ -87,14 +93,27 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
   ]);
 }
 
-export function procedureDocuments(procedures: Procedures, priced: ReadonlySet<number>) {
+/** @param included the HCPCS codes of each procedure */
+export function procedureDocuments(
+  procedures: Procedures,
+  included: readonly HcpcsCode[][],
+  priced: ReadonlySet<number>,
+) {
   const rows = procedures.code.map((code, i) =>
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, priced, rows, (i) => [
-    { words: indexWords(procedures.name[i]), field: nameField },
-    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
-  ]);
+  return documentsOf(procedures.name, priced, rows, (i) => {
+    const name = indexWords(procedures.name[i]);
+    const plain = indexWords(plainWordsOf[procedures.code[i]]?.words ?? "");
+    // A word that is there twice, or is never needed, would only change the order of matches.
+    const others = new Set([...name, ...plain, ...genericWords.procedure]);
+    const described = new Set(included[i].flatMap(({ description }) => indexWords(description)));
+    return [
+      { words: name, field: nameField },
+      { words: plain, field: beyondField },
+      { words: [...described].filter((word) => !others.has(word)), field: describedField },
+    ];
+  });
 }
 
 /** Documents are in order of the sizes of their names, then of the names, so that equal matches are found in order. */

@@ -1,5 +1,6 @@
 import { findFacility } from "../answers/facilities.ts";
 import type { Image, TextIndex } from "../image/image.ts";
+import { procedureIncluding } from "./codes.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import {
@@ -27,6 +28,7 @@ export const mostParts = 3;
 
 /** A word of the query, and its matches in the index. */
 export interface Term {
+  kind: DocumentKind;
   word: string;
   /** Whether every found document must match it. */
   isNeeded: boolean;
@@ -36,7 +38,7 @@ export interface Term {
   matches: number[];
   /** Documents that have it as several consecutive words → the field of these. */
   phrases: Map<number, number>;
-  /** The document whose CCN or APC code it is, or −1. */
+  /** The document whose CCN or APC code it is, or that includes it as a HCPCS code; or −1. */
   code: number;
 }
 
@@ -51,7 +53,10 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   matchExactly(index, cityOf(word), exact, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
-  const coded = kind === "facility" ? facilityWithCode(image, word) : (image.procedureOf.get(word) ?? -1);
+  const coded =
+    kind === "facility"
+      ? facilityWithCode(image, word)
+      : (image.procedureOf.get(word) ?? procedureIncluding(image, word));
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 

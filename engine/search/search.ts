@@ -1,6 +1,7 @@
 import type { Image } from "../image/image.ts";
 import { Best } from "./best.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
+import { matchedBy } from "./matched.ts";
 import { documentsWith, exact, mark, none, type Term } from "./matching.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
@@ -22,6 +23,8 @@ export interface Matches {
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1. */
   scores: number[];
+  /** The codes and words that found each procedure, if not its name. */
+  matched?: string[][];
 }
 
 /**
@@ -36,7 +39,10 @@ export function search(
   offset: number,
   limit: number,
 ): Matches {
-  return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+  const terms = termsOf(image, kind, text);
+  const found = find(image.documents[kind], terms, offset, limit);
+  if (kind === "facility") return found;
+  return { ...found, matched: matchedBy(image, terms, found.documents) };
 }
 
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {

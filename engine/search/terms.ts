@@ -44,7 +44,7 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   const terms = words.map((word, i): Term => {
     const isNeeded = saySomething[i] || !isAnyNeeded;
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
-    const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
+    const term = { kind, word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, kind, term);
     matchExactly(index, word, exact, [term]);
     return term;

@@ -11,7 +11,7 @@ export function splitWords(text: string): string[] {
     .toLowerCase()
     .replace(/\b([di]) ?& ?([cd])\b/g, "$1and$2")
     .replaceAll("&", " and ")
-    .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
+    .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")
     // Facilities have only the first five digits of a ZIP code.
     .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
@@ -96,6 +96,8 @@ export const [
   statePartField,
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
+/** The words of descriptors of a procedure's codes. Procedures have no places, so it has a place's number. */
+export const describedField = statePartField;
 /** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;
 export const fieldBits = 3;

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { type Image, versionName } from "../../engine/query.ts";
-import type { SnapshotFile } from "../shared/messages.ts";
+import type { Previous, SnapshotFile } from "../shared/messages.ts";
 import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
@@ -16,6 +16,8 @@ export interface Versions {
   byName: ReadonlyMap<string, Image>;
   /** The ISO times at which the versions were loaded. */
   loadedAt: ReadonlyMap<string, string>;
+  /** What each version changed, compared with the revision before it; null where that isn't served. */
+  previous: ReadonlyMap<string, Previous | null>;
   /** The snapshot files of the versions. */
   files: ReadonlyMap<string, SnapshotFile>;
   /** Names of synthetic versions that aren't served because real ones are. */

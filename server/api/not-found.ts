@@ -6,7 +6,9 @@ import {
   describeFacility,
   explainNoMatch,
   findFacility,
+  hcpcsCodeIn,
   type Image,
+  procedureIncluding,
   type RowCounts,
   rowsOfFacility,
   rowsOfProcedure,
@@ -123,6 +125,15 @@ export function noFacility(versions: Versions, image: Image, ccn: string, facili
  */
 export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
+  const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
+  if (code !== undefined && procedureIncluding(image, code) < 0)
+    return notFound(
+      image,
+      what,
+      image.description.codes === null
+        ? "no HCPCS or CPT codes are loaded; `import --codes` adds them from CMS's OPPS Addendum B"
+        : `no procedure group includes the code ${code}`,
+    );
   const { word, isUnknown, near } = explainNoMatch(image, kind, text);
   const absent = absentProcedure(text);
   if (absent !== undefined && (kind === "procedure" || (isUnknown && absent === word)))

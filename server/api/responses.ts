@@ -123,7 +123,24 @@ const ratio = (description: string) =>
   v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
 
 export const procedureResponse = v.object({
-  procedure: object("The procedure group", procedureFields),
+  procedure: object("The procedure group", {
+    ...procedureFields,
+    includes: described(
+      "The HCPCS and CPT codes of the group, ascending, from CMS's OPPS Addendum B; null where the data version has none. " +
+        "CPT codes and their descriptions are the American Medical Association's",
+      v.nullable(
+        v.array(
+          v.object({
+            code: described("HCPCS or CPT code", v.string()),
+            description: described(
+              "Short descriptor; null where the source has none",
+              v.nullable(v.string()),
+            ),
+          }),
+        ),
+      ),
+    ),
+  }),
   scope,
   summary: chargeSummary,
   rows: object("How many rows there are of the procedure in the scope, one per facility that has it", {
@@ -227,7 +244,18 @@ export const searchResponse = v.object({
           v.title("FacilityMatch"),
         ),
         v.pipe(
-          v.object({ type: described("What it is", v.literal("procedure")), ...procedureFields, score }),
+          v.object({
+            type: described("What it is", v.literal("procedure")),
+            ...procedureFields,
+            score,
+            matched: v.optional(
+              described(
+                "The codes and words that found it, if not those of its name: HCPCS and CPT codes, and words of their " +
+                  "descriptors or of patients",
+                v.array(v.string()),
+              ),
+            ),
+          }),
           v.title("ProcedureMatch"),
         ),
       ]),
@@ -351,6 +379,17 @@ export const datasetsResponse = v.object({
     source_sha256: described("SHA-256 of the source file; null where it isn't known", v.nullable(sha256)),
     source_url: described("Where the source file was; null where it isn't known", v.nullable(v.string())),
     caveat,
+    previous: described(
+      "Compared with the revision before it of the same year; null where that isn't served",
+      v.nullable(
+        v.object({
+          data_version: dataVersion,
+          rows_added: count("Rows whose CCN and APC code the revision before doesn't have together"),
+          rows_removed: count("Rows of the revision before that this one doesn't have"),
+          rows_changed: count("Rows in both of which any value differs"),
+        }),
+      ),
+    ),
     coverage: object("What it has prices of, and what not", {
       states: described("State codes with prices", v.array(v.string())),
       missing_states: described(

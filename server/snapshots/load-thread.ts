@@ -12,7 +12,7 @@ function readFile({ name, fd, size }: LoadData): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(size));
   for (let filled = 0; filled < size; ) {
     const count = readSync(fd, bytes, filled, size - filled, filled);
-    if (count === 0) throw new DataError(`${name}: size`, `${filled} bytes`, `${size} bytes`);
+    if (count === 0) throw new DataError(name, `the end of the file after ${filled} bytes`, `${size} bytes`);
     filled += count;
   }
   return bytes;

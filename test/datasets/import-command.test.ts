@@ -143,7 +143,7 @@ test("the command line is taken apart, with the folder that is served by default
   ];
   assert.deepEqual(parseOptions([...all, "--force", "--allow-unterminated"], environment, now), {
     ...{ file: "a.csv", year: 2016, out: "o", released: "2026-06", sourceUrl: "https://a.example/b" },
-    ...{ force: true, allowUnterminated: true },
+    ...{ force: true, allowUnterminated: true, codesFile: null },
   });
 });
 
@@ -186,7 +186,7 @@ test("a data year in the name of the file has to be the one given", () => {
 
 test("a wrong command line gets one error that says what is expected", () => {
   const usage =
-    "expected hcqs import FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+    "expected hcqs import FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] " +
     "[--allow-unterminated] [--force]";
   const year = "expected a year from 2016 to 2099";
   const url = "expected an http or https URL, without a password";
@@ -207,6 +207,7 @@ test("a wrong command line gets one error that says what is expected", () => {
       '--released: found "2026-12", expected none after now, 2026-11',
     ],
     [["a.csv", "--year", "2024", "--out", ""], "--out: found nothing, expected a folder"],
+    [["a.csv", "--year", "2024", "--codes", ""], "--codes: found nothing, expected a file"],
     [
       ["a.csv", "--year", "2024", "--released", "2024-13"],
       '--released: found "2024-13", expected a month as YYYY-MM',

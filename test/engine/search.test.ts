@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import { type Image, search, stateNames } from "../../engine/index.ts";
+import { type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
 import { splitWords, wordSize } from "../../engine/search/text.ts";
 import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/search/vocabulary.ts";
+import { hcpcs } from "../support/addendum.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import {
   absentDirectory,
   assertInOrder,
@@ -93,11 +95,23 @@ describe("what people mean", () => {
     const named = changed(procedures, ({ procedures: { code, name } }) => {
       for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
     });
+    // Descriptors that have any of the patients' words, in any group, change no first answer.
+    const random = seededRandom(7);
+    const words = Object.values(plainWordsOf).flatMap(({ words }) => words.split(" "));
+    const codes = Array.from({ length: 40 * procedureFigures.length }, (_, i) =>
+      hcpcs(
+        String(10_000 + i),
+        procedureFigures[i % procedureFigures.length].code,
+        random.shuffled(words).slice(0, 4).join(" "),
+      ),
+    );
     const image = imageOf(named);
-    for (const [query, ...expected] of procedureQueries) {
-      const [first] = find(image, query, "procedure", 1);
-      assert.ok(expected.includes(first?.code), `${query} found ${first?.code}`);
-    }
+    const coded = imageOf(sealSnapshot(named.table, named.provenance, codes));
+    for (const [query, ...expected] of procedureQueries)
+      for (const each of [image, coded]) {
+        const [first] = find(each, query, "procedure", 1);
+        assert.ok(expected.includes(first?.code), `${query} found ${first?.code}`);
+      }
     for (const code of Object.keys(plainWordsOf)) assert.ok(names.has(code), code);
     for (const query of absentQueries) assert.deepEqual(find(image, query, "procedure"), [], query);
     t.diagnostic(`${procedureQueries.length} queries`);

@@ -30,6 +30,7 @@ export function versionsOf(...images: Image[]): Versions {
     images,
     byName: new Map(names.map((name, i) => [name, images[i]])),
     loadedAt: new Map(names.map((name) => [name, loadedAt])),
+    previous: new Map(),
     files: new Map(),
     hidden: [],
   };
@@ -209,6 +210,7 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
     source_sha256: provenance.sourceSha256,
     source_url: provenance.sourceUrl,
     caveat: provenance.caveat,
+    previous: null,
   });
   const states = new Set(priced.map((row) => facilities.state[rows.facility[row]]));
   const codes = new Set(priced.map((row) => procedures.code[rows.procedure[row]]));

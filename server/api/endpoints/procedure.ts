@@ -27,7 +27,8 @@ export const procedure = endpoint({
   summary: "The charges of one procedure group in depth: distribution, allowed amounts, markup and states",
   description:
     "Describes how the charges of one procedure group are distributed: statistics, a histogram, the amounts that Medicare " +
-    "allows, the markup (charge divided by allowed amount), and a row for each state.",
+    "allows, the markup (charge divided by allowed amount), and a row for each state. It also lists the HCPCS and CPT codes " +
+    "that the group includes, where they are loaded.",
   returns: "The procedure group in depth: summary, allowed amounts, markup, histogram, states.",
   kind: "versioned",
   segment: { name: "code", description: "APC code of the procedure group.", example: "5072" },
@@ -47,8 +48,8 @@ export const procedure = endpoint({
     const { edges, counts } = histogramOf(image, group, values.bins);
     const summary = summaryOf(image, group);
     const { rows, suppressed } = rowsOfProcedure(image, place, values.state ?? null);
-    return {
-      procedure: { code, name: textAt(image.procedureName, place) },
+    const named = JSON.stringify({ code, name: textAt(image.procedureName, place) });
+    const rest = JSON.stringify({
       scope: { state: values.state ?? "national" },
       summary: dollarsOf(summary),
       rows: { priced: summary.facilities, suppressed, incomplete: rows - summary.facilities - suppressed },
@@ -64,6 +65,8 @@ export const procedure = endpoint({
           return { state, facilities, ...hundredths({ ...charges, median_allowed }) };
         }),
       source: sourceOf(image),
-    };
+    });
+    const includes = textAt(image.includes, place);
+    return Buffer.from(`{"procedure":${named.slice(0, -1)},"includes":${includes}},${rest.slice(1)}`);
   },
 });

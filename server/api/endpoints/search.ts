@@ -12,7 +12,8 @@ const howItMatches =
   "Case, accents and punctuation don't matter. Abbreviations match the words that they stand for, a state's code matches " +
   "its name, plurals match singulars, and words match whether they are written apart or together.\n\n" +
   "Every significant word has to match: a facility's name, city, state, ZIP code or CCN; a procedure group's name or APC " +
-  "code, or a patients' word for it. Words such as `the` and `of`, and beside other words also `hospital`, `medical " +
+  "code, a patients' word for it, or a HCPCS or CPT code that it includes and the words of its descriptor (`matched` says " +
+  "which). Words such as `the` and `of`, and beside other words also `hospital`, `medical " +
   "center`, `clinic` and `health system`, are optional, but matches that have them come first. A word also matches by its " +
   "beginning. A word that isn't a number may have one typo from 5 letters on, and two from 9. A word that is repeated, or " +
   "that stands before a state, is taken as a place.\n\n" +
@@ -38,7 +39,7 @@ export const search: Endpoint = endpoint({
       v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
       v.metadata({ maxLength: maxQueryCharacters }),
       v.description(
-        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN or an APC code.`,
+        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN, or an APC, HCPCS or CPT code.`,
       ),
       v.examples(["harbor valley"]),
     ),
