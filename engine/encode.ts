@@ -47,6 +47,13 @@ export interface TextColumn {
   bytes: Uint8Array;
 }
 
+export function decodeTexts({ offsets, bytes }: TextColumn): string[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: offsets.length - 1 }, (_, i) =>
+    buffer.toString("utf8", offsets[i], offsets[i + 1]),
+  );
+}
+
 export function encodeText(values: string[]): TextColumn {
   const offsets = new Int32Array(values.length + 1);
   const bytes = utf8(values.join(""));
