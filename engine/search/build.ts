@@ -3,6 +3,7 @@ import { SizeError } from "../errors.ts";
 import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
+import { otherNames } from "./other-names.ts";
 import {
   beyondField,
   bitsOf,
@@ -12,10 +13,14 @@ import {
   describedField,
   indexText,
   indexWords,
+  initialsOf,
+  meaningOf,
   nameField,
   nameSizeOf,
   otherNameWords,
   placeWordsOf,
+  repeatField,
+  splitWords,
   stateField,
   statePartField,
 } from "./text.ts";
@@ -83,14 +88,36 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return jsonUpTo("score", { type: "facility", ccn, facility, city, state });
   });
+  const initials = unambiguousInitials(facilities, wordsOf);
   return documentsOf(facilities.name, priced, rows, (i) => [
     { words: wordsOf(facilities.name[i]), field: nameField },
     { words: otherNameWords(wordsOf(facilities.name[i])), field: nameField },
+    // What was written before it was replaced by what it means, so that each of its beginnings is found.
+    { words: writtenWords(`${facilities.name[i]} ${facilities.city[i]}`), field: repeatField },
+    { words: (otherNames.get(facilities.ccn[i]) ?? []).flatMap(indexWords), field: beyondField },
+    { words: initials[i], field: beyondField },
     ...placeWordsOf(wordsOf(facilities.city[i]), cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]), stateField, statePartField),
     { words: wordsOf(facilities.zip[i]), field: beyondField },
   ]);
+}
+
+const writtenWords = (text: string) => splitWords(text).filter((word) => meaningOf(word) !== word);
+
+/** Facilities that may share initials: with a city these still tell them apart. */
+const mostWithInitials = 3;
+
+/** The initials of each facility's name that few facilities have, and that are no word of a name or city. */
+function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
+  const all = name.map(initialsOf);
+  const counts = new Map<string, number>();
+  for (const initials of all)
+    for (const letters of initials) counts.set(letters, (counts.get(letters) ?? 0) + 1);
+  for (const text of [...name, ...city]) for (const word of wordsOf(text)) counts.delete(word);
+  return all.map((initials) =>
+    initials.filter((letters) => (counts.get(letters) ?? Infinity) <= mostWithInitials),
+  );
 }
 
 /** @param included the HCPCS codes of each procedure */

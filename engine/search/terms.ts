@@ -1,11 +1,13 @@
+import { findFacility } from "../answers/facilities.ts";
 import type { Image, TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
+import { otherNameIn } from "./other-names.ts";
 import {
+  citiesOf,
   cityField,
-  cityOf,
   cityPartField,
   fieldBits,
   lettersOf,
@@ -57,11 +59,20 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
       const asTyped = words.slice(start, end);
       const joined = asTyped.join("");
       const meant = asTyped.map(meaningOf).join("");
-      matchExactly(index, cityOf(joined), exact, span);
+      for (const city of citiesOf(joined)) matchExactly(index, city, exact, span);
       if (meant !== joined) matchExactly(index, meant, exact, span);
       if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
     }
+  if (kind === "facility") enterOtherName(image, terms);
   return terms;
+}
+
+/** Gives the words of the longest other name of a hospital in the query that hospital's code. */
+function enterOtherName(image: Image, terms: readonly Term[]): void {
+  const found = otherNameIn(terms.map(({ word }) => word));
+  const facility = found === undefined ? -1 : findFacility(image, found.ccn);
+  if (found === undefined || facility < 0) return;
+  for (const at of found.positions) terms[at].code = image.documents.facility.documentOf[facility];
 }
 
 /** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
@@ -109,7 +120,7 @@ function cityWithState(index: SearchIndex, words: readonly string[], end: number
 
 function isCityIn(index: SearchIndex, words: readonly string[], state: string): boolean {
   const { tokenStart, tokens, documentOf } = index;
-  const city = findWord(index, cityOf(words.map(meaningOf).join("")));
+  const city = findWord(index, citiesOf(words.map(meaningOf).join(""))[0]);
   const there = findWord(index, state);
   if (city < 0 || there < 0 || (index.wordFields[city] & (1 << cityField)) === 0) return false;
   const both = withWords(index, [city, there]);

@@ -57,28 +57,63 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["co", "county"],
   ["dr", "doctors"],
   ["drs", "doctors"],
+  ["e", "east"],
+  ["joe", "joseph"],
+  ["joes", "joseph"],
+  ["joes", "josephs"],
+  ["n", "north"],
   ["ne", "northeast"],
   ["nw", "northwest"],
   ["nw", "northwestern"],
   ["pt", "point"],
+  ["s", "south"],
   ["se", "southeast"],
   ["so", "south"],
   ["sw", "southwest"],
+  ["w", "west"],
 ];
 
 /** Nicknames of cities, and of states with a city's name → their words in the index. Words are joined. */
-export const cityNicknames: ReadonlyMap<string, string> = new Map([
-  ["nyc", "newyork"],
-  ["newyorkcity", "newyork"],
-  ["philly", "philadelphia"],
-  ["washingtonstate", "wa"],
-  ["newyorkstate", "ny"],
-]);
+export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    abq: "albuquerque",
+    atl: "atlanta",
+    atx: "austin",
+    bham: "birmingham",
+    bmore: "baltimore",
+    cincy: "cincinnati",
+    dfw: "dallas fortworth",
+    dtla: "losangeles",
+    indy: "indianapolis",
+    jax: "jacksonville",
+    kc: "kansascity",
+    la: "losangeles la",
+    longisland: "manhasset newhydepark mineola bayshore patchogue stonybrook huntington riverhead roslyn",
+    manhattan: "newyork manhattan",
+    mpls: "minneapolis",
+    nola: "neworleans",
+    nyc: "newyork brooklyn bronx statenisland flushing jamaica elmhurst farrockaway",
+    newyorkcity: "newyork brooklyn bronx statenisland flushing jamaica elmhurst farrockaway",
+    okc: "oklahomacity",
+    pdx: "portland",
+    pgh: "pittsburgh",
+    philly: "philadelphia",
+    phx: "phoenix",
+    queens: "jamaica flushing elmhurst farrockaway",
+    satx: "sanantonio",
+    sf: "sanfrancisco",
+    slc: "saltlakecity",
+    stl: "saintlouis",
+    vegas: "lasvegas",
+    washingtonstate: "wa",
+    newyorkstate: "ny",
+  }).map(([nickname, cities]) => [nickname, cities.split(" ")]),
+);
 
 const setOf = (words: string) => new Set(words.split(" "));
 
 /** Words that are followed by a place. */
-export const placeWords: ReadonlySet<string> = setOf("in near");
+export const placeWords: ReadonlySet<string> = setOf("around in near");
 
 /** Words without meaning in a query. They are never needed. */
 export const fillerWords: ReadonlySet<string> = setOf(
@@ -89,7 +124,7 @@ export const fillerWords: ReadonlySet<string> = setOf(
 export const genericWords = {
   facility: setOf(
     "hospital medical center health healthcare system clinic institute network service facility authority campus " +
-      "main best cheapest nearest",
+      "main best cheapest nearest closest close nearby emergency er room rooms",
   ),
   procedure: setOf(
     "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair treatment",
@@ -105,23 +140,44 @@ export const weakWords: ReadonlySet<string> = new Set([
 
 /** Names of institutions in the directory and their other names. Each finds the other. */
 export const institutions: readonly (readonly [name: string, otherName: string])[] = [
+  ["ahn", "allegheny"],
+  ["ecu", "east carolina university"],
   ["iu", "indiana university"],
+  ["kaiser foundation", "kaiser permanente"],
+  ["lsu", "louisiana state university"],
+  ["lvhn", "lehigh valley hospital"],
+  ["cpmc", "california pacific medical center"],
   ["musc", "medical university of south carolina"],
   ["nebraska medical center", "university of nebraska"],
+  ["new york presbyterian", "nyp newyork"],
   ["nyu", "new york university"],
   ["ohsu", "oregon health and science university"],
+  ["ohio state university", "osu"],
+  ["oklahoma state university", "osu"],
   ["ou", "university of oklahoma"],
+  ["rwj", "robert wood johnson"],
   ["uab", "university of alabama"],
   ["uc", "university of california"],
+  ["uc davis ucd", "university of california davis"],
+  ["uc irvine uci", "university of california irvine"],
+  ["uc san diego", "ucsd"],
+  ["uchealth", "university of colorado"],
   ["ucla", "university of california los angeles"],
   ["ucsf", "university of california san francisco"],
   ["uf", "university of florida"],
+  ["uk", "university of kentucky"],
+  ["um", "university of miami"],
   ["umass", "university of massachusetts"],
   ["unc", "university of north carolina"],
+  ["unm", "university of new mexico"],
   ["usc", "university of southern california"],
   ["ut", "university of texas"],
   ["uva", "university of virginia"],
+  ["uvm", "university of vermont"],
+  ["uw", "university of washington"],
+  ["uw", "university of wisconsin"],
   ["vcu", "virginia commonwealth university"],
+  ["wvu", "west virginia university"],
 ];
 
 /**
