@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import {
-  allowedOf,
+  detailsOf,
   dollarsOf,
   findGroup,
   histogramOf,
-  markupOf,
   rowsOfProcedure,
   stateSummaries,
   summaryOf,
@@ -46,14 +45,27 @@ export const procedure = endpoint({
     const place = image.procedureOf.get(code) ?? 0;
     const { edges, counts } = histogramOf(image, group, values.bins);
     const summary = summaryOf(image, group);
+    const detail = detailsOf(image, group);
     const { rows, suppressed } = rowsOfProcedure(image, place, values.state ?? null);
     return {
       procedure: { code, name: textAt(image.procedureName, place) },
       scope: { state: values.state ?? "national" },
       summary: dollarsOf(summary),
       rows: { priced: summary.facilities, suppressed, incomplete: rows - summary.facilities - suppressed },
-      allowed: hundredths(allowedOf(image, group)),
-      markup: hundredths(markupOf(image, group)),
+      allowed: hundredths({
+        min: detail.min_allowed,
+        p10: detail.p10_allowed,
+        p25: detail.p25_allowed,
+        median: summary.median_allowed,
+        p75: detail.p75_allowed,
+        p90: detail.p90_allowed,
+        max: detail.max_allowed,
+      }),
+      markup: hundredths({
+        p25: detail.p25_markup,
+        median: detail.median_markup,
+        p75: detail.p75_markup,
+      }),
       histogram: { edges: edges.map((edge) => edge / 100), counts },
       data: stateSummaries(image, place)
         .filter((row) => values.state === undefined || row.state === values.state)
