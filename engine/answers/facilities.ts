@@ -1,5 +1,5 @@
 import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
-import { groupSize, type Image, stateGroup, summaryOf, textAt } from "../image/image.ts";
+import { groupSize, type Image, medianOf, stateGroup, textAt } from "../image/image.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { countBelow, firstRow } from "./counts.ts";
@@ -112,6 +112,6 @@ function standingIn(image: Image, group: number, charge: number): Standing {
     rank: lower + 1,
     facilities,
     permille: Math.floor((2000 * lower + facilities) / (2 * facilities)),
-    medianCharge: summaryOf(image, group).median_charge,
+    medianCharge: medianOf(image, group),
   };
 }

@@ -1,5 +1,13 @@
 import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
-import { groupOf, type Image, type Summary, stateIndex, summaryFields, summaryOf } from "../image/image.ts";
+import {
+  groupOf,
+  groupSize,
+  type Image,
+  type Summary,
+  stateIndex,
+  summaryFields,
+  summaryOf,
+} from "../image/image.ts";
 import { tenthsBetween } from "../image/places.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { summaryOfRows } from "../image/summaries.ts";
@@ -36,21 +44,24 @@ export interface FacilityList {
   unplaced: number;
 }
 
+const priced = rowStatuses.indexOf("priced");
 /** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
 
 /** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
 export function listFacilities(image: Image, filter: FacilityFilter): FacilityList {
+  const { facility: facilityOf, charge, allowed, stateOf } = image;
   const { procedure, status, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, near } = filter;
   const isAnyCharge = filter.minCharge === undefined && filter.maxCharge === undefined;
+  const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
   const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
   const chosen = chosenFacilities(image, filter);
   const all =
     procedure === undefined
       ? undefined
       : image.procedureRows.subarray(image.procedureStart[procedure], image.procedureStart[procedure + 1]);
-  const count = all?.length ?? image.stateOf.length;
+  const count = all?.length ?? stateOf.length;
   const facilities = new Uint32Array(count);
   const rows = new Uint32Array(all === undefined ? 0 : count);
   const distances = new Int32Array(near === undefined ? 0 : count);
@@ -59,14 +70,14 @@ export function listFacilities(image: Image, filter: FacilityFilter): FacilityLi
   let unplaced = 0;
   for (let i = 0; i < count; i++) {
     const row = all === undefined ? -1 : all[i];
-    const facility = row < 0 ? i : image.facility[row];
-    if (states !== undefined && !states.has(image.stateOf[facility])) continue;
+    const facility = row < 0 ? i : facilityOf[row];
+    if (states !== undefined && !states.has(stateOf[facility])) continue;
     if (chosen !== undefined && !chosen.has(facility)) continue;
     if (row >= 0) {
-      const charge = image.charge[row];
-      const actual = rowStatuses[statusOfRow(charge, image.allowed[row])];
-      if (status !== "all" && actual !== status) continue;
-      if (!isAnyCharge && !(actual === "priced" && charge >= minCharge && charge <= maxCharge)) continue;
+      const actual = statusOfRow(charge[row], allowed[row]);
+      if (wanted >= 0 && actual !== wanted) continue;
+      const isBetween = actual === priced && charge[row] >= minCharge && charge[row] <= maxCharge;
+      if (!isAnyCharge && !isBetween) continue;
       rows[found] = row;
     }
     if (distanceTo !== undefined) {
@@ -109,25 +120,25 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
   };
 }
 
-const isPriced = ({ charge, allowed }: Image, row: number) => charge[row] > 0 && allowed[row] > 0;
+export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
+type FacilitySort = (typeof facilitySorts)[number];
 
-/** A value of a priced row, else `blank`. */
-const ofPriced =
-  (value: (image: Image, row: number) => number) =>
-  (image: Image, { rows }: FacilityList, i: number) =>
-    isPriced(image, rows[i]) ? value(image, rows[i]) : blank;
-
-/** The values by which a list is sorted, `blank` where absent; each as it is shown, so that what looks equal is. */
-const sorts = {
-  name: (image: Image, { facilities }: FacilityList, i: number) => image.nameOrder[facilities[i]],
-  distance: (_: Image, { distances }: FacilityList, i: number) => distances[i],
-  charge: ofPriced(({ charge }, row) => charge[row]),
-  allowed: ofPriced(({ allowed }, row) => allowed[row]),
-  markup: ofPriced(({ charge, allowed }, row) => ratioInHundredths(charge[row], allowed[row])),
-  services: (image: Image, { rows }: FacilityList, i: number) => image.services[rows[i]],
-};
-type FacilitySort = keyof typeof sorts;
-export const facilitySorts = Object.keys(sorts) as FacilitySort[];
+/** The value by which a list is sorted, `blank` where absent. Each is as it is shown, so that what looks equal is. */
+function sortedBy(image: Image, list: FacilityList, sort: FacilitySort): (i: number) => number {
+  const { nameOrder, charge, allowed, services } = image;
+  const { facilities, distances, rows } = list;
+  const ofPriced = (value: (row: number) => number) => (i: number) =>
+    charge[rows[i]] > 0 && allowed[rows[i]] > 0 ? value(rows[i]) : blank;
+  const values = {
+    name: (i: number) => nameOrder[facilities[i]],
+    distance: (i: number) => distances[i],
+    charge: ofPriced((row) => charge[row]),
+    allowed: ofPriced((row) => allowed[row]),
+    markup: ofPriced((row) => ratioInHundredths(charge[row], allowed[row])),
+    services: (i: number) => services[rows[i]],
+  };
+  return values[sort];
+}
 
 /** The positions of a list in an order: ties by CCN, absent values last. O(length). */
 export function orderFacilities(
@@ -137,38 +148,34 @@ export function orderFacilities(
   isDescending: boolean,
 ): Uint32Array {
   const { length } = list.facilities;
-  const valueAt = sorts[sort];
+  const valueAt = sortedBy(image, list, sort);
   const values = new Float64Array(length);
   let most = 0;
   for (let i = 0; i < length; i++) {
-    values[i] = valueAt(image, list, i);
+    values[i] = valueAt(i);
     if (values[i] > most) most = values[i];
   }
-  // A markup may have more than 32 bits. The arrays keep the lower 32 bits of what is stored.
-  const [low, high] = [new Uint32Array(length), new Uint32Array(length)];
-  for (let i = 0; i < length; i++) {
-    const key = values[i] === blank ? most + 1 : isDescending ? most - values[i] : values[i];
-    low[i] = key;
-    high[i] = key / 2 ** 32;
-  }
-  return stableOrder(high, stableOrder(low, identityOrder(length)));
+  for (let i = 0; i < length; i++)
+    if (values[i] === blank) values[i] = most + 1;
+    else if (isDescending) values[i] = most - values[i];
+  // What is stored in an array of integers loses all bits but the lower 32; a markup may have more.
+  const byLow = stableOrder(new Uint32Array(values), identityOrder(length));
+  if (most + 1 < 2 ** 32) return byLow;
+  return stableOrder(
+    Uint32Array.from(values, (value) => value / 2 ** 32),
+    byLow,
+  );
 }
 
 /** The statistics of a list with a procedure, in cents: all but the number of facilities are NaN where none is priced. */
-export function summaryOfList(image: Image, list: FacilityList): Summary {
-  const { filter, rows } = list;
-  const { procedure, states, city, ccns, near, minCharge, maxCharge, status } = filter;
+export function summaryOfList(image: Image, { filter, rows }: FacilityList): Summary {
+  const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
   const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];
   const isWhole = (status === "priced" || status === "all") && narrowing.every((each) => each === undefined);
-  const summary = () => {
-    if (isWhole && procedure !== undefined)
-      return summaryOf(image, groupOf(image, procedure, states?.[0] ?? null));
-    return summaryOfRows(
-      image,
-      rows.filter((row) => isPriced(image, row)),
-    );
-  };
-  const hasPrices = rows.some((row) => isPriced(image, row));
-  const found = hasPrices ? summary() : byField(summaryFields, () => Number.NaN);
-  return { ...found, facilities: rows.length };
+  const group = groupOf(image, procedure, states?.[0] ?? null);
+  const { charge, allowed } = image;
+  const priced = isWhole ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
+  const isNone = isWhole ? groupSize(image, group) === 0 : priced.length === 0;
+  const found = () => (isWhole ? summaryOf(image, group) : summaryOfRows(image, priced));
+  return { ...(isNone ? byField(summaryFields, () => Number.NaN) : found()), facilities: rows.length };
 }

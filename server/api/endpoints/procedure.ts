@@ -69,12 +69,17 @@ export const procedure = endpoint({
       histogram: { edges: edges.map((edge) => edge / 100), counts },
       data: stateSummaries(image, place)
         .filter((row) => values.state === undefined || row.state === values.state)
-        .map(({ state, facilities, ...row }) => {
-          const { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread, median_allowed } =
-            row;
-          const charges = { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread };
-          return { state, facilities, ...hundredths({ ...charges, median_allowed }) };
-        }),
+        .map((row) => ({
+          state: row.state,
+          facilities: row.facilities,
+          median_charge: row.median_charge / 100,
+          p25_charge: row.p25_charge / 100,
+          p75_charge: row.p75_charge / 100,
+          min_charge: row.min_charge / 100,
+          max_charge: row.max_charge / 100,
+          spread: row.spread / 100,
+          median_allowed: row.median_allowed / 100,
+        })),
       source: sourceOf(image),
     };
   },
