@@ -92,7 +92,7 @@ export const fillerWords: ReadonlySet<string> = setOf(
 export const genericWords = {
   facility: setOf(
     "hospital medical center health healthcare system clinic institute network service facility authority campus " +
-      "main best cheapest nearest",
+      "main best cheapest nearest closest close",
   ),
   procedure: setOf(
     "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair treatment",

@@ -305,5 +305,90 @@ describe("a list of facilities", () => {
   });
 });
 
+describe("one facility over the years", () => {
+  const ofYear = (dataYear: number, revision: number, ...rows: ShortRow[]) =>
+    imageOf(snapshotOf(rows, { ...testProvenance, dataYear, revision }));
+  const versions = versionsOf(
+    ofYear(2024, 2, ["000001", "CA", "5072", 300, 30, "New name"], ["000002", "CA", "5072", 100, 10]),
+    ofYear(2024, 1, ["000001", "CA", "5072", 999, 99]),
+    ofYear(2023, 1, ["000001", "CA", "5072", null, null]),
+    ofYear(2022, 1, ["000001", "CA", "5072", 200, 40, "Old name"]),
+    ofYear(2021, 1, ["000001", "CA", "5072", 100, 40]),
+    ofYear(2020, 1, ["000001", "CA", "5073", 100, 40]),
+  );
+  const told = (target: string) => {
+    const { type, param, message } = refusal(versions, target);
+    return [type, param, message];
+  };
+
+  test("has the newest revision of each year with a row, and changes where both years are priced", () => {
+    const answer = ask(versions, "/healthcare/facilities/000001/trends?procedure=5072");
+    const { facility, data, source } = v.parse(
+      v.object({
+        facility: v.object({ facility: v.string() }),
+        data: v.array(v.object({ data_version: v.string(), status: v.string(), change: v.unknown() })),
+        source: v.object({ data_years: v.array(v.number()), data_versions: v.array(v.string()) }),
+      }),
+      answer,
+    );
+    assert.equal(facility.facility, "New name");
+    assert.deepEqual(data, [
+      { data_version: "2021.1", status: "priced", change: null },
+      { data_version: "2022.1", status: "priced", change: { submitted_charge: 100, medicare_allowed: 0 } },
+      {
+        data_version: "2023.1",
+        status: "suppressed",
+        change: { submitted_charge: null, medicare_allowed: null },
+      },
+      {
+        data_version: "2024.2",
+        status: "priced",
+        change: { submitted_charge: null, medicare_allowed: null },
+      },
+    ]);
+    assert.deepEqual(source.data_versions, ["2021.1", "2022.1", "2023.1", "2024.2"]);
+    assert.deepEqual(source.data_years, [2021, 2022, 2023, 2024]);
+  });
+
+  test("is refused without a procedure, below a data version, and where no year has a row", () => {
+    const path = "/healthcare/facilities/000001/trends";
+    const years = "in any loaded data year (2020.1, 2021.1, 2022.1, 2023.1, 2024.2)";
+    assert.deepEqual(told(path).slice(0, 2), ["missing_parameter", "procedure"]);
+    assert.deepEqual(told(`${path}?procedure=5072&state=CA`).slice(0, 2), ["invalid_parameter", "state"]);
+    assertRefused(versions, `/versions/2024${path}?procedure=5072`, "unknown_endpoint");
+    assertRefused(versions, `${path}/?procedure=5072`, "unknown_endpoint");
+    assert.deepEqual(told(`${path}?procedure=5074`), [
+      "not_found",
+      undefined,
+      `there is no procedure "5074" ${years}`,
+    ]);
+    assert.deepEqual(told("/healthcare/facilities/000002/trends?procedure=5073"), [
+      "not_found",
+      undefined,
+      `facility "000002" has no row of procedure "5073" ${years}`,
+    ]);
+    assert.deepEqual(told("/healthcare/facilities/999999/trends?procedure=5072"), [
+      "not_found",
+      undefined,
+      `there is no facility "999999" ${years}`,
+    ]);
+  });
+});
+
+test("places are those of the npm package in its version, in the states and territories", () => {
+  const { version, license } = JSON.parse(
+    readFileSync(path.resolve(import.meta.dirname, "../../node_modules/zipcodes/package.json"), "utf8"),
+  );
+  const { name, zip, latitude, longitude } = readPlaces();
+  assert.equal(license, "BSD");
+  assert.equal(name, `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`);
+  assert.ok(zip.length > 41_000 && zip.every((code, i) => i === 0 || code > zip[i - 1]));
+  const at = (code: number) => [latitude[zip.indexOf(code)] / 1e6, longitude[zip.indexOf(code)] / 1e6];
+  assert.deepEqual(at(10001), [40.7484, -73.9967]);
+  assert.deepEqual(at(96910), [13.47, 144.74]);
+  // An address of the forces abroad, and one whose longitude has the wrong sign.
+  for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
+});
+
 const wholeCcns = ({ data }: v.InferOutput<typeof page>) =>
   v.parse(v.array(v.object({ ccn: v.string() })), data).map(({ ccn }) => ccn);
