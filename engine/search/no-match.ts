@@ -10,7 +10,7 @@ import { allowedTypos, forEachClose } from "./typos.ts";
 import { absentProcedures } from "./vocabulary.ts";
 
 interface NoMatch {
-  /** The word without a match; undefined if the text has no words. */
+  /** The word without a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
   /** Whether nothing at all matches it, or only nothing that matches the other words. */
   isUnknown: boolean;

@@ -1,11 +1,11 @@
-import type { Image } from "../image/image.ts";
+import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
 import { Best } from "./best.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
 import { matchedBy } from "./matched.ts";
 import { documentsWith, exact, mark, none, type Term } from "./matching.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
-import { bitWordsOf } from "./text.ts";
+import { bitsOf, bitWordsOf } from "./text.ts";
 
 /*
  * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
@@ -38,31 +38,48 @@ export function search(
   text: string,
   offset: number,
   limit: number,
+  state: string | null = null,
 ): Matches {
   const terms = termsOf(image, kind, text);
-  const found = find(image.documents[kind], terms, offset, limit);
+  const found = find(image.documents[kind], terms, offset, limit, pricedIn(image, kind, state));
   if (kind === "facility") return found;
   return { ...found, matched: matchedBy(image, terms, found.documents) };
 }
 
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
   const index = image.documents[kind];
-  return find(index, termsOf(image, kind, text), 0, index.byName.length, false).documents;
+  const unpriced = index.priced.map((bits) => ~bits);
+  return find(index, termsOf(image, kind, text), 0, index.byName.length, unpriced).documents;
+}
+
+/** The documents with prices in the nation (state null) or in a state, as bits. */
+function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32Array {
+  const { priced, documentOf } = image.documents[kind];
+  if (state === null) return priced;
+  const isThere = (i: number) =>
+    kind === "facility"
+      ? image.stateOf[i] === stateIndex.get(state)
+      : groupSize(image, groupOf(image, i, state)) > 0;
+  const there = bitsOf(
+    Array.from(documentOf).filter((_, i) => isThere(i)),
+    documentOf.length,
+  );
+  return there.map((bits, i) => bits & priced[i]);
 }
 
 /**
  * Goes from the best level to the worst, and scores no documents that can't be better than those of the page.
  *
- * @param isPriced whether to look for documents that have prices, or for the others
+ * @param wanted the documents to look for, as bits
  */
 export function find(
   index: SearchIndex,
   terms: readonly Term[],
   offset: number,
   limit: number,
-  isPriced = true,
+  wanted = index.priced,
 ): Matches {
-  const { byName, nameRank, documentOf, sizeStart, priced } = index;
+  const { byName, nameRank, documentOf, sizeStart } = index;
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0))
     return { total: 0, documents: new Uint32Array(0), scores: [] };
@@ -70,7 +87,7 @@ export function find(
   makeRoom(index, needed.length);
   const { done, fresh } = sets;
   // Documents that aren't looked for count as found before.
-  for (let i = 0; i < bitWords; i++) done[i] = isPriced ? ~priced[i] : priced[i];
+  for (let i = 0; i < bitWords; i++) done[i] = ~wanted[i];
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);
   const score = scorerOf(index, terms);

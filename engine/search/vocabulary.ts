@@ -115,6 +115,9 @@ const setOf = (words: string) => new Set(words.split(" "));
 /** Words that are followed by a place. */
 export const placeWords: ReadonlySet<string> = setOf("around in near");
 
+/** Words between which and a "me" nothing stands: near me, close to me, around me. */
+export const wordsBeforeSelf: ReadonlySet<string> = setOf("near nearest around by to beside");
+
 /** Words without meaning in a query. They are never needed. */
 export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",

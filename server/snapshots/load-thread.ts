@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
+import { readPlaces } from "../../datasets/places.ts";
 import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
@@ -22,7 +23,7 @@ function load(data: LoadData): LoadedSnapshot {
   const { name, limits } = data;
   const bytes = readFile(data);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits);
+  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits, readPlaces());
   checkQuery(name, image);
   return { image, file: { bytes, sha256: hash("sha256", bytes) } };
 }

@@ -198,6 +198,7 @@ export function compareTrends(years: Snapshot[]): number {
         data,
         source: {
           data_years: data.map(({ data_year }) => data_year),
+          data_versions: data.map(({ data_version }) => data_version),
           caveat: years[0].provenance.caveat,
         },
       };

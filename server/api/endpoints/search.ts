@@ -3,7 +3,7 @@ import { documentKinds, encodeMatches, search as findMatches } from "../../../en
 import { type Endpoint, endpoint } from "../endpoint.ts";
 import { noMatches } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
-import { required, rowLimit } from "../parameters.ts";
+import { rowLimit, state, textUpTo } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
 
 /** Answers searches. */
@@ -20,7 +20,8 @@ const howItMatches =
   "A match is ranked by its worst word: exact words come before beginnings, and these before typos. Among equals, a name " +
   "counts more than a city, and a city more than a state. Then come the matches whose name is covered best by the query, " +
   "and whose name begins with it.\n\n" +
-  "Only what has prices is listed. If nothing matches, the answer is 404; its message names the word that has no match, " +
+  "Only what has prices is listed; with `state`, only what has prices there. A procedure group that isn't found by its name " +
+  "alone says in `matched` by which of patients' words. If nothing matches, the answer is 404; its message names the word that has no match, " +
   "and similar words. If all matches lack prices, the message says so.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
@@ -35,9 +36,7 @@ export const search: Endpoint = endpoint({
   kind: "versioned",
   parameters: v.object({
     q: v.pipe(
-      required,
-      v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
-      v.metadata({ maxLength: maxQueryCharacters }),
+      textUpTo(maxQueryCharacters, expectedQuery),
       v.description(
         `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN, or an APC, HCPCS or CPT code.`,
       ),
@@ -51,16 +50,21 @@ export const search: Endpoint = endpoint({
       ),
       "facility",
     ),
+    state,
     limit: rowLimit(50),
   }),
   response: searchResponse,
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
     const { image, offset } = context;
-    const { q, type, limit } = values;
-    const matches = findMatches(image, type, q, offset, limit);
-    if (matches.total === 0) throw noMatches(image, type, q);
-    const head = JSON.stringify({ query: { q, type }, summary: { matches: matches.total } });
+    const { q, type, state, limit } = values;
+    const matches = findMatches(image, type, q, offset, limit, state);
+    if (matches.total === 0) throw noMatches(image, type, q, state);
+    const head = JSON.stringify({
+      list: search.name,
+      query: { q, type, state: state ?? null },
+      summary: { matches: matches.total },
+    });
     const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
     return encodeMatches(image, type, matches, `${head.slice(0, -1)},"data":[`, next, context.scratch);
   },
