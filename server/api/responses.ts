@@ -255,8 +255,16 @@ const standings = {
   national: described("Among the nation's facilities; null unless priced", v.nullable(standing)),
   within_state: described("Among the facilities of its state; null unless priced", v.nullable(standing)),
 };
-const optionalFields = (fields: v.ObjectEntries): v.ObjectEntries =>
-  Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]));
+/** The same fields, each of which may be absent. */
+const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]),
+  ) as unknown as { [Name in keyof Fields]: v.OptionalSchema<Fields[Name], undefined> };
+/** The same fields, each of which may be null. */
+const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),
+  ) as unknown as { [Name in keyof Fields]: v.NullableSchema<Fields[Name], undefined> };
 const textOrNull = (description: string) => v.nullable(described(description, v.string()));
 const textsOrNull = (description: string) => v.nullable(described(description, v.array(v.string())));
 
@@ -276,12 +284,13 @@ export const facilitiesResponse = v.object({
     order: described("Ascending or descending", v.string()),
     limit: count("Rows on a page"),
   }),
+  procedure: v.optional(object("With `procedure`: the procedure group", procedureFields)),
   summary: object(
     "Over all facilities that match. The statistics are there with `procedure`: over the priced ones, null where none is priced",
     {
       facilities: facilitiesThatMatch,
       ...optionalFields({
-        ...Object.fromEntries(Object.entries(statistics).map(([name, schema]) => [name, v.nullable(schema)])),
+        ...nullableFields(statistics),
         ...weightedStatistics,
         weighted_facilities: v.nullable(weightedStatistics.weighted_facilities),
         unplaced: count(

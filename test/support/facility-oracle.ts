@@ -130,6 +130,9 @@ export function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked
       order,
       limit: Number(limit),
     },
+    ...(procedure !== undefined && {
+      procedure: { code: procedure, name: procedures.name[procedures.code.indexOf(procedure)] },
+    }),
     summary: {
       ...(procedure === undefined
         ? { facilities: data.length }

@@ -236,6 +236,9 @@ export const facilities: Endpoint = endpoint({
     return {
       list: facilities.name,
       query: understood(values),
+      ...(procedure !== undefined && {
+        procedure: { code: values.procedure, name: textAt(image.procedureName, procedure) },
+      }),
       summary: {
         ...(isPriced ? dollarsOf(summaryOfList(image, list)) : { facilities: length }),
         ...(place !== undefined && { unplaced: list.unplaced }),
