@@ -147,15 +147,12 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   return { code, procedure, status, description };
 }
 
-/** What an addendum says against the codes that stand beside the patients' words of search. */
+/** The codes beside the patients' words of search that an addendum has in another group, a sentence each. */
 export function contradictedCodes({ codes }: Addendum): string[] {
-  const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure]));
+  const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
   return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>
-    codes.flatMap((code) => {
-      const found = procedures.get(code);
-      if (found === expected) return [];
-      const place = found === undefined ? "isn't listed" : found === "" ? "has no APC" : `is in ${found}`;
-      return [`${code} ${place}, not in ${expected}`];
-    }),
+    codes
+      .filter((code) => (procedures.get(code) ?? expected) !== expected)
+      .map((code) => `${code} is in ${procedures.get(code)}, not ${expected}`),
   );
 }

@@ -14,18 +14,19 @@ const maxNamed = 3;
 export function suspicionsAbout(table: SnapshotTable): string[] {
   const { ccn } = partsOf(table).facilities;
   const { charge, allowed, services, beneficiaries } = columnsOf(table).rows;
-  const rows = Array.from(charge.keys());
-  const priced = rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
-  const above = priced.filter((row) => allowed[row] > charge[row]).length;
-  const few = priced.filter(
-    (row) => services[row] !== blank && services[row] <= maxSuppressedServices,
-  ).length;
-  const more = rows.filter((row) => services[row] !== blank && beneficiaries[row] > services[row]).length;
+  let [priced, above, few, more] = [0, 0, 0, 0];
+  for (let row = 0; row < charge.length; row++) {
+    if (services[row] !== blank && beneficiaries[row] > services[row]) more++;
+    if (charge[row] <= 0 || allowed[row] <= 0) continue;
+    priced++;
+    if (allowed[row] > charge[row]) above++;
+    if (services[row] !== blank && services[row] <= maxSuppressedServices) few++;
+  }
   const lettered = ccn.filter((text) => /[A-Z]/.test(text));
   return [
-    ...(2 * above > priced.length
+    ...(2 * above > priced
       ? [
-          `${above} of ${priced.length} priced rows have an allowed amount above the charge; the columns may be swapped`,
+          `${above} of ${priced} priced rows have an allowed amount above the charge; the columns may be swapped`,
         ]
       : []),
     ...(few > 0

@@ -15,18 +15,18 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
   const { documentOf, tokenStart, tokens } = index;
   const needed = terms
     .filter(({ isNeeded }) => isNeeded)
-    .map(({ word, matches, code }) => {
+    .map(({ word, matches, phrases, code }) => {
       const levels = new Map<number, number>();
       for (const match of matches) {
         const at = match >>> levelBits;
         levels.set(at, Math.max(levels.get(at) ?? 0, match & levelMask));
       }
-      return { word, code, levels };
+      return { word, code, levels, phrases };
     });
   return Array.from(procedures, (procedure) => {
     const document = documentOf[procedure];
     const found = new Set<string>();
-    for (const { word, code, levels } of needed) {
+    for (const { word, code, levels, phrases } of needed) {
       if (code === document) {
         if (!image.procedureOf.has(word)) found.add(word.toUpperCase());
         continue;
@@ -42,7 +42,11 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
         fields |= 1 << (tokens[at] & fieldMask);
         words.push(here);
       }
-      if ((fields & nameFields) === 0) for (const here of words) found.add(textOf(wordAt(index, here)));
+      // The document has it as several words.
+      if (best === 0) fields = 1 << (phrases.get(document) ?? nameField);
+      if ((fields & nameFields) !== 0) continue;
+      for (const here of words) found.add(textOf(wordAt(index, here)));
+      if (best === 0) found.add(word);
     }
     return [...found];
   });

@@ -7,6 +7,7 @@ import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { parseOptions } from "../../server/commands/import.ts";
 import { Store } from "../../server/store/store.ts";
+import { addendum, codeLine } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
 import { type Finished, Running, temporaryFolder } from "../support/server.ts";
 
@@ -123,6 +124,30 @@ test("the command says one line and exits with 1 when it refuses", async () => {
     refused.stderr,
     /^state database .*: found file is not a database, expected a sound [^\n]*\n$/,
   );
+});
+
+test("the command says how many codes there are, and warns line by line", async () => {
+  const { file, out } = optionsFor(csv(row, otherRow));
+  const codes = `${file}.codes.csv`;
+  writeFileSync(
+    codes,
+    addendum(codeLine("10061", "5073"), codeLine("11042", "5072"), codeLine("27447", "5115")),
+  );
+  const run = () => command([file, "--year", "2023", "--out", out, "--codes", codes]);
+  const { code, stdout, stderr } = await run();
+  assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
+  const [summary, ...warnings] = stderr.split("\n").slice(-3, -1);
+  assert.match(summary, /; 2 facilities, 2 procedures, 2 states, 2 HCPCS codes$/);
+  assert.deepEqual(warnings, [
+    `warning: ${codes} contradicts the codes beside this program's plain words: 10061 is in 5073, not 5072`,
+  ]);
+  assert.match(
+    (await run()).stderr,
+    /\nnothing written: 2023\.1 has these rows and codes already; --force writes them\n$/,
+  );
+  const missing = await command([file, "--year", "2023", "--out", out, "--codes", `${codes}.gone`]);
+  assert.equal(missing.code, 1);
+  assert.equal(missing.stderr, `${codes}.gone: found no readable file (ENOENT), expected a CSV file\n`);
 });
 
 const now = new Date("2026-11-21T12:00:00Z");
