@@ -81,6 +81,7 @@ export function madeAnew(image: Image, target: string): Uint8Array {
     images: [image],
     byName: new Map(),
     loadedAt: new Map(),
+    previous: new Map(),
     files: new Map(),
     hidden: [],
   };

@@ -474,7 +474,7 @@ const list = `
 230273 receiving hospital detroit, detroit receiving | its own short name
 240001 north memorial robbinsdale, north memorial | its own short name
 240004 hcmc, hennepin healthcare, hennepin general, minneapolis general | its own initials, and its operator's name
-240010 mayo, mayo clinic, mayo clinic rochester, st marys rochester, rochester methodist | its own short name, and campuses under this CCN
+240010 mayo, mayo clinic rochester, st marys rochester, rochester methodist | its own short name, and campuses under this CCN
 240019 miller dwan, smdc duluth | former names
 240030 douglas county hospital alexandria | former name, until 2018
 240053 methodist st louis park, park nicollet | its own short name

@@ -2,10 +2,19 @@ import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
 import { Best } from "./best.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
 import { matchedBy } from "./matched.ts";
-import { documentsWith, exact, mark, none, type Term } from "./matching.ts";
+import { documentsWith, exact, levelBits, mark, none, type Term } from "./matching.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
-import { bitsOf, bitWordsOf } from "./text.ts";
+import {
+  bitsOf,
+  bitWordsOf,
+  cityField,
+  cityPartField,
+  fieldBits,
+  fieldMask,
+  nameField,
+  stateField,
+} from "./text.ts";
 
 /*
  * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
@@ -40,10 +49,50 @@ export function search(
   limit: number,
   state: string | null = null,
 ): Matches {
+  const index = image.documents[kind];
   const terms = termsOf(image, kind, text);
-  const found = find(image.documents[kind], terms, offset, limit, pricedIn(image, kind, state));
-  if (kind === "facility") return found;
-  return { ...found, matched: matchedBy(image, terms, found.documents) };
+  const wanted = pricedIn(image, kind, state);
+  const found = find(index, terms, offset, limit, wanted);
+  if (kind === "procedure") return { ...found, matched: matchedBy(image, terms, found.documents) };
+  return found.total === 0 ? withoutUnknownWords(index, terms, offset, limit, wanted) : found;
+}
+
+const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
+
+/**
+ * The one document that matches all needed words but those that no document has, such as a part of a brand's name: if two
+ * words or more match, one of them in its name and one in its place. Its score is lower by the share of unknown words.
+ */
+function withoutUnknownWords(
+  index: SearchIndex,
+  terms: readonly Term[],
+  offset: number,
+  limit: number,
+  wanted: Int32Array,
+): Matches {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const known = needed.filter((term) => documentsWith(index, term) > 0);
+  if (known.length < 2 || known.length === needed.length) return nothing;
+  const others = terms.filter((term) => !term.isNeeded || known.includes(term));
+  const found = find(index, others, 0, 1, wanted);
+  if (found.total !== 1) return nothing;
+  const fields = known.map((term) => fieldsOf(index, term, index.documentOf[found.documents[0]]));
+  const isIn = (some: number) => fields.some((matched) => (matched & some) !== 0);
+  if (!isIn(1 << nameField) || !isIn((1 << cityField) | (1 << cityPartField) | (1 << stateField)))
+    return nothing;
+  const share = known.length / needed.length;
+  const scores = found.scores.map((score) => Math.round(1000 * score * share) / 1000);
+  const end = offset + limit;
+  return { total: 1, documents: found.documents.slice(offset, end), scores: scores.slice(offset, end) };
+}
+
+/** The fields in which a document has words that match a term. */
+function fieldsOf(index: SearchIndex, { matches }: Term, document: number): number {
+  const words = new Set(matches.map((match) => match >>> levelBits));
+  let fields = 0;
+  for (let at = index.tokenStart[document]; at < index.tokenStart[document + 1]; at++)
+    if (words.has(index.tokens[at] >>> fieldBits)) fields |= 1 << (index.tokens[at] & fieldMask);
+  return fields;
 }
 
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
@@ -81,8 +130,7 @@ export function find(
 ): Matches {
   const { byName, nameRank, documentOf, sizeStart } = index;
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0))
-    return { total: 0, documents: new Uint32Array(0), scores: [] };
+  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0)) return nothing;
   const bitWords = bitWordsOf(documentOf.length);
   makeRoom(index, needed.length);
   const { done, fresh } = sets;

@@ -190,31 +190,34 @@ export const institutions: readonly (readonly [name: string, otherName: string])
  * only together are joined.
  */
 const plainWords: Readonly<Record<string, string>> = {
-  "5072": "skin lesion removal abscess drainage breast iandd liver | 10061 11042 47000",
+  "5072": "skin lesion removal abscess drainage breast iandd liver debridement | 10061 11042 47000",
   "5073": "tumor cyst removal breast | 21555",
   "5091": "lumpectomy breast cancer tumor removal | 19301",
   "5092": "mastectomy breast removal | 19303",
   "5093": "breast reconstruction implant | 19357",
-  "5113": "knee arthroscopy meniscus bunion hammertoe broken bone fracture | 29881 28285",
-  "5114": "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture | 29827 28297 29888",
-  "5115": "total knee hip shoulder joint replacement arthroplasty spine fusion | 27447 27130 23472",
+  "5113":
+    "knee arthroscopy meniscus bunion hammertoe broken bone fracture toe finger amputation | 29881 28285 28820 26951",
+  "5114":
+    "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture orif wrist laminectomy discectomy microdiscectomy herniated disc kyphoplasty | 29827 28297 29888 25609 63030 22514",
+  "5115":
+    "total knee hip shoulder joint replacement arthroplasty spine fusion tka tkr tha thr tsa | 27447 27130 23472",
   "5116": "spine spinal fusion ankle replacement | 22551 27702",
   "5153": "bronchoscopy sinus lung biopsy | 31624",
   "5154": "bronchoscopy lung biopsy | 31628",
-  "5155": "sinus surgery sinuses | 31267",
+  "5155": "sinus surgery sinuses fess | 31267",
   "5163": "ear tubes | 69436",
-  "5164": "tonsils tonsillectomy | 42826",
+  "5164": "tonsils tonsillectomy adenoids | 42826",
   "5165": "nose septum septoplasty ear drum | 30520",
   "5166": "hearing | 69930",
-  "5183": "port catheter insertion varicose veins | 36561",
+  "5183": "port catheter insertion varicose veins placement | 36561",
   "5184": "dialysis fistula access | 36821",
   "5191": "cardiac heart catheterization cath angiogram angiography | 93458",
   "5192": "angioplasty leg artery balloon coronary heart stent dialysis access | 37224 36903",
-  "5193": "coronary heart stent angioplasty drug eluting leg artery | 92928 37226",
+  "5193": "coronary heart stent angioplasty drug eluting leg artery pci ptca | 92928 37226",
   "5194": "coronary heart leg artery stent atherectomy | 92933 37227",
   "5200": "cardiomems heart failure | 33289",
   "5212": "heart node ablation cardiac | 93650",
-  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia cardiac | 93656",
+  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia cardiac ep study | 93656",
   "5222": "loop recorder battery generator replacement implant | 33285",
   "5223": "battery generator replacement leadless implant | 33208",
   "5224": "biventricular implant cardiac | 33225",
@@ -227,17 +230,17 @@ const plainWords: Readonly<Record<string, string>> = {
   "5331": "endoscopy bile duct esophagus | 43276",
   "5341": "hernia inguinal umbilical | 49505",
   "5361":
-    "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole gallstones | 47562 49650 44970",
+    "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole gallstones chole lapchole thyroidectomy thyroid parathyroid tubal ligation | 47562 49650 44970 60240 58670",
   "5362": "hysterectomy laparoscopic uterus keyhole | 58571",
   "5372": "bladder cystoscopy | 52000",
   "5373": "bladder cystoscopy prostate biopsy | 55700",
-  "5374": "kidney stones stone lithotripsy bladder tumor | 50590 52235",
+  "5374": "kidney stones stone lithotripsy bladder tumor eswl turbt | 50590 52235",
   "5375": "kidney stones stone laser prostate surgery turp bladder tumor | 52356 52601",
   "5376": "prostate brachytherapy incontinence sling | 55875",
-  "5377": "penile prosthesis | 54401",
-  "5378": "artificial urinary sphincter penile prosthesis | 53445",
+  "5377": "penile prosthesis implant | 54401",
+  "5378": "artificial urinary sphincter penile prosthesis implant | 53445",
   "5414": "hysteroscopy uterus dandc | 58558 58120",
-  "5415": "hysterectomy vaginal prolapse uterus | 58260",
+  "5415": "hysterectomy vaginal prolapse uterus pelvic | 58260",
   "5431": "carpal tunnel nerveablation | 64721 64635",
   "5432": "nerve repair | 64910",
   "5462": "spinal cord stimulator trial lead | 63650",
@@ -266,5 +269,9 @@ export const absentProcedures: ReadonlySet<string> = setOf(
   "mri ct cat scan scans xray x ray imaging ultrasound sonogram mammogram mammography pet emergency er ed visit visits " +
     "consultation checkup lab laboratory blood test tests ekg ecg echocardiogram vaccine vaccination shot chemo " +
     "chemotherapy infusion physiotherapy physical therapy childbirth delivery birth ambulance " +
-    "cesarean caesarean csection section pregnancy sleep lasik bypass",
+    "cesarean caesarean csection section pregnancy sleep lasik bypass cabg tavr transfusion cardioversion injection " +
+    "injections epidural nerveblock block craniotomy vasectomy urgent room telehealth dental teeth ivf",
 );
+
+/** Words for hospitals of Veterans Affairs, which Medicare doesn't pay under the OPPS. */
+export const veteransWords: ReadonlySet<string> = setOf("va vamc vha veteran veterans");

@@ -1,5 +1,6 @@
 import {
   absentProcedure,
+  asksForVeterans,
   type Coverage,
   coverageOf,
   type DocumentKind,
@@ -194,6 +195,13 @@ export function noMatches(
       what,
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
         "one with all that belongs to them; imaging, tests, visits and drugs are paid by other APCs or fee schedules",
+    );
+  if (kind === "facility" && asksForVeterans(text))
+    return notFound(
+      image,
+      what,
+      "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS; " +
+        "for hospitals in Virginia add a name or a city, or `state=VA`",
     );
   const unpricedOnes = unpricedMatches(image, kind, text);
   if (unpricedOnes.length > 0) {
