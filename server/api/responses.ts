@@ -238,12 +238,12 @@ const standings = {
   national: described("Among the nation's facilities; null unless priced", v.nullable(standing)),
   within_state: described("Among the facilities of its state; null unless priced", v.nullable(standing)),
 };
-/** The same fields, each of which may be absent. */
+/** Makes each of some fields one that may be absent. */
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]),
   ) as unknown as { [Name in keyof Fields]: v.OptionalSchema<Fields[Name], undefined> };
-/** The same fields, each of which may be null. */
+/** Makes each of some fields one that may be null. */
 const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),
