@@ -16,6 +16,7 @@ export {
 export {
   type FacilityFilter,
   type FacilityList,
+  facilityAt,
   facilitySorts,
   listFacilities,
   orderFacilities,

@@ -35,66 +35,91 @@ export interface FacilityFilter {
 /** The facilities that a filter leaves, ascending by CCN. */
 export interface FacilityList {
   filter: FacilityFilter;
-  facilities: Uint32Array<ArrayBuffer>;
-  /** The row of the procedure at each; empty without a procedure. */
-  rows: Uint32Array<ArrayBuffer>;
+  /** The row of the procedure at each facility; without a procedure the facilities. */
+  items: Uint32Array<ArrayBuffer>;
+  /** What the list is sorted by; `blank` where absent. */
+  values: Float64Array;
   /** The distance of each in tenths of a mile; empty without a place. */
   distances: Int32Array;
   /** Facilities that meet every other condition, but whose place isn't known. */
   unplaced: number;
 }
 
-const priced = rowStatuses.indexOf("priced");
+export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
+type FacilitySort = (typeof facilitySorts)[number];
+
+const pricedStatus = rowStatuses.indexOf("priced");
 /** Miles in a degree of latitude, rounded down. */
 const milesPerDegree = 69;
 const millionths = 1e6;
 
 /** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
-export function listFacilities(image: Image, filter: FacilityFilter): FacilityList {
-  const { facility: facilityOf, charge, allowed, stateOf } = image;
+export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
+  const { facility: facilityOf, charge, allowed, stateOf, procedureRows, procedureStart } = image;
   const { procedure, status, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, near } = filter;
   const isAnyCharge = filter.minCharge === undefined && filter.maxCharge === undefined;
   const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
   const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
   const chosen = chosenFacilities(image, filter);
-  const all =
-    procedure === undefined
-      ? undefined
-      : image.procedureRows.subarray(image.procedureStart[procedure], image.procedureStart[procedure + 1]);
-  const count = all?.length ?? stateOf.length;
-  const facilities = new Uint32Array(count);
-  const rows = new Uint32Array(all === undefined ? 0 : count);
-  const distances = new Int32Array(near === undefined ? 0 : count);
+  const isAnyFacility = (states ?? chosen ?? near) === undefined;
   const distanceTo = near && distancesFrom(image, near);
+  const valueAt = sortedBy(image, sort, procedure !== undefined);
+  const start = procedure === undefined ? 0 : procedureStart[procedure];
+  const end = procedure === undefined ? stateOf.length : procedureStart[procedure + 1];
+  const items = new Uint32Array(end - start);
+  const values = new Float64Array(end - start);
+  const distances = new Int32Array(near === undefined ? 0 : end - start);
   let found = 0;
   let unplaced = 0;
-  for (let i = 0; i < count; i++) {
-    const row = all === undefined ? -1 : all[i];
-    const facility = row < 0 ? i : facilityOf[row];
-    if (states !== undefined && !states.has(stateOf[facility])) continue;
-    if (chosen !== undefined && !chosen.has(facility)) continue;
-    if (row >= 0) {
-      const actual = statusOfRow(charge[row], allowed[row]);
+  for (let i = start; i < end; i++) {
+    const item = procedure === undefined ? i : procedureRows[i];
+    if (procedure !== undefined) {
+      const actual = statusOfRow(charge[item], allowed[item]);
       if (wanted >= 0 && actual !== wanted) continue;
-      const isBetween = actual === priced && charge[row] >= minCharge && charge[row] <= maxCharge;
+      const isBetween = actual === pricedStatus && charge[item] >= minCharge && charge[item] <= maxCharge;
       if (!isAnyCharge && !isBetween) continue;
-      rows[found] = row;
     }
-    if (distanceTo !== undefined) {
-      const distance = distanceTo(facility);
+    if (!isAnyFacility) {
+      // Rows lie far apart in memory, so that each column costs time.
+      const facility = procedure === undefined ? i : facilityOf[item];
+      if (states !== undefined && !states.has(stateOf[facility])) continue;
+      if (chosen !== undefined && !chosen.has(facility)) continue;
+      const distance = distanceTo === undefined ? 0 : distanceTo(facility);
       if (distance === undefined) unplaced++;
       if (distance === undefined || distance < 0) continue;
-      distances[found] = distance;
+      if (distanceTo !== undefined) distances[found] = distance;
     }
-    facilities[found++] = facility;
+    values[found] = sort === "distance" ? distances[found] : valueAt(item);
+    items[found++] = item;
   }
   return {
     filter,
-    facilities: facilities.subarray(0, found),
-    rows: rows.subarray(0, found),
+    items: items.subarray(0, found),
+    values: values.subarray(0, found),
     distances: distances.subarray(0, found),
     unplaced,
   };
+}
+
+/** A facility of a list by its position there. */
+export function facilityAt(image: Image, { filter, items }: FacilityList, i: number): number {
+  return filter.procedure === undefined ? items[i] : image.facility[items[i]];
+}
+
+/** The value of a row or facility. Each is as it is shown, so that what looks equal is. */
+function sortedBy(image: Image, sort: FacilitySort, isOfRows: boolean): (item: number) => number {
+  const { facility, nameOrder, charge, allowed, services } = image;
+  const ofPriced = (value: (row: number) => number) => (row: number) =>
+    charge[row] > 0 && allowed[row] > 0 ? value(row) : blank;
+  const values = {
+    name: (item: number) => nameOrder[isOfRows ? facility[item] : item],
+    distance: () => blank,
+    charge: ofPriced((row) => charge[row]),
+    allowed: ofPriced((row) => allowed[row]),
+    markup: ofPriced((row) => ratioInHundredths(charge[row], allowed[row])),
+    services: (row: number) => services[row],
+  };
+  return values[sort];
 }
 
 /** The facilities with one of the CCNs and in the city; undefined where neither is asked for. */
@@ -120,55 +145,24 @@ function distancesFrom(image: Image, { place, miles }: { place: number; miles: n
   };
 }
 
-export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
-type FacilitySort = (typeof facilitySorts)[number];
-
-/** The value by which a list is sorted, `blank` where absent. Each is as it is shown, so that what looks equal is. */
-function sortedBy(image: Image, list: FacilityList, sort: FacilitySort): (i: number) => number {
-  const { nameOrder, charge, allowed, services } = image;
-  const { facilities, distances, rows } = list;
-  const ofPriced = (value: (row: number) => number) => (i: number) =>
-    charge[rows[i]] > 0 && allowed[rows[i]] > 0 ? value(rows[i]) : blank;
-  const values = {
-    name: (i: number) => nameOrder[facilities[i]],
-    distance: (i: number) => distances[i],
-    charge: ofPriced((row) => charge[row]),
-    allowed: ofPriced((row) => allowed[row]),
-    markup: ofPriced((row) => ratioInHundredths(charge[row], allowed[row])),
-    services: (i: number) => services[rows[i]],
-  };
-  return values[sort];
-}
-
-/** The positions of a list in an order: ties by CCN, absent values last. O(length). */
-export function orderFacilities(
-  image: Image,
-  list: FacilityList,
-  sort: FacilitySort,
-  isDescending: boolean,
-): Uint32Array {
-  const { length } = list.facilities;
-  const valueAt = sortedBy(image, list, sort);
-  const values = new Float64Array(length);
+/** The positions of a list in its order: ties by CCN, absent values last. O(length). */
+export function orderFacilities({ values }: FacilityList, isDescending: boolean): Uint32Array {
   let most = 0;
-  for (let i = 0; i < length; i++) {
-    values[i] = valueAt(i);
-    if (values[i] > most) most = values[i];
-  }
-  for (let i = 0; i < length; i++)
-    if (values[i] === blank) values[i] = most + 1;
-    else if (isDescending) values[i] = most - values[i];
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  const keys = new Float64Array(values.length);
+  for (let i = 0; i < keys.length; i++)
+    keys[i] = values[i] === blank ? most + 1 : isDescending ? most - values[i] : values[i];
   // What is stored in an array of integers loses all bits but the lower 32; a markup may have more.
-  const byLow = stableOrder(new Uint32Array(values), identityOrder(length));
+  const byLow = stableOrder(new Uint32Array(keys), identityOrder(keys.length));
   if (most + 1 < 2 ** 32) return byLow;
   return stableOrder(
-    Uint32Array.from(values, (value) => value / 2 ** 32),
+    Uint32Array.from(keys, (key) => key / 2 ** 32),
     byLow,
   );
 }
 
 /** The statistics of a list with a procedure, in cents: all but the number of facilities are NaN where none is priced. */
-export function summaryOfList(image: Image, { filter, rows }: FacilityList): Summary {
+export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
   const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
   const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];
   const isWhole = (status === "priced" || status === "all") && narrowing.every((each) => each === undefined);

@@ -1,5 +1,5 @@
 import { blank } from "../snapshot/schema.ts";
-import { stableOrder } from "../snapshot/sort.ts";
+import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import type { TableColumns } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { detailFields, type Summary, summaryFields } from "./image.ts";
@@ -51,12 +51,14 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
 }
 
 /** The statistics of some priced rows, at least one. O(n log n). */
-export function summaryOfRows(rows: Columns, found: Uint32Array<ArrayBuffer>): Summary {
-  const byCharge = stableOrder(rows.charge, found);
+export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
+  // Sorted by a copy of the charges, because the rows lie far apart in memory.
+  const charges = valuesOf(rows.charge, found);
+  const byCharge = stableOrder(charges, identityOrder(found.length));
   return statisticsOf(
-    valuesOf(rows.charge, byCharge),
-    valuesOf(rows.allowed, byCharge).sort(),
-    valuesOf(rows.services, byCharge),
+    valuesOf(charges, byCharge),
+    valuesOf(rows.allowed, found).sort(),
+    valuesOf(valuesOf(rows.services, found), byCharge),
   );
 }
 

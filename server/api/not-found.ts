@@ -123,7 +123,7 @@ export function noFacilities(image: Image, asked: string, { filter, unplaced }: 
   if (unplaced > 0)
     return notFound(image, what, `the ZIP codes of ${unplaced} that match otherwise have no known place`);
   const any = { ...filter, status: "all", minCharge: undefined, maxCharge: undefined } as const;
-  const others = procedure === undefined ? 0 : listFacilities(image, any).facilities.length;
+  const others = procedure === undefined ? 0 : listFacilities(image, any, "name").items.length;
   if (others > 0)
     return notFound(image, what, `${others} that match otherwise have another status or charge`);
   return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);

@@ -255,12 +255,12 @@ const standings = {
   national: described("Among the nation's facilities; null unless priced", v.nullable(standing)),
   within_state: described("Among the facilities of its state; null unless priced", v.nullable(standing)),
 };
-/** Makes each of some fields optional. */
+/** Makes each of some fields one that may be absent. */
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]),
   ) as unknown as { [Name in keyof Fields]: v.OptionalSchema<Fields[Name], undefined> };
-/** Makes each of some fields nullable. */
+/** Makes each of some fields one that may be null. */
 const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),

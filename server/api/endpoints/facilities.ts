@@ -3,6 +3,7 @@ import {
   dollarsOf,
   type FacilityFilter,
   type FacilityPrice,
+  facilityAt,
   facilitySorts,
   findPlace,
   type Image,
@@ -214,14 +215,14 @@ export const facilities: Endpoint = endpoint({
     const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);
     if (values.procedure !== undefined && procedure === undefined)
       throw noProcedure(versions, image, values.procedure);
-    const list = listFacilities(image, filterOf(values, procedure, place));
-    const { length } = list.facilities;
+    const list = listFacilities(image, filterOf(values, procedure, place), values.sort);
+    const { length } = list.items;
     if (length === 0) throw noFacilities(image, queryOf(narrowing), list);
-    const order = orderFacilities(image, list, values.sort, values.order === "desc");
+    const order = orderFacilities(list, values.order === "desc");
     const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(values));
     const isPriced = procedure !== undefined;
     const row = (i: number) => {
-      const facility = list.facilities[i];
+      const facility = facilityAt(image, list, i);
       return {
         ccn: textAt(image.ccn, facility),
         facility: textAt(image.facilityName, facility),
@@ -230,7 +231,7 @@ export const facilities: Endpoint = endpoint({
         zip: textAt(image.zip, facility) || null,
         procedures: image.pricedProcedures[facility],
         ...(place !== undefined && { distance: list.distances[i] / 10 }),
-        ...(isPriced && priceFieldsOf(priceOfRow(image, list.rows[i]))),
+        ...(isPriced && priceFieldsOf(priceOfRow(image, list.items[i]))),
       };
     };
     return {
