@@ -3,6 +3,7 @@ import { Best } from "./best.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
 import { matchedBy } from "./matched.ts";
 import { documentsWith, exact, levelBits, mark, none, type Term } from "./matching.ts";
+import { type Nearby, nearbyIn } from "./near.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
 import {
@@ -12,9 +13,11 @@ import {
   cityPartField,
   fieldBits,
   fieldMask,
+  meaningOf,
   nameField,
   stateField,
 } from "./text.ts";
+import { genericWords } from "./vocabulary.ts";
 
 /*
  * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
@@ -52,10 +55,40 @@ export function search(
   const index = image.documents[kind];
   const terms = termsOf(image, kind, text);
   const wanted = pricedIn(image, kind, state);
+  const nearby = kind === "facility" ? nearbyIn(image, text) : undefined;
+  if (nearby !== undefined) {
+    const near = nearMatches(image, nearby, offset, limit, wanted);
+    if (near.total > 0) return near;
+  }
   const found = find(index, terms, offset, limit, wanted);
   if (kind === "procedure") return { ...found, matched: matchedBy(image, terms, found.documents) };
   return found.total === 0 ? withoutUnknownWords(index, terms, offset, limit, wanted) : found;
 }
+
+/** The facilities around a place that match the other words of a search, the nearest first: a mile lowers the score. */
+function nearMatches(
+  image: Image,
+  { rest, facilities, miles }: Nearby,
+  offset: number,
+  limit: number,
+  wanted: Int32Array,
+): Matches {
+  const index = image.documents.facility;
+  const terms = termsOf(image, "facility", rest);
+  const isAsked = terms.some(({ isNeeded, word }) => isNeeded && !genericWords.facility.has(meaningOf(word)));
+  const asked = isAsked
+    ? new Set(find(index, terms, 0, index.byName.length, wanted).documents)
+    : { has: (i: number) => isSet(wanted, index.documentOf[i]) };
+  const found = [...facilities.keys()].filter((i) => asked.has(facilities[i]));
+  const page = found.slice(offset, offset + limit);
+  return {
+    total: found.length,
+    documents: Uint32Array.from(page, (i) => facilities[i]),
+    scores: page.map((i) => Math.round(1000 - 10 * miles[i]) / 1000),
+  };
+}
+
+const isSet = (bits: Int32Array, i: number) => (bits[i >>> 5] & (1 << (i & 31))) !== 0;
 
 const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import { type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
+import { attachImage, buildImage, type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
 import { otherNames } from "../../engine/search/other-names.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
 import { meaningOf, splitWords, wordSize } from "../../engine/search/text.ts";
@@ -560,5 +561,39 @@ describe("a ZIP code", () => {
     const found = imageOf(placed);
     assert.deepEqual(names(found, "50625"), ["A by ZIP"]);
     assert.deepEqual(names(imageOf(both), "50625"), ["Z by CCN"]);
+  });
+});
+
+describe("a search near a place", () => {
+  const rows: ShortRow[] = [
+    ["000001", "MA", "5072", 1, 1, "Grace Hospital"],
+    ["000002", "MA", "5072", 1, 1, "Grace Clinic"],
+    ["000003", "MA", "5072", 1, 1, "Mercy Hospital"],
+    ["000004", "IL", "5072", 1, 1, "Grace Hospital"],
+  ];
+  const snapshot = changed(snapshotOf(rows), ({ facilities }) => {
+    for (const [i, [city, zip]] of [
+      ["Boston", "02115"],
+      ["Worcester", "01605"],
+      ["Springfield", "01103"],
+      ["Springfield", "62702"],
+    ].entries()) {
+      facilities.city[i] = city;
+      facilities.zip[i] = zip;
+    }
+  });
+  const image = attachImage(buildImage(snapshot, undefined, readPlaces()));
+  const ccns = (query: string) => find(image, query).map(({ code }) => code);
+
+  test("lists hospitals within 50 miles of a ZIP code or a city, the nearest first", () => {
+    assert.deepEqual(ccns("hospitals near 02120"), ["000001", "000002"]);
+    assert.deepEqual(ccns("emergency room close to worcester"), ["000002", "000001", "000003"]);
+    assert.deepEqual(ccns("hospitals near springfield ma"), ["000003", "000002"]);
+    assert.deepEqual(ccns("grace near 01605-1234"), ["000002", "000001"]);
+  });
+
+  test("is an ordinary search where the place isn't known or is in several states", () => {
+    assert.deepEqual(ccns("hospitals near springfield").toSorted(), ["000003", "000004"]);
+    assert.deepEqual(ccns("grace near 99999"), []);
   });
 });
