@@ -55,7 +55,14 @@ const millionths = 1e6;
 
 /** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
-  const { facility: facilityOf, charge, allowed, stateOf, procedureRows, procedureStart } = image;
+  const {
+    facility: facilityOf,
+    stateOf,
+    procedureRows,
+    procedureStart,
+    procedureCharge,
+    procedureAllowed,
+  } = image;
   const { procedure, status, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, near } = filter;
   const isAnyCharge = filter.minCharge === undefined && filter.maxCharge === undefined;
   const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
@@ -63,7 +70,7 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   const chosen = chosenFacilities(image, filter);
   const isAnyFacility = (states ?? chosen ?? near) === undefined;
   const distanceTo = near && distancesFrom(image, near);
-  const valueAt = sortedBy(image, sort, procedure !== undefined);
+  const sortedAt = sortedBy(image, sort, procedure !== undefined);
   const start = procedure === undefined ? 0 : procedureStart[procedure];
   const end = procedure === undefined ? stateOf.length : procedureStart[procedure + 1];
   const items = new Uint32Array(end - start);
@@ -72,15 +79,19 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   let found = 0;
   let unplaced = 0;
   for (let i = start; i < end; i++) {
-    const item = procedure === undefined ? i : procedureRows[i];
+    let item = i;
+    let charge = blank;
+    let allowed = blank;
     if (procedure !== undefined) {
-      const actual = statusOfRow(charge[item], allowed[item]);
+      item = procedureRows[i];
+      charge = procedureCharge[i];
+      allowed = procedureAllowed[i];
+      const actual = statusOfRow(charge, allowed);
       if (wanted >= 0 && actual !== wanted) continue;
-      const isBetween = actual === pricedStatus && charge[item] >= minCharge && charge[item] <= maxCharge;
-      if (!isAnyCharge && !isBetween) continue;
+      if (actual !== pricedStatus) charge = allowed = blank;
+      if (!isAnyCharge && (charge === blank || charge < minCharge || charge > maxCharge)) continue;
     }
     if (!isAnyFacility) {
-      // Rows lie far apart in memory, so that each column costs time.
       const facility = procedure === undefined ? i : facilityOf[item];
       if (states !== undefined && !states.has(stateOf[facility])) continue;
       if (chosen !== undefined && !chosen.has(facility)) continue;
@@ -89,7 +100,7 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
       if (distance === undefined || distance < 0) continue;
       if (distanceTo !== undefined) distances[found] = distance;
     }
-    values[found] = sort === "distance" ? distances[found] : valueAt(item);
+    values[found] = sort === "distance" ? distances[found] : sortedAt(item, charge, allowed);
     items[found++] = item;
   }
   return {
@@ -106,17 +117,22 @@ export function facilityAt(image: Image, { filter, items }: FacilityList, i: num
   return filter.procedure === undefined ? items[i] : image.facility[items[i]];
 }
 
-/** The value of a row or facility. Each is as it is shown, so that what looks equal is. */
-function sortedBy(image: Image, sort: FacilitySort, isOfRows: boolean): (item: number) => number {
-  const { facility, nameOrder, charge, allowed, services } = image;
-  const ofPriced = (value: (row: number) => number) => (row: number) =>
-    charge[row] > 0 && allowed[row] > 0 ? value(row) : blank;
+/**
+ * The value of a row or facility, by its amounts where it is priced. Each is as it is shown, so that what looks equal is.
+ */
+function sortedBy(
+  image: Image,
+  sort: FacilitySort,
+  isOfRows: boolean,
+): (item: number, charge: number, allowed: number) => number {
+  const { facility, nameOrder, services } = image;
   const values = {
     name: (item: number) => nameOrder[isOfRows ? facility[item] : item],
     distance: () => blank,
-    charge: ofPriced((row) => charge[row]),
-    allowed: ofPriced((row) => allowed[row]),
-    markup: ofPriced((row) => ratioInHundredths(charge[row], allowed[row])),
+    charge: (_: number, charge: number) => charge,
+    allowed: (_: number, __: number, allowed: number) => allowed,
+    markup: (_: number, charge: number, allowed: number) =>
+      charge === blank ? blank : ratioInHundredths(charge, allowed),
     services: (row: number) => services[row],
   };
   return values[sort];

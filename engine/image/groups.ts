@@ -1,5 +1,5 @@
 import { blank, stateCodes } from "../snapshot/schema.ts";
-import { identityOrder, stableOrder } from "../snapshot/sort.ts";
+import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
 import type { TableColumns } from "../snapshot/table.ts";
 
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
@@ -43,5 +43,8 @@ export function groupRows(rows: TableColumns["rows"], stateOf: Uint8Array, natio
   const procedureRows = stableOrder(rows.procedure, identityOrder(count));
   const procedureStart = new Uint32Array(national + 1);
   for (let i = 0; i < national; i++) procedureStart[i + 1] = procedureStart[i] + groupRows[i];
-  return { priced, order, groupStart, groupRows, groupSuppressed, procedureRows, procedureStart };
+  const procedureCharge = taken(rows.charge, procedureRows);
+  const procedureAllowed = taken(rows.allowed, procedureRows);
+  const procedures = { procedureRows, procedureStart, procedureCharge, procedureAllowed };
+  return { priced, order, groupStart, groupRows, groupSuppressed, ...procedures };
 }

@@ -109,9 +109,11 @@ const layout = {
   placeZip: int32,
   placeLatitude: int32,
   placeLongitude: int32,
-  /** The rows of each procedure, ascending, and where they start. */
+  /** The rows of each procedure, ascending, and where they start; and their amounts, because a list reads them all. */
   procedureRows: uint32,
   procedureStart: uint32,
+  procedureCharge: int32,
+  procedureAllowed: int32,
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,

@@ -1,5 +1,5 @@
 import { blank } from "../snapshot/schema.ts";
-import { identityOrder, stableOrder } from "../snapshot/sort.ts";
+import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
 import type { TableColumns } from "../snapshot/table.ts";
 import type { Groups } from "./groups.ts";
 import { detailFields, type Summary, summaryFields } from "./image.ts";
@@ -21,11 +21,11 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
   for (let group = 0; group < groups; group++) {
     if (groupStart[group] === groupStart[group + 1]) continue;
     const found = order.subarray(groupStart[group], groupStart[group + 1]);
-    const charges = valuesOf(rows.charge, found);
-    const allowed = valuesOf(rows.allowed, found);
+    const charges = taken(rows.charge, found);
+    const allowed = taken(rows.allowed, found);
     const markup = ratioPercentiles(charges, allowed.slice(), 100);
     allowed.sort();
-    const summary = statisticsOf(charges, allowed, valuesOf(rows.services, found));
+    const summary = statisticsOf(charges, allowed, taken(rows.services, found));
     const allowedAt = (percent: number) => percentile((rank) => allowed[rank], allowed.length, percent);
     const detail = {
       min_allowed: allowed[0],
@@ -53,19 +53,13 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
 /** The statistics of some priced rows, at least one. O(n log n). */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
   // Sorted by a copy of the charges, because the rows lie far apart in memory.
-  const charges = valuesOf(rows.charge, found);
+  const charges = taken(rows.charge, found);
   const byCharge = stableOrder(charges, identityOrder(found.length));
   return statisticsOf(
-    valuesOf(charges, byCharge),
-    valuesOf(rows.allowed, found).sort(),
-    valuesOf(valuesOf(rows.services, found), byCharge),
+    taken(charges, byCharge),
+    taken(rows.allowed, found).sort(),
+    taken(taken(rows.services, found), byCharge),
   );
-}
-
-function valuesOf(column: Int32Array, rows: Uint32Array): Int32Array {
-  const values = new Int32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) values[i] = column[rows[i]];
-  return values;
 }
 
 /** @param charges ascending @param allowed ascending @param services in the order of `charges` */

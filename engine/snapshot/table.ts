@@ -17,7 +17,7 @@ import {
   type SnapshotColumn,
   snapshotColumns,
 } from "./schema.ts";
-import { identityOrder, stableOrder } from "./sort.ts";
+import { identityOrder, stableOrder, taken } from "./sort.ts";
 
 type ColumnTypes = {
   [Column in SnapshotColumn as Column["name"]]: Column["part"] extends "rows"
@@ -178,10 +178,4 @@ export function ranked(column: Int32Array, order: number[]): Int32Array {
     ranks[position] = rank;
   });
   return taken(ranks, column);
-}
-
-function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
-  const values = new Int32Array(positions.length);
-  for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];
-  return values;
 }

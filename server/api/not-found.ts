@@ -120,12 +120,10 @@ export function noFacilities(image: Image, asked: string, { filter, unplaced }: 
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
   const { procedure, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, states = [] } = filter;
   if (minCharge > maxCharge) return notFound(image, what, "min_charge is above max_charge");
-  if (unplaced > 0)
-    return notFound(image, what, `the ZIP codes of ${unplaced} that match otherwise have no known place`);
+  if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
   const any = { ...filter, status: "all", minCharge: undefined, maxCharge: undefined } as const;
   const others = procedure === undefined ? 0 : listFacilities(image, any, "name").items.length;
-  if (others > 0)
-    return notFound(image, what, `${others} that match otherwise have another status or charge`);
+  if (others > 0) return notFound(image, what, `facilities with another status or charge: ${others}`);
   return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 

@@ -175,7 +175,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** A query parameter. Its example belongs to the request of the endpoint's example answer. */
+/** A query parameter. Its first example belongs to the request of the endpoint's example answer; several are choices. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;
@@ -185,7 +185,11 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
     in: "query",
     required: schema.type !== "optional",
     description,
-    schema: value === undefined ? rest : { ...rest, default: value },
+    schema: {
+      ...rest,
+      ...(value !== undefined && { default: value }),
+      ...(Array.isArray(examples) && examples.length > 1 && { examples: examples.toSorted() }),
+    },
     ...(Array.isArray(examples) ? { example: examples[0] } : {}),
   };
 }

@@ -136,7 +136,7 @@ export const state = v.optional(
     v.regex(new RegExp(`^${stateInAnyCase}$`), expectedState),
     v.toUpperCase(),
     v.description("Two-letter state code, in capital or small letters. The whole nation without it."),
-    v.examples(["DC"]),
+    v.examples(["DC", ...stateCodes.filter((code) => code !== "DC")]),
   ),
 );
 

@@ -276,15 +276,15 @@ describe("a list of facilities", () => {
     );
     assert.equal(
       told("procedure=5072&state=AK"),
-      'no facility matches "procedure=5072&state=AK": 1 that match otherwise have another status or charge',
+      'no facility matches "procedure=5072&state=AK": facilities with another status or charge: 1',
     );
     assert.equal(
       told("procedure=5072&near=99501"),
-      'no facility matches "procedure=5072&near=99501": 1 that match otherwise have another status or charge',
+      'no facility matches "procedure=5072&near=99501": facilities with another status or charge: 1',
     );
     assert.equal(
       told("near=99501&ccn=000006"),
-      'no facility matches "ccn=000006&near=99501": the ZIP codes of 1 that match otherwise have no known place',
+      'no facility matches "ccn=000006&near=99501": facilities whose ZIP code has no known place: 1',
     );
   });
 

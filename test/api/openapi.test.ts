@@ -144,7 +144,7 @@ const limit = (maximum: number) => ({ type: "integer", minimum: 1, maximum, defa
 const aState = `(${stateCodes.map(([a, b]) => `[${a}${a.toLowerCase()}][${b}${b.toLowerCase()}]`).join("|")})`;
 const text = (pattern: string) => ({ type: "string", pattern: `^${pattern}$` });
 const listOf = (value: string, most: number) => text(`${value}(,${value}){0,${most - 1}}`);
-const state = text(aState);
+const state = { ...text(aState), examples: stateCodes };
 const procedure = { type: "string", minLength: 1 };
 const dollars = { type: "number", minimum: 0, maximum: 21_474_836.47 };
 const expectedParameters: Record<string, Record<string, object>> = {

@@ -119,21 +119,19 @@ async function unpricedOf(
   { state, year }: Choice,
   signal: AbortSignal,
 ): Promise<Unpriced | null> {
-  const [suppressed, incomplete] = await Promise.all(
-    ["suppressed", "incomplete"].map(async (status) => {
-      const path = facilitiesPath({ procedure, state, status, limit: 1 }, year);
-      return there(await askIfThere<FacilitiesAnswer>(path, signal));
-    }),
-  );
-  const answer = suppressed ?? incomplete;
-  return (
-    answer && {
-      name: answer.procedure?.name ?? "",
-      year: String(answer.source.data_year),
-      suppressed: suppressed?.summary.facilities ?? 0,
-      incomplete: incomplete?.summary.facilities ?? 0,
-    }
-  );
+  const rowsOf = async (status: string) => {
+    const path = facilitiesPath({ procedure, state, status, limit: 1 }, year);
+    return there(await askIfThere<FacilitiesAnswer>(path, signal));
+  };
+  const all = await rowsOf("all");
+  if (all === null) return null;
+  const suppressed = (await rowsOf("suppressed"))?.summary.facilities ?? 0;
+  return {
+    name: all.procedure?.name ?? "",
+    year: String(all.source.data_year),
+    suppressed,
+    incomplete: all.summary.facilities - suppressed,
+  };
 }
 
 /** The part of a price list between two charges. */

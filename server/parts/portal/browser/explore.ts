@@ -123,7 +123,9 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
     const path = pathOf("/search", { q: text, limit: 20 }, year);
     const { data } = await ask<SearchAnswer>(path, signal);
     const ccns = data.flatMap((found) => (found.type === "facility" ? [found.ccn] : []));
-    const pricedHere = await pricedAmong(ccns, code, year, signal);
+    // With one that has a price: browsers write an answer that nothing is found to their consoles.
+    const cheapest = there(view?.prices ?? null)?.data[0]?.ccn ?? [];
+    const pricedHere = await pricedAmong(ccns.concat(cheapest), code, year, signal);
     const more = (ccn: string) =>
       pricedHere && !pricedHere.has(ccn) ? " · no price for this procedure" : "";
     return data.flatMap((found) =>
