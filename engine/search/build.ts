@@ -34,15 +34,17 @@ const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
 type Procedures = TableParts["procedures"];
-type WordsOf = (text: string) => string[];
+/** The words of a text as they are written, and what they mean. */
+type WordsOf = (text: string) => { written: string[]; meant: string[] };
 
 /** A cache of `indexWords`: facilities share cities and states, and each name is asked for three times. */
 export function wordsByText(): WordsOf {
-  const known = new Map<string, string[]>();
+  const known = new Map<string, ReturnType<WordsOf>>();
   return (text) => {
     const found = known.get(text);
     if (found !== undefined) return found;
-    const words = indexWords(text);
+    const written = splitWords(text);
+    const words = { written, meant: written.map(meaningOf) };
     known.set(text, words);
     return words;
   };
@@ -65,7 +67,7 @@ export function checkHeap(
   const count = (texts: string[], extra: number) => {
     for (const text of texts) {
       bytes += extra + text.length * bytesPerCharacter;
-      for (const word of wordsOf(text)) {
+      for (const word of wordsOf(text).meant) {
         bytes += bytesPerWord + (words.has(word) ? 0 : bytesPerDistinctWord) + word.length;
         words.add(word);
       }
@@ -89,32 +91,38 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
     return jsonUpTo("score", { type: "facility", ccn, facility, city, state });
   });
   const initials = unambiguousInitials(facilities, wordsOf);
-  return documentsOf(facilities.name, priced, rows, (i) => [
-    { words: wordsOf(facilities.name[i]), field: nameField },
-    { words: otherNameWords(wordsOf(facilities.name[i])), field: nameField },
-    // What was written before it was replaced by what it means, so that each of its beginnings is found.
-    { words: writtenWords(`${facilities.name[i]} ${facilities.city[i]}`), field: repeatField },
-    { words: (otherNames.get(facilities.ccn[i]) ?? []).flatMap(indexWords), field: beyondField },
-    { words: initials[i], field: beyondField },
-    ...placeWordsOf(wordsOf(facilities.city[i]), cityField, cityPartField),
-    { words: [facilities.state[i].toLowerCase()], field: stateField },
-    ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]), stateField, statePartField),
-    { words: wordsOf(facilities.zip[i]), field: beyondField },
-  ]);
+  return documentsOf(facilities.name, priced, rows, (i) => {
+    const name = wordsOf(facilities.name[i]);
+    const city = wordsOf(facilities.city[i]);
+    return [
+      { words: name.meant, field: nameField },
+      { words: otherNameWords(name.meant), field: nameField },
+      // What was written before it was replaced by what it means, so that each of its beginnings is found.
+      { words: replacedWords(name), field: repeatField },
+      { words: replacedWords(city), field: repeatField },
+      { words: (otherNames.get(facilities.ccn[i]) ?? []).flatMap(indexWords), field: beyondField },
+      { words: initials[i], field: beyondField },
+      ...placeWordsOf(city.meant, cityField, cityPartField),
+      { words: [facilities.state[i].toLowerCase()], field: stateField },
+      ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]).meant, stateField, statePartField),
+      { words: wordsOf(facilities.zip[i]).meant, field: beyondField },
+    ];
+  });
 }
 
-const writtenWords = (text: string) => splitWords(text).filter((word) => meaningOf(word) !== word);
+const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
+  written.filter((word, i) => meant[i] !== word);
 
 /** Facilities that may share initials: with a city these still tell them apart. */
 const mostWithInitials = 3;
 
 /** The initials of each facility's name that few facilities have, and that are no word of a name or city. */
 function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
-  const all = name.map(initialsOf);
+  const all = name.map((text) => initialsOf(wordsOf(text).written));
   const counts = new Map<string, number>();
   for (const initials of all)
     for (const letters of initials) counts.set(letters, (counts.get(letters) ?? 0) + 1);
-  for (const text of [...name, ...city]) for (const word of wordsOf(text)) counts.delete(word);
+  for (const text of [...name, ...city]) for (const word of wordsOf(text).meant) counts.delete(word);
   return all.map((initials) =>
     initials.filter((letters) => (counts.get(letters) ?? Infinity) <= mostWithInitials),
   );

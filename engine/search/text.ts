@@ -47,12 +47,23 @@ export function indexWords(text: string): string[] {
 }
 
 export function otherNameWords(words: readonly string[]): string[] {
-  const has = (phrase: readonly string[]) =>
-    words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
-  return institutionWords.flatMap(([name, other]) => (has(name) ? other : has(other) ? name : []));
+  const found = new Set<string[]>();
+  for (const [at, word] of words.entries())
+    for (const [name, other] of institutionsByWord.get(word) ?? [])
+      if (name.every((part, i) => words[at + i] === part)) found.add(other);
+  return [...found].flat();
 }
 
-const institutionWords = institutions.map((names) => names.map(indexWords));
+/** The names of institutions by their first word, each with its other name. */
+const institutionsByWord = Map.groupBy(
+  institutions
+    .map((names) => names.map(indexWords))
+    .flatMap(([name, other]) => [
+      [name, other],
+      [other, name],
+    ]),
+  ([[first]]) => first,
+);
 
 /** The possible singulars of a plural, or plurals of a singular. */
 export function otherNumbers(word: string): string[] {
@@ -90,11 +101,11 @@ export function citiesOf(joined: string): readonly string[] {
 }
 
 /**
- * The initials of a name, such as `bidmc` of Beth Israel Deaconess Medical Center: of all its words, and of those that
+ * The initials of a name's words, such as `bidmc` of Beth Israel Deaconess Medical Center: of all its words, and of those that
  * aren't fillers. Only initials of three letters or more tell names apart.
  */
-export function initialsOf(name: string): string[] {
-  const words = splitWords(name).filter((word) => /^\p{L}/u.test(word));
+export function initialsOf(name: readonly string[]): string[] {
+  const words = name.filter((word) => /^\p{L}/u.test(word));
   const both = [words, words.filter((word) => !fillerWords.has(word))];
   const initials = both.map((of) => of.map(([letter]) => letter).join(""));
   return [...new Set(initials)].filter(({ length }) => length >= initialLetters);

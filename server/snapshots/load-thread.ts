@@ -5,6 +5,7 @@ import { readPlaces } from "../../datasets/places.ts";
 import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
+import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
 
@@ -23,7 +24,7 @@ function load(data: LoadData): LoadedSnapshot {
   const { name, limits } = data;
   const bytes = readFile(data);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits, readPlaces());
+  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits, readPlaces(kept));
   checkQuery(name, image);
   return { image, file: { bytes, sha256: hash("sha256", bytes) } };
 }
