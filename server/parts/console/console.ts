@@ -100,7 +100,6 @@ function filesOf(): WebFile[] {
     title: "Console",
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
-    styles: ["uplot.css", `${shared}/style.css`, `${browser}/console.css`],
     scripts: ["uplot"],
     entry: `${browser}/console.ts`,
     settings: { stream: streamPath },
