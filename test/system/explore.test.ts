@@ -317,7 +317,7 @@ test("a facility's page has what the API says of it, and leads back with it chos
   const { national, submitted_charge } = first;
   const above = Math.round((submitted_charge / national.median_charge - 1) * 100);
   for (const part of [
-    `${dollars(national.median_charge)} of ${national.facilities}`,
+    `median ${dollars(national.median_charge)}`,
     dollars(submitted_charge),
     `${Math.abs(above)} %`,
   ])

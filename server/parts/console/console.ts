@@ -64,7 +64,8 @@ export class OperatorConsole implements OpsPages {
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     this.#viewers.add(response);
     response.on("close", () => this.#viewers.delete(response));
-    response.write(event("history", JSON.stringify(this.#history.samples)) + event("state", this.#stateText));
+    const { samples, minutes } = this.#history;
+    response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
   /** Takes a sample and sends it. Call this every second. */
@@ -75,6 +76,8 @@ export class OperatorConsole implements OpsPages {
       return;
     }
     let text = event("sample", JSON.stringify(sample));
+    const minute = this.#history.minutes.at(-1);
+    if (minute?.at === sample.at) text += event("minute", JSON.stringify(minute));
     if (steadyMs >= this.#nextStateMs) {
       const before = this.#stateText;
       const took = this.#lookAtState();

@@ -7,6 +7,7 @@ import type {
   Priced,
   ProcedureAnswer,
   ProceduresAnswer,
+  Standing,
   TrendsAnswer,
 } from "./answers.ts";
 import { Failure } from "./api.ts";
@@ -36,6 +37,8 @@ export interface Pinned {
   ccn: string;
   /** The hospital; null where the data doesn't have it. */
   entry: Entry | null;
+  /** Where its charge stands among those around a ZIP code; null where there are none. */
+  standing: Pick<Standing, "rank" | "facilities"> | null;
   trend: FacilityTrendsAnswer | null;
 }
 
@@ -122,17 +125,27 @@ export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
   const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
   const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
   return {
-    ...{ choice, code, paths, scope, nation, list, trends, pinned: withDistance(pinned, few) },
+    ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
     few: few && few.length <= mostDots ? few : await fewOf(scope, list, choice, code, signal),
     unpriced:
       scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice, signal) : null,
   };
 }
 
-const withDistance = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
+/** The compared hospitals with their distance and their standing among those around. */
+const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
   around === null
     ? pinned
-    : pinned.map((one) => ({ ...one, entry: around.find(({ ccn }) => ccn === one.ccn) ?? one.entry }));
+    : pinned.map((one) => {
+        const entry = around.find(({ ccn }) => ccn === one.ccn);
+        if (entry === undefined) return one;
+        const less = around.filter(
+          ({ submitted_charge }) => submitted_charge < entry.submitted_charge,
+        ).length;
+        const { length: facilities } = around;
+        const standing = { rank: less + 1, facilities };
+        return { ...one, entry, standing };
+      });
 
 /** A list with the rows of all its pages. */
 export async function rowsAt(path: string, signal?: AbortSignal): Promise<FacilitiesAnswer | Failure> {
@@ -211,7 +224,7 @@ function pinnedOf({ pinned, year }: Choice, procedure: string, signal: AbortSign
         entry && isPriced(entry)
           ? await askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }), signal)
           : null;
-      return { letter: "ABC"[i], ccn, entry, trend: there(trend) };
+      return { letter: "ABC"[i], ccn, entry, standing: null, trend: there(trend) };
     }),
   );
 }

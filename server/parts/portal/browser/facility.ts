@@ -120,7 +120,7 @@ function Years({ view }: { view: View }) {
   const { answer, procedure, own, trends } = view;
   const { ccn } = answer.facility;
   if (!own || !trends) return null;
-  const pinned = [{ letter: "A", ccn, entry: null, trend: own }];
+  const pinned = [{ letter: "A", ccn, entry: null, standing: null, trend: own }];
   return html`<${Card}
     title=${titleOf(procedure)}
     about=${html`A: ${answer.facility.facility}; the nation's median with its middle half, and Medicare's median`}

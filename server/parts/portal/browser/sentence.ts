@@ -84,26 +84,35 @@ function comparison({ summary, procedure }: Scope) {
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
 
-function standingClause(choice: Choice, { summary }: Scope, { letter, ccn, entry }: Pinned) {
+function standingClause(
+  choice: Choice,
+  { summary }: Scope,
+  { letter, ccn, entry, standing: around }: Pinned,
+) {
   if (entry === null) return html`<b>${letter}</b> ${noHospital(ccn)}`;
   const name = html`<b class="letter">${letter}</b> <a href=${inYear(`/facilities/${ccn}`)}>${entry.facility}</a>`;
   if (!isPriced(entry))
     return html`${name} has no price for this procedure: it doesn't do it, or for too few Medicare patients.`;
   const { state, near } = choice;
   const isInState = state === entry.state;
-  const standing = isInState ? entry.within_state : entry.national;
-  const where = isInState
-    ? ` in ${stateInSentence(entry.state)}`
-    : state === null && near === null
-      ? ""
-      : " in the nation";
+  const standing = around ?? (isInState ? entry.within_state : entry.national);
+  const where = around
+    ? " there"
+    : isInState
+      ? ` in ${stateInSentence(entry.state)}`
+      : state === null && near === null
+        ? ""
+        : " in the nation";
   const place =
     near === null && summary.facilities === 1 ? "" : standing ? `, ${standingText(standing, where)}` : "";
   return html`${name} charges ${charge(entry.submitted_charge)}${place}; Medicare allows it ${allowed(entry.medicare_allowed)}.`;
 }
 
 /** The standing of a charge in words. Nothing is said about equal charges. */
-export function standingText({ rank, facilities }: Standing, where = ""): string {
+export function standingText(
+  { rank, facilities }: Pick<Standing, "rank" | "facilities">,
+  where = "",
+): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;
   if (rank === 1) return `where none of ${all} charges less`;

@@ -120,8 +120,8 @@ function Beside({ charged, standing, where }: BesideProps) {
   const { facilities, median_charge } = standing;
   if (facilities === 1)
     return html`<small class="quiet">the only one<span class="narrow-only"> in ${where}</span></small>`;
-  return html`<span title=${standingText(standing)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
-    <small class="quiet"><span class="narrow-only">${where}: </span>${money(median_charge)} of ${whole(facilities)}</small>`;
+  return html`<span title=${`${standingText(standing)}: ${whole(facilities)} hospitals`}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
+    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}</small>`;
 }
 
 const standingColumns = (of: "national" | "state"): Parameters<typeof figuresOf<FacilityRow>>[1][] => [

@@ -10,7 +10,7 @@ import { Steps, useWidth } from "./picture.ts";
 /** Draws the median charge, the allowed amount and the compared hospitals' charges over the years. The line breaks where the procedure has changed. */
 
 const height = 290;
-const [right, top, floor] = [84, 14, 262];
+const [top, floor] = [14, 262];
 /** Dashes of the compared hospitals' lines. */
 const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 
@@ -42,6 +42,7 @@ export function Trend({ years, pinned, year: chosen }: TrendProps) {
     ...lines.flatMap(({ points }) => points.map(({ charge }) => charge)),
   ];
   const y = d3.scaleLinear([0, Math.max(...amounts) * 1.05], [floor, top]);
+  const right = 84 + (lines.length > 0 ? 24 : 0);
   const left = 14 + 7.5 * Math.max(...y.ticks(4).map((tick) => money(tick).length));
   const x = d3.scaleLinear(
     [first.data_year, last.data_year],
