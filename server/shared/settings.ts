@@ -39,7 +39,7 @@ const accountNames = v.pipe(
   v.check((names) => names.every((name) => name !== ""), "accounts' names, with commas between them"),
 );
 const originsExpected = "origins such as https://example.org, with commas between them, or * alone";
-const origins = v.pipe(
+export const origins = v.pipe(
   v.string(),
   v.transform((text) => text.split(",").map((origin) => origin.trim())),
   v.check((list) => list.every(isOrigin) || String(list) === "*", originsExpected),

@@ -20,6 +20,9 @@ const types: Record<string, string> = {
   ".ts": "text/javascript; charset=utf-8",
 };
 
+/** All style sheets in one. */
+const style = "style.css";
+
 /** Path of a file in an npm package, also if the package's `exports` don't have it. */
 function libraryFile(name: string): string {
   const parts = name.split("/");
@@ -38,8 +41,8 @@ function libraryFile(name: string): string {
 
 interface Assets {
   files: WebFile[];
-  /** The names of all modules, libraries first. */
-  modules: string[];
+  /** The names of a module and of all that it imports, directly or not. */
+  modulesOf(name: string): string[];
   /** The URL of an asset: of ours by its path below `server/`, of a library by its import name. */
   url(name: string): string;
   /** The import map of the page, as JSON. */
@@ -66,15 +69,25 @@ export function readAssets(
           .sort()
           .map((name) => join(part, name)),
   );
-  const sources = new Map<string, { path: string; content: string }>();
-  for (const path of own) {
-    const text = readFileSync(join(serverFolder, path), "utf8");
-    sources.set(path, { path, content: extname(path) === ".ts" ? stripTypes(text) : text });
-  }
-  for (const [name, file] of Object.entries(libraries)) {
-    const content = readFileSync(libraryFile(file), "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n");
-    sources.set(name, { path: `lib/${file}`, content });
-  }
+  const read = [
+    ...Object.entries(libraries).map(([name, file]) => ({
+      name,
+      path: `lib/${file}`,
+      from: libraryFile(file),
+    })),
+    ...own.map((path) => ({ name: path, path, from: join(serverFolder, path) })),
+  ].map(({ from, ...file }) => {
+    const text = readFileSync(from, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n");
+    return { ...file, content: extname(from) === ".ts" ? stripTypes(text) : text };
+  });
+  const styles = read.filter(({ path }) => extname(path) === ".css").map(({ content }) => content);
+  const sources = new Map(
+    // One style sheet is one request.
+    [
+      { name: style, path: style, content: styles.join("") },
+      ...read.filter(({ path }) => extname(path) !== ".css"),
+    ].map(({ name, path, content }) => [name, { path, content }]),
+  );
   const version = hash(
     "sha256",
     [...sources.values()].map(({ path, content }) => `${path}\n${content}\n`).join(""),
@@ -91,8 +104,16 @@ export function readAssets(
   };
   const libraryModules = Object.keys(libraries).filter((name) => extname(libraries[name]) === ".mjs");
   const imports = Object.fromEntries(libraryModules.map((name) => [name, url(name)]));
-  const modules = [...libraryModules, ...own.filter((path) => extname(path) === ".ts")];
-  return { files, modules, url, importMap: JSON.stringify({ imports }) };
+  const modulesOf = (name: string) => {
+    const found = new Set([name]);
+    for (const one of found)
+      for (const [, specifier] of sources
+        .get(one)
+        ?.content.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm) ?? [])
+        found.add(specifier.startsWith(".") ? join(dirname(one), specifier) : specifier);
+    return [...found];
+  };
+  return { files, modulesOf, url, importMap: JSON.stringify({ imports }) };
 }
 
 export interface PageOptions {
@@ -100,20 +121,24 @@ export interface PageOptions {
   description: string;
   /** The HTML of the body. */
   body: string;
-  styles: readonly string[];
   /** Scripts that aren't modules, to run in this order before the modules. */
   scripts: readonly string[];
   /** The first module. */
   entry: string;
+  /** Another module that the first one loads at once. */
+  page?: string | undefined;
   /** Assets to preload. */
   data?: readonly string[];
+  /** Origins of pages that may show this one in a frame. */
+  framedBy?: readonly string[];
   /** Settings for the page's modules, in the element `settings`, as JSON. */
   settings: unknown;
 }
 
 /** Makes a page. @returns its HTML, and its header lines */
 export function pageOf(assets: Assets, options: PageOptions): { html: string; headers: string[] } {
-  const { title, description, body, styles, scripts, entry, data = [], settings } = options;
+  const { title, description, body, scripts, entry, page, data = [], framedBy = [], settings } = options;
+  const modules = new Set([entry, ...(page ? [page] : [])].flatMap((name) => assets.modulesOf(name)));
   const importMapHash = hash("sha256", assets.importMap, "base64");
   const policy = [
     "default-src 'none'",
@@ -123,7 +148,7 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(" ")}`,
   ].join("; ");
   // `</script>` in a text would end the element.
   const json = JSON.stringify(settings).replaceAll("<", "\\u003c");
@@ -137,10 +162,10 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     `<meta name="description" content="${description}">`,
     '<meta name="color-scheme" content="light dark">',
     '<link rel="icon" href="data:,">',
-    ...styles.map((name) => `<link rel="stylesheet" href="${assets.url(name)}">`),
+    `<link rel="stylesheet" href="${assets.url(style)}">`,
     `<script type="importmap">${assets.importMap}</script>`,
     // Without preloading, each module would be fetched only after the module that imports it.
-    ...assets.modules.map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
+    ...[...modules].map((name) => `<link rel="modulepreload" href="${assets.url(name)}">`),
     ...data.map((name) => `<link rel="preload" as="fetch" crossorigin href="${assets.url(name)}">`),
     ...scripts.map((name) => `<script defer src="${assets.url(name)}"></script>`),
     `<script type="module" src="${assets.url(entry)}"></script>`,

@@ -39,8 +39,9 @@ after(async () => {
 const section = (title: string) =>
   shown.page.locator("section", { has: shown.page.getByRole("heading", { name: title }) });
 
-test("it says that all is well, and what is served", async () => {
-  await shown.page.getByText("All is well").waitFor();
+test("it says that the server is up, and what is served", async () => {
+  await shown.page.locator(".health.good", { hasText: "Up" }).waitFor();
+  await shown.page.getByText("Nothing needs attention.").waitFor();
   const versions = section("Data versions");
   await versions.getByText("2024.3").waitFor();
   await versions.getByText("2023.2").waitFor();
@@ -50,9 +51,9 @@ test("requests are seen by route and status, with their lines' table", async () 
   const { page } = shown;
   for (let i = 0; i < 20; i++) await call(server, `GET ${pricesPath}?procedure=5072`);
   await call(server, "GET /api/v1/nothing");
-  const traffic = section("Requests per second by route and status");
-  await traffic.getByRole("row", { name: new RegExp(`${pricesPath} 200`) }).waitFor();
-  await traffic.getByRole("row", { name: /unknown 404/ }).waitFor();
+  const traffic = section("Busiest routes");
+  await traffic.getByRole("row", { name: new RegExp(`${pricesPath} 200 200 100 %`) }).waitFor();
+  await traffic.getByRole("row", { name: /unknown 404 404/ }).waitFor();
   assert.equal(await page.locator("canvas").count(), 2);
   await section("Time for a request").getByRole("button", { name: "table" }).click();
   const cells = section("Time for a request").locator("tbody td");
@@ -72,6 +73,8 @@ test("an account that has used up its quota is first, with its event", async () 
   await section("Events")
     .getByRole("row", { name: /exhausted 100 %/ })
     .waitFor();
+  await shown.page.getByText("1 account has used up the month's quota: exhausted.").waitFor();
+  await shown.page.locator(".attention", { hasText: "of requests are refused by a ceiling (429)" }).waitFor();
 });
 
 for (const viewport of [wide, narrow])
@@ -81,7 +84,7 @@ for (const viewport of [wide, narrow])
       const { page } = guarded;
       page.setDefaultTimeout(patienceMs);
       await page.goto("/");
-      await page.getByText(/All is well|Serving;/).waitFor();
+      await page.locator(".health.good", { hasText: "Up" }).waitFor();
       assert.deepEqual(await seriousFaults(page), []);
       const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       assert.ok(content <= width, `${content} > ${width}`);
@@ -105,7 +108,7 @@ test("it says when the server is gone", async () => {
   await guarded.page.getByText("…", { exact: true }).waitFor();
   assert.equal(await guarded.page.getByText("can't be reached").count(), 0, "not before it was tried");
   release();
-  await guarded.page.getByText("All is well").waitFor();
+  await guarded.page.locator(".health.good", { hasText: "Up" }).waitFor();
   assert.equal(await other.stop(), 0);
   await guarded.page.getByText("can't be reached").waitFor();
   await guarded.close();

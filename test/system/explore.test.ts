@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type {
+  FacilitiesAnswer,
   FacilityAnswer,
-  PricesAnswer,
   ProcedureAnswer,
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
+import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
 import {
   ample,
@@ -75,19 +76,19 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
   await heading(
     page,
-    `${facilities} facilities charge from ${dollars(min_charge)} to ${dollars(max_charge)}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)}.`,
+    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)}.`,
   );
   assert.deepEqual(asked.slice(0, 3).sort(), [
-    "/api/v1/healthcare/prices?procedure=5072",
+    "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=50",
     `${procedures}/5072`,
     "/api/v1/healthcare/trends?procedure=5072",
   ]);
-  const prices = await answerOf<PricesAnswer>("/api/v1/healthcare/prices?procedure=5072");
+  const prices = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&sort=charge");
   const rows = await page.locator(".facilities tbody tr").allInnerTexts();
   assert.equal(rows.length, 10);
   for (const [i, row] of rows.entries()) {
     const { facility, submitted_charge, medicare_allowed } = prices.data[i];
-    for (const part of [facility, dollars(submitted_charge), dollars(medicare_allowed)])
+    for (const part of [facility, dollars(submitted_charge ?? 0), dollars(medicare_allowed ?? 0)])
       assert.ok(row.includes(part), `${part} is in ${row}`);
   }
   await page.locator(".state").first().waitFor();
@@ -127,14 +128,15 @@ test("the trend breaks where a procedure's name changed, and says so", async () 
   const { page } = await open("/data");
   await page.getByRole("heading", { name: "The data" }).waitFor();
   const path = "/api/v1/healthcare/trends?procedure=5072";
-  const { data } = await answerOf<TrendsAnswer>(path);
+  const trends = await answerOf<TrendsAnswer>(path);
+  const { data } = trends;
   const [, { name }] = data;
   for (const [before, runs] of [
     ["Another Definition", 2],
     [name, 1],
   ] as const) {
     await page.route(`**${path}`, (route) =>
-      route.fulfill({ json: { data: [{ ...data[0], name: before }, ...data.slice(1)] } }),
+      route.fulfill({ json: { ...trends, data: [{ ...data[0], name: before }, ...data.slice(1)] } }),
     );
     await page.goto("/");
     const years = card(page, "Over the years");
@@ -153,11 +155,13 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   const charges = card(page, "How charges are spread");
   await charges.getByRole("button", { name: "table" }).click();
   // A dot for each facility, and so its numbers.
-  const { data } = await answerOf<PricesAnswer>("/api/v1/healthcare/prices?procedure=5072&state=NY");
-  const cells = await charges.locator("tbody td:nth-child(5)").allInnerTexts();
+  const { data } = await answerOf<FacilitiesAnswer>(
+    "/api/v1/healthcare/facilities?procedure=5072&state=NY&sort=charge",
+  );
+  const cells = await charges.locator("tbody td:nth-child(6)").allInnerTexts();
   assert.deepEqual(
     cells,
-    data.map(({ submitted_charge }) => dollars(submitted_charge)),
+    data.map(({ submitted_charge }) => dollars(submitted_charge ?? 0)),
   );
 
   await charges.getByRole("button", { name: "curl" }).click();
@@ -177,9 +181,9 @@ test("each picture has a table, a CSV and a curl command that give the API's num
       .split("\r\n");
   };
   const [head, first] = await saved("How charges are spread", "CSV");
-  assert.equal(head, "ccn,facility,city,state,charge,allowed");
-  assert.equal(first.split(",").at(-2), String(data[0].submitted_charge));
-  assert.equal((await saved("Facilities, cheapest first", "as CSV")).length, 1 + 20);
+  assert.equal(head, "ccn,hospital,city,state,zip,charge,allowed,services");
+  assert.equal(first.split(",").at(-3), String(data[0].submitted_charge));
+  assert.equal((await saved("20 hospitals", "as CSV")).length, 1 + 20);
 
   assert.equal((await saved("How charges are spread", "CSV")).length, 1 + 20);
 
@@ -187,33 +191,43 @@ test("each picture has a table, a CSV and a curl command that give the API's num
   await map.getByRole("button", { name: "table" }).click();
   const states = await map.locator("tbody tr").allInnerTexts();
   const nation = await answerOf<ProcedureAnswer>(`${procedures}/5072`);
-  assert.deepEqual(states.slice(0, 2), [
-    `Alabama\t40\t${dollars(nation.data[0].median_charge)}\t${dollars(nation.data[0].min_charge)}\t${dollars(nation.data[0].max_charge)}\t${nation.data[0].spread.toFixed(1)}×\t${dollars(nation.data[0].median_allowed)}\t–`,
-    `New York\t20\t${dollars(nation.data[1].median_charge)}\t${dollars(nation.data[1].min_charge)}\t${dollars(nation.data[1].max_charge)}\t${nation.data[1].spread.toFixed(1)}×\t${dollars(nation.data[1].median_allowed)}\t–`,
-  ]);
-  assert.ok(states.some((row) => /^Maryland\t0\t.*all-payer rate setting/.test(row)));
+  const dearest = nation.data.toSorted((a, b) => b.median_charge - a.median_charge);
+  assert.deepEqual(
+    states.slice(0, 2),
+    dearest.map((row) =>
+      [
+        { AL: "Alabama", NY: "New York" }[row.state],
+        row.facilities,
+        ...[row.median_charge, row.min_charge, row.max_charge, row.median_allowed].map(dollars),
+      ].join("\t"),
+    ),
+  );
+  assert.ok(states.some((row) => /^Maryland: .*all-payer rate setting.*\t0\t/.test(row)));
   const years = card(page, "Over the years, New York");
   await years.getByRole("button", { name: "table" }).click();
   assert.deepEqual(await years.locator("tbody td:first-child").allInnerTexts(), ["2023", "2024"]);
 });
 
 test("choosing a state, a procedure, a year and a hospital changes picture and address, and back comes back", async () => {
-  const { page } = await open("/");
-  await heading(page, "60 facilities");
+  const { page } = await open("/", {
+    mayFail: ({ searchParams }, status) => status === 404 && searchParams.get("ccn") === "000045",
+  });
+  await heading(page, "60 hospitals");
   await page.locator('.state[data-state="NY"]').click();
-  await heading(page, "In New York, 20 facilities charge");
+  await heading(page, "In New York, 20 hospitals charge");
   assert.equal(new URL(page.url()).search, "?state=NY");
   await page.goBack();
-  await heading(page, /^60 facilities/);
+  await heading(page, /^60 hospitals/);
   await page.goForward();
   await heading(page, "In New York");
-  await page.getByLabel("Where", { exact: true }).selectOption("AL");
-  await heading(page, "In Alabama, 40 facilities");
+  await page.getByRole("combobox", { name: "State or ZIP code" }).fill("alab");
+  await page.getByRole("option", { name: "Alabama" }).click();
+  await heading(page, "In Alabama, 40 hospitals");
 
-  await page.getByRole("combobox", { name: "Procedure group" }).click();
+  await page.getByRole("combobox", { name: "Procedure" }).click();
   await page.locator('.procedure [role="option"]').first().waitFor();
   await page.getByRole("option", { name: "5073" }).click();
-  await heading(page, "In Alabama, two facilities charge");
+  await heading(page, "In Alabama, two hospitals charge");
   assert.equal(new URL(page.url()).search, "?state=AL&procedure=5073");
 
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
@@ -221,17 +235,17 @@ test("choosing a state, a procedure, a year and a hospital changes picture and a
   await heading(page, dollars(before.summary.max_charge));
   await page.getByLabel("Year", { exact: true }).selectOption("2024");
   await page.goto("/?procedure=5073");
-  await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
+  await page.getByRole("combobox", { name: "Compare a hospital" }).fill("000045");
   await page.getByRole("option", { name: "no price for this procedure" }).waitFor();
   await page.goto("/?procedure=5072");
-  await page.getByRole("combobox", { name: "Your hospital" }).fill("000045");
+  await page.getByRole("combobox", { name: "Compare a hospital" }).fill("000045");
   await page.getByRole("option", { name: "Hospital 000045" }).click();
   const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000045");
   const row = data.find(({ code }) => code === "5072") ?? assert.fail("a price");
   await page.locator(".under", { hasText: `charges ${dollars(row.submitted_charge)}` }).waitFor();
-  await page.locator(".picture .mark").waitFor();
-  assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000045");
-  await page.getByRole("button", { name: "Remove: Your hospital" }).click();
+  await page.locator(".picture .mark").first().waitFor();
+  assert.equal(new URL(page.url()).search, "?procedure=5072&with=000045");
+  await page.getByRole("button", { name: "Remove: A Hospital 000045" }).click();
   await page.locator(".picture .mark").waitFor({ state: "detached" });
 });
 
@@ -239,8 +253,8 @@ test("what a field finds stays within the page", async () => {
   for (const viewport of [wide, narrow]) {
     const { page } = await open("/?procedure=5072", { viewport });
     for (const [field, text] of [
-      ["Your hospital", "hospital"],
-      ["Procedure group", "level"],
+      ["Compare a hospital", "hospital"],
+      ["Procedure", "level"],
     ]) {
       await page.getByRole("combobox", { name: field }).fill(text);
       await page.getByRole("listbox", { name: field }).locator("[role=option]").first().waitFor();
@@ -261,24 +275,23 @@ test("a bar lists its facilities", async () => {
   const [count] = histogram.counts;
   await page.locator(".bar").first().click();
   const [from, to] = histogram.edges;
-  await page
-    .getByRole("heading", { name: `Facilities that charge ${dollars(from)} to ${dollars(to)}` })
-    .waitFor();
-  assert.equal(new URL(page.url()).search, `?procedure=5072&from=${from}&to=${to}`);
+  // A bar doesn't include its end.
+  const end = Math.round(to * 100 - 1) / 100;
+  const title = `${count} ${count === 1 ? "hospital that charges" : "hospitals that charge"} ${dollars(from)} to ${dollars(end)}`;
+  await page.getByRole("heading", { name: title }).waitFor();
+  assert.equal(new URL(page.url()).search, `?procedure=5072&from=${from}&to=${end}`);
   const rows = page.locator(".facilities tbody tr");
   if (count > 10) await page.getByRole("button", { name: /^Show/ }).click();
   await rows.nth(count - 1).waitFor();
   assert.equal(await rows.count(), count);
   await page.getByRole("button", { name: `these ${count} as CSV` }).waitFor();
-  await page.waitForFunction(() => {
-    const top = document.querySelector("section.facilities")?.getBoundingClientRect().top ?? -1;
-    return top >= 0 && top < innerHeight / 2;
-  });
-  await page.getByRole("link", { name: "The whole list" }).click();
-  await page.getByRole("heading", { name: "Facilities, cheapest first" }).waitFor();
+  // The bar stays in sight.
+  assert.equal(await page.evaluate("scrollY"), 0);
+  await page.getByRole("button", { name: `Remove: ${dollars(from)} to ${dollars(end)}` }).click();
+  await page.getByRole("heading", { name: "60 hospitals", exact: true }).waitFor();
 });
 
-test("more facilities come until all are there, and a row marks its hospital", async () => {
+test("more hospitals come until all are there, and a row pins its hospital", async () => {
   const { page } = await open("/?procedure=5072");
   const rows = page.locator(".facilities tbody tr");
   await page.getByRole("button", { name: "Show 25 more" }).click();
@@ -287,9 +300,9 @@ test("more facilities come until all are there, and a row marks its hospital", a
   await page.getByRole("button", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
   assert.equal(await rows.count(), 60);
-  await rows.nth(59).locator(".city").click();
-  await page.locator(".facilities tr.marked").waitFor();
-  assert.match(page.url(), /facility=\d{6}/);
+  await rows.nth(59).locator("td.charged").click();
+  await page.locator(".facilities tr.pinned").waitFor();
+  assert.match(page.url(), /with=\d{6}/);
 });
 
 test("a facility's page has what the API says of it, and leads back with it chosen", async () => {
@@ -298,12 +311,19 @@ test("a facility's page has what the API says of it, and leads back with it chos
   const { data } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
   const rows = await page.locator(".standing tbody tr").allInnerTexts();
   assert.equal(rows.length, data.length);
-  const { national, submitted_charge } = data[0];
-  assert.ok(rows[0].includes(`less: ${national.rank - 1} of ${national.facilities}`), rows[0]);
-  assert.ok(rows[0].includes(dollars(submitted_charge)), rows[0]);
+  const [first] = data.toSorted(
+    (a, b) => b.submitted_charge / b.national.median_charge - a.submitted_charge / a.national.median_charge,
+  );
+  const { national, submitted_charge } = first;
+  const above = Math.round((submitted_charge / national.median_charge - 1) * 100);
+  for (const part of [
+    `median ${dollars(national.median_charge)}`,
+    dollars(submitted_charge),
+    `${Math.abs(above)} %`,
+  ])
+    assert.ok(rows[0].includes(part), `${part} is in ${rows[0]}`);
   await page.locator(".standing tbody a").first().click();
-  await heading(page, "60 facilities");
-  assert.equal(new URL(page.url()).search, "?procedure=5072&facility=000001");
+  await page.waitForURL(`**/?procedure=${first.code}&with=000001`);
   await page.goBack();
   await heading(page, "Hospital 000001");
 });
@@ -315,11 +335,11 @@ describe("says", () => {
     const { page } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
     await page
       .getByText(
-        "Its only row is suppressed by CMS (10 services or fewer): this facility's charge isn't published.",
+        "Its only row is suppressed by CMS (10 services or fewer): this hospital's charge isn't published.",
       )
       .waitFor();
-    const field = page.getByRole("combobox", { name: "Procedure group" });
-    const named = new RegExp(`^${suppressedProcedure} · \\S`);
+    const field = page.getByRole("combobox", { name: "Procedure" });
+    const named = new RegExp(`^${suppressedProcedure}$|^[A-Z]`);
     assert.match(await field.inputValue(), named);
     assert.match(await page.title(), /^\S.* – What hospitals charge$/);
     assert.equal(await page.getByLabel("Year", { exact: true }).inputValue(), "2024");
@@ -327,7 +347,7 @@ describe("says", () => {
       ["?procedure=5072&state=ZZ", "There is no state “ZZ”"],
       ["?procedure=50%0172", "The data has no procedure group “50\ufffd72”"],
       ["?procedure=5072&year=1999", "There is no data of “1999”"],
-      ["?procedure=5072&facility=99%0199", "The data has no facility “99\ufffd99” with a price"],
+      ["?procedure=5072&facility=99%0199", "“99\ufffd99” isn't a hospital's number"],
     ]) {
       await page.goto(`/${search}`);
       await page.locator(".under", { hasText: text }).waitFor();
@@ -336,20 +356,20 @@ describe("says", () => {
     await heading(page, /^No prices for .+ in Maryland\.$/);
     await page.locator(".under", { hasText: "all-payer rate setting" }).waitFor();
     await page.goto("/facilities/999999");
-    await page.getByText("The data has no facility “999999” with a price").waitFor();
+    await page.getByText("No hospital in the data has the number (CCN) 999999").waitFor();
     await page.goto("/facilities/%ff");
     await page.getByRole("heading", { name: "There is no page here" }).waitFor();
   });
 
   test("that the server is gone, keeps the picture, and goes on by itself", async () => {
     const { page } = await open("/?procedure=5072", { mayFail });
-    await heading(page, "60 facilities");
+    await heading(page, "60 hospitals");
     await page.route("**/api/**", (route) => route.abort());
     await page.locator('.state[data-state="NY"]').click();
     await page.getByText("The server can't be reached.").waitFor();
-    await page.getByText(/Still showing 5072 .* in the whole nation, 2024\./).waitFor();
+    await page.getByText(/Still showing .*, 2024\./).waitFor();
     await page.locator(".explore.late").waitFor();
-    await heading(page, "60 facilities");
+    await heading(page, "60 hospitals");
     await page.unroute("**/api/**");
     await heading(page, "In New York");
     await page.getByRole("alert").waitFor({ state: "detached" });
@@ -363,7 +383,7 @@ describe("says", () => {
 
   test("that a key is needed, or that the month is used up; and takes a key of one's own", async () => {
     const { page } = await open("/", { mayFail });
-    await heading(page, "60 facilities");
+    await heading(page, "60 hospitals");
     for (const [status, text] of [
       [401, "A key is needed to look."],
       [429, "The requests of this page for this month are used up."],
@@ -377,7 +397,7 @@ describe("says", () => {
       await page.getByText(text).waitFor();
       await page.getByLabel("Your key").fill(server.key);
       await page.getByRole("button", { name: "Use this key" }).click();
-      await heading(page, "60 facilities");
+      await heading(page, "60 hospitals");
       await page.evaluate("localStorage.clear()");
       await page.unroute("**/api/**");
     }
@@ -385,7 +405,7 @@ describe("says", () => {
 
   test("nothing of a second that is used up: it asks again", async () => {
     const { page } = await open("/", { mayFail });
-    await heading(page, "60 facilities");
+    await heading(page, "60 hospitals");
     let refused = 0;
     await page.route("**/api/**", async (route) => {
       if (refused++ < 2) await route.fulfill(refusal(429, "no", "1"));
@@ -400,7 +420,7 @@ describe("says", () => {
 
 test("everything can be reached and chosen by the keyboard alone", async () => {
   const { page } = await open("/");
-  await heading(page, "60 facilities");
+  await heading(page, "60 hospitals");
   const tabTo = async (selector: string) => {
     for (let tabs = 0; tabs < 80; tabs++) {
       await page.keyboard.press("Tab");
@@ -417,14 +437,16 @@ test("everything can be reached and chosen by the keyboard alone", async () => {
   await page.locator('[role="option"][aria-selected="true"]', { hasText: "5072" }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL(/procedure=5072/);
-  await tabTo("#state");
-  await page.keyboard.press("ArrowDown");
+  await tabTo(".place input");
+  await page.keyboard.type("alabama");
+  await page.locator('[role="option"][aria-selected="true"]', { hasText: "Alabama" }).waitFor();
+  await page.keyboard.press("Enter");
   await heading(page, "In Alabama");
   await tabTo(".map .picture");
   await page.keyboard.press("ArrowRight");
   await page.locator(".map .note", { hasText: "Alabama" }).waitFor();
   await page.keyboard.press("Enter");
-  await heading(page, /^60 facilities/);
+  await heading(page, /^60 hospitals/);
   await tabTo(".facilities .name a");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/facilities\/\d{6}/);
@@ -435,7 +457,7 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
   for (const colorScheme of ["light", "dark"] as const)
     test(`nothing keeps anybody out and nothing sticks out: ${size}, ${colorScheme}`, async () => {
       for (const path of [
-        "/?procedure=5072&facility=000003",
+        "/?procedure=5072&with=000003,000004",
         "/?state=AL&procedure=5073",
         "/facilities/000001",
       ]) {

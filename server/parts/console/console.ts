@@ -64,7 +64,8 @@ export class OperatorConsole implements OpsPages {
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     this.#viewers.add(response);
     response.on("close", () => this.#viewers.delete(response));
-    response.write(event("history", JSON.stringify(this.#history.samples)) + event("state", this.#stateText));
+    const { samples, minutes } = this.#history;
+    response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
   /** Takes a sample and sends it. Call this every second. */
@@ -75,6 +76,8 @@ export class OperatorConsole implements OpsPages {
       return;
     }
     let text = event("sample", JSON.stringify(sample));
+    const minute = this.#history.minutes.at(-1);
+    if (minute?.at === sample.at) text += event("minute", JSON.stringify(minute));
     if (steadyMs >= this.#nextStateMs) {
       const before = this.#stateText;
       const took = this.#lookAtState();
@@ -100,7 +103,6 @@ function filesOf(): WebFile[] {
     title: "Console",
     description: "The state of the service.",
     body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
-    styles: ["uplot.css", `${shared}/style.css`, `${browser}/console.css`],
     scripts: ["uplot"],
     entry: `${browser}/console.ts`,
     settings: { stream: streamPath },

@@ -1,10 +1,12 @@
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
 
-/** Keeps a sample of the service's work for each second of the last ten minutes. */
+/** Keeps a sample of the service's work for each second of the last ten minutes, and for each minute of a day. */
 
 const keptSeconds = 600;
+const keptMinutes = 1440;
+const minuteSeconds = 60;
 
-/** The work of one second, or a little more. Rates are per second. */
+/** The work of one second or minute, or a little more. Rates are per second. */
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
@@ -31,6 +33,8 @@ export class History {
   readonly #traffic: Pick<Traffic, "snapshot">;
   readonly #now: () => Now;
   readonly #samples: Sample[] = [];
+  readonly #minutes: Sample[] = [];
+  #taken = 0;
   #before: TrafficSnapshot;
   #beforeMs: number;
 
@@ -47,6 +51,12 @@ export class History {
     return this.#samples;
   }
 
+  /** The samples of whole minutes, oldest first. */
+  get minutes(): readonly Sample[] {
+    return this.#minutes;
+  }
+
+  /** Takes a sample. Call this every second. */
   take(steadyMs: number, unixMs: number): Sample {
     const after = this.#traffic.snapshot();
     const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);
@@ -80,10 +90,40 @@ export class History {
     };
     this.#samples.push(sample);
     if (this.#samples.length > keptSeconds) this.#samples.shift();
+    if (++this.#taken % minuteSeconds === 0) {
+      this.#minutes.push(merged(this.#samples.slice(-minuteSeconds)));
+      if (this.#minutes.length > keptMinutes) this.#minutes.shift();
+    }
     this.#before = after;
     this.#beforeMs = steadyMs;
     return sample;
   }
+}
+
+/** Several samples as one: the mean of rates, and the highest of times and of what is held. */
+function merged(samples: readonly Sample[]): Sample {
+  const requests: Record<string, number> = {};
+  for (const sample of samples)
+    for (const [name, rate] of Object.entries(sample.requests)) requests[name] = (requests[name] ?? 0) + rate;
+  const rounded = (sum: number) => Math.round((sum / samples.length) * 100) / 100;
+  for (const [name, sum] of Object.entries(requests)) requests[name] = rounded(sum);
+  const mean = (of: (sample: Sample) => number) => rounded(samples.reduce((sum, one) => sum + of(one), 0));
+  const highest = (of: (sample: Sample) => number | null) => {
+    const values = samples.map(of).filter((value) => value !== null);
+    return values.length === 0 ? null : Math.max(...values);
+  };
+  return {
+    at: samples[samples.length - 1].at,
+    requests,
+    p50: highest(({ p50 }) => p50),
+    p90: highest(({ p90 }) => p90),
+    p99: highest(({ p99 }) => p99),
+    refused: mean(({ refused }) => refused),
+    unauthorized: mean(({ unauthorized }) => unauthorized),
+    bytes: mean(({ bytes }) => bytes),
+    connections: highest(({ connections }) => connections) ?? 0,
+    memory: highest(({ memory }) => memory) ?? 0,
+  };
 }
 
 /**

@@ -21,9 +21,9 @@ export function checkAccount(
 
 export async function startPortal(settings: PortalSettings, core: Core): Promise<RunningPart> {
   const { store, log, mailer, accounts, change } = core;
-  const { portalAccount, mayMakeAccount, publicUrl } = settings;
+  const { portalAccount, mayMakeAccount, publicUrl, embedOrigins } = settings;
   const portal = new PortalHost({
-    ...{ store, log, settings, mailer, portalAccount, mayMakeAccount, change },
+    ...{ store, log, settings, mailer, portalAccount, mayMakeAccount, embedOrigins, change },
     keyCount: () => accounts.tables.keys.count,
     fault: core.fault,
     takeOver: core.takeEffect,

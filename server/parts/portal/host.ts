@@ -17,6 +17,7 @@ const renewedAfterMs = 24 * hourMs;
 const keyLivesMs = 26 * hourMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
+  embedOrigins: readonly string[];
   mayMakeAccount: boolean;
   now: () => Date;
 }
@@ -49,8 +50,9 @@ export class PortalHost {
 
   /** The pages and assets, with the key. The key is valid once `begin` has resolved. */
   files(): WebFile[] {
-    const { settings, mailer } = this.#options;
-    return this.#pages.files({ key: this.#key, signup: settings.signup, mail: mailer !== undefined });
+    const { settings, mailer, embedOrigins } = this.#options;
+    const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };
+    return this.#pages.files(shown, embedOrigins);
   }
 
   /** Stores the pages' key and starts to accept requests. @param publicUrl the URL of the pages */

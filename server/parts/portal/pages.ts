@@ -12,6 +12,8 @@ export interface PageSettings {
   key: string | null;
   signup: "open" | "email" | "off";
   mail: boolean;
+  /** Whether pages elsewhere may show a picture in a frame. */
+  embeds: boolean;
   /** URL of the map of the states. */
   states: string;
 }
@@ -29,8 +31,22 @@ const browser = "parts/portal/browser";
 const shared = "shared/browser";
 
 export const facilityPage = "/facilities/*";
+export const embedPage = "/embed/*";
 export const missingPage = "/*";
-const paths = ["/", facilityPage, "/data", "/reference", "/signup", "/account", missingPage];
+/** The module of each page; `main.ts` loads it. */
+const modules: Readonly<Record<string, string | undefined>> = {
+  "/": "explore.ts",
+  [facilityPage]: "facility.ts",
+  [embedPage]: "embed.ts",
+  "/data": "data.ts",
+  "/reference": "reference.ts",
+  "/signup": "signup.ts",
+  "/account": "account.ts",
+  [missingPage]: undefined,
+};
+
+/** The procedure that `explore-data.ts` shows where none is chosen. */
+const defaultProcedure = "5072";
 
 const links = [
   ["/", "Explore"],
@@ -39,21 +55,22 @@ const links = [
   ["/signup", "Get a key"],
 ] as const;
 
-/** The body before the modules run. `main.ts` and `explore.ts` reuse the same elements, so that nothing moves. */
+/** The body before the modules run. `main.ts`, `explore.ts` and `controls.ts` reuse the same elements, so that nothing moves. */
 function bodyOf(path: string): string {
   const link = ([href, text]: (typeof links)[number]) =>
     `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
-  const field = (name: string, label: string) =>
-    `<div class="field ${name}"><label>${label}</label><input type="text" disabled></div>`;
+  const field = (name: string, label: string, more = "") =>
+    `<div class="field ${name}"><label>${label}</label><input type="text" disabled>${more}</div>`;
   const fields = [
-    field("procedure", "Procedure group"),
-    field("", "Where"),
-    field("", "Year"),
-    field("hospital", "Your hospital"),
+    field("procedure", "Procedure", `<small class="detail quiet">${defaultProcedure}</small>`),
+    field("place", "State or ZIP code"),
+    field("hospital", "Compare a hospital"),
+    field("year", "Year"),
   ];
   const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div></div>`;
   const noscript = `<noscript>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
-  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by facility</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
+  if (path === embedPage) return `<div id="app"></div>${noscript}`;
+  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
 }
 
 /** Reads the assets once, and makes the pages whenever their settings change. */
@@ -63,21 +80,26 @@ export class Pages {
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** The assets, and a page for each path. */
-  files(settings: Omit<PageSettings, "states">): WebFile[] {
+  files(settings: Omit<PageSettings, "states" | "embeds">, embedOrigins: readonly string[]): WebFile[] {
     const assets = this.#assets;
     const options: Omit<PageOptions, "body"> = {
       title: "What hospitals charge",
       description:
         "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.",
-      styles: [`${shared}/style.css`, `${browser}/pictures.css`, `${browser}/pages.css`],
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
-      settings: { ...settings, states: assets.url("states") },
+      settings: {
+        ...settings,
+        embeds: embedOrigins.length > 0,
+        states: assets.url("states"),
+      } satisfies PageSettings,
     };
-    const pages = paths.map((path) => {
+    const pages = Object.entries(modules).map(([path, module]) => {
       // Browsers warn about assets that are preloaded and not used.
       const data = path === "/" ? ["states"] : [];
-      const { html, headers } = pageOf(assets, { ...options, body: bodyOf(path), data });
+      const page = module && `${browser}/${module}`;
+      const framedBy = path === embedPage ? embedOrigins : [];
+      const { html, headers } = pageOf(assets, { ...options, body: bodyOf(path), page, data, framedBy });
       return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
     });
     return [...assets.files, ...pages, this.#openapi];

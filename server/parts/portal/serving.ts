@@ -7,7 +7,7 @@ import type { PostHandler } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
-import { facilityPage, missingPage } from "./pages.ts";
+import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 
@@ -39,7 +39,8 @@ export class Portal {
     if (hasBody) return plain("400 Bad Request", "a request for a page has no body\n");
     const found =
       (path === missingPage ? undefined : this.#files.get(path)) ??
-      (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined);
+      (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
+      (/^\/embed\/(charges|states|years)$/.test(path) ? this.#page(embedPage) : undefined);
     const accepted = request.getHeader(headerNames.acceptEncoding);
     if (found === undefined) {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");

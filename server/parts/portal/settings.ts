@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { DataError } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { isOrigin, type Settings, type ValuesOf } from "../../shared/settings.ts";
+import { isOrigin, origins, type Settings, type ValuesOf } from "../../shared/settings.ts";
 
 /** The portal's settings, and what they mean together with the core's. */
 
@@ -24,6 +24,12 @@ export const settingTable = {
     ),
     v.description("where people reach the pages, for links in e-mails; http://HOST:PORT unless set"),
   ),
+  EMBED_ORIGINS: v.pipe(
+    v.optional(origins),
+    v.description(
+      "origins of pages elsewhere that may show a picture (/embed/…) in a frame, with commas; * for all",
+    ),
+  ),
   SIGNUP: v.pipe(
     v.optional(v.picklist(["open", "email", "off"], "open, email or off")),
     v.description(
@@ -45,6 +51,8 @@ export interface PortalSettings {
   mayMakeAccount: boolean;
   /** Where people reach the pages; undefined for the address that the server listens on. */
   publicUrl: string | undefined;
+  /** Origins of pages that may show a picture in a frame. */
+  embedOrigins: readonly string[];
 }
 
 /** Applies the defaults that depend on the core's. @throws DataError when SIGNUP needs e-mail and none is sent */
@@ -60,5 +68,6 @@ export function portalSettings(own: ValuesOf<typeof settingTable>, core: Setting
     portalAccount,
     mayMakeAccount: core.isTrial && portalAccount === trialAccount,
     publicUrl: own.PUBLIC_URL,
+    embedOrigins: own.EMBED_ORIGINS ?? [],
   };
 }

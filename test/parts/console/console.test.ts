@@ -128,9 +128,12 @@ test("the stream has what is kept, what is served, and then each second", async 
   const asked = "GET /api/v1/healthcare/prices?procedure=5072";
   await call(server, asked);
   const isCounted = ({ name, data }: Event) =>
-    (name === "sample" ? [data as Sample] : name === "history" ? (data as Sample[]) : []).some(
-      ({ requests }) => (requests[`${pricesPath} 200`] ?? 0) > 0,
-    );
+    (name === "sample"
+      ? [data as Sample]
+      : name === "history"
+        ? (data as { samples: Sample[] }).samples
+        : []
+    ).some(({ requests }) => (requests[`${pricesPath} 200`] ?? 0) > 0);
   const events = await eventsUntil(isCounted, () => void call(server, asked));
   assert.deepEqual(
     events.slice(0, 2).map(({ name }) => name),

@@ -58,3 +58,22 @@ test("a percentile lies within its bucket", () => {
   const within = percentile([0, 10, 10], 0.75) ?? 0;
   assert.ok(within > 2 && within < 4);
 });
+
+test("a minute is kept as one sample: the mean of rates, and the highest of times", () => {
+  const traffic = new Traffic(["/a"], 1);
+  let nowMs = 0;
+  const thread = new ThreadTraffic(traffic.buffers[0], () => nowMs);
+  const history = new History(traffic, now, 0);
+  for (let second = 1; second <= 60; second++) {
+    if (second === 30) {
+      const begun = thread.begin();
+      nowMs += 1;
+      for (let i = 0; i < 30; i++) thread.answered(0, 200, 100, begun);
+    }
+    history.take(second * 1000, second * 1000);
+  }
+  assert.equal(history.minutes.length, 1);
+  const [{ at, requests, p99 }] = history.minutes;
+  assert.deepEqual([at, requests], [60, { "/a 200": 0.5 }]);
+  assert.equal(p99, history.samples[29].p99);
+});

@@ -21,6 +21,7 @@ function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.
     store,
     log: silent,
     settings: { signup: "off", signupDaily: 0, webhookAllowLoopback: false },
+    embedOrigins: [],
     mailer: undefined,
     portalAccount: "explore",
     mayMakeAccount,

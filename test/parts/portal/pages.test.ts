@@ -22,7 +22,12 @@ const stateDir = temporaryFolder();
 createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
 const server = await startServer({
   stateDir,
-  env: { PORTAL: "on", PORTAL_ACCOUNT: "visitors", CORS_ORIGINS: "https://example.org" },
+  env: {
+    PORTAL: "on",
+    PORTAL_ACCOUNT: "visitors",
+    CORS_ORIGINS: "https://example.org",
+    EMBED_ORIGINS: "https://news.example.org,https://example.com",
+  },
 });
 after(() => server.stop());
 
@@ -101,7 +106,9 @@ test("modules are JavaScript: no types are left, and what they import is there",
     );
     const source = String(body);
     assert.doesNotMatch(source, /^\s*(interface|import type|export type) /m, path);
-    for (const [, specifier] of source.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"/gm))
+    for (const [, specifier] of source.matchAll(
+      /(?:^(?:import|export)\b[^;]*?\bfrom\s*|\bimport\()"([^"]+)"/gm,
+    ))
       if (specifier.startsWith(".")) seen.add(new URL(specifier, `http://x${path}`).pathname);
       else assert.ok(names.includes(specifier), `${path} imports ${specifier}`);
   }
@@ -123,11 +130,17 @@ test("a HEAD, a condition, other methods and bodies are answered as HTTP wants i
   assert.equal((await ask("BREW /")).status, 405);
 });
 
-test("nothing may come from elsewhere, run inline, or be framed", async () => {
+test("nothing may come from elsewhere, run inline, or be framed, but a picture where the setting says so", async () => {
   const policy = (await ask("GET /")).header("Content-Security-Policy") ?? "";
   assert.match(policy, /default-src 'none'/);
   assert.match(policy, /frame-ancestors 'none'/);
   assert.doesNotMatch(policy, /unsafe|\*|http:/);
+  const picture = (await ask("GET /embed/charges?procedure=5072")).header("Content-Security-Policy") ?? "";
+  assert.equal(
+    picture,
+    policy.replace("frame-ancestors 'none'", "frame-ancestors https://news.example.org https://example.com"),
+  );
+  assert.equal((await ask("GET /embed/nothing")).status, 404);
 });
 
 test("the page's key is an ordinary one of the account, and ends by itself", async () => {

@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
-/** Draws lines over the last ten minutes, live, with a table of their numbers. */
+/** Draws lines over time, live, with a legend in place and a table of their numbers. */
 
 declare global {
   interface Window {
@@ -30,11 +30,14 @@ const height = 220;
 const rowSeconds = 60;
 
 const dashes = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+const widths = [2, 1.5, 3, 2.5];
 
 export function Lines({ title, samples, series, isLogarithmic, text }: LinesProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const [isTable, setTable] = useState(false);
+  /** The sample below the pointer; null for the last one. */
+  const [pointed, setPointed] = useState<number | null>(null);
   const data: uPlot.AlignedData = [
     samples.map(({ at }) => at),
     // 0 has no place on a logarithmic scale.
@@ -62,6 +65,8 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
           width: element.clientWidth,
           height,
           cursor: { y: false },
+          legend: { show: false },
+          hooks: { setCursor: [({ cursor }) => setPointed(cursor.idx ?? null)] },
           scales: {
             y: isLogarithmic ? { distr: 3 } : { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
           },
@@ -78,10 +83,9 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
             ...series.map(({ name, colour: property }, i) => ({
               label: name,
               stroke: colour(property),
-              width: 2,
+              width: widths[i],
               dash: dashes[i],
               points: { show: false },
-              value: (_: uPlot, value: number | null) => (value === null ? "–" : text(value)),
             })),
           ],
         },
@@ -102,12 +106,34 @@ export function Lines({ title, samples, series, isLogarithmic, text }: LinesProp
     };
   }, [isTable]);
   useEffect(() => plot.current?.setData(data), [samples]);
+  const shown = samples[pointed ?? samples.length - 1] ?? samples.at(-1);
   return html`<section class="card lines">
     <header><h2>${title}</h2>
       <button type="button" class="plain" aria-expanded=${isTable} onClick=${() => setTable(!isTable)}>table</button>
     </header>
-    ${isTable ? html`<${Minutes} title=${title} samples=${samples} series=${series} text=${text} />` : html`<div ref=${place} role="img" aria-label=${`${title}: lines over the last ten minutes; the table has the numbers`}></div>`}
+    ${
+      isTable
+        ? html`<${Minutes} title=${title} samples=${samples} series=${series} text=${text} />`
+        : html`<${Legend} series=${series} sample=${shown} text=${text} />
+      <div ref=${place} role="img" aria-label=${`${title}: lines over time; the table has the numbers`}></div>`
+    }
   </section>`;
+}
+
+interface LegendProps extends Pick<LinesProps, "series" | "text"> {
+  sample: Sample | undefined;
+}
+
+/** The lines' names and values. Each value has its place, so that nothing moves. */
+function Legend({ series, sample, text }: LegendProps) {
+  return html`<ul class="legend" aria-hidden="true">
+    <li class="time">${sample ? new Date(sample.at * 1000).toLocaleTimeString() : ""}</li>
+    ${series.map(({ name, colour, value }, i) => {
+      const shown = sample ? value(sample) : null;
+      return html`<li><svg width="28" height="8"><line x1="0" x2="28" y1="4" y2="4" stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i].join(" ")} /></svg>
+        ${name} <b>${shown === null ? "–" : text(shown)}</b></li>`;
+    })}
+  </ul>`;
 }
 
 function Minutes({ title, samples, series, text }: Omit<LinesProps, "isLogarithmic">) {

@@ -1,38 +1,72 @@
 import { html } from "../../../shared/browser/html.ts";
 import type { Sample } from "../history.ts";
 
-/** Shows a table of requests by route and status. */
+/** Shows the busiest routes with their worst status, and the rest folded. */
 
-const perSecond = (samples: Sample[], name: string) =>
-  samples.length === 0
-    ? 0
-    : samples.reduce((sum, { requests }) => sum + (requests[name] ?? 0), 0) / samples.length;
+const shownRoutes = 10;
+
 const rate = (value: number) => {
   if (value === 0) return "0";
   if (value < 0.05) return "< 0.1";
   return value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString("en-US");
 };
 
+/** How bad a status is: 5xx, then 429, then other 4xx, then the rest. */
+const badness = (status: string) =>
+  status.startsWith("5") ? 3 : status === "429" ? 2 : status.startsWith("4") ? 1 : 0;
+
+interface Route {
+  name: string;
+  worst: string;
+  /** Requests per second by status, over all samples. */
+  statuses: Map<string, number>;
+  now: number;
+  all: number;
+}
+
+function routesOf(samples: Sample[]): Route[] {
+  const routes = new Map<string, Route>();
+  const latest = samples.slice(-10);
+  const add = (from: Sample[], change: (route: Route, status: string, share: number) => void) => {
+    for (const { requests } of from)
+      for (const [key, count] of Object.entries(requests)) {
+        const at = key.lastIndexOf(" ");
+        const [name, status] = [key.slice(0, at), key.slice(at + 1)];
+        const route = routes.get(name) ?? { name, worst: status, statuses: new Map(), now: 0, all: 0 };
+        routes.set(name, route);
+        change(route, status, count / from.length);
+      }
+  };
+  add(samples, (route, status, share) => {
+    route.all += share;
+    route.statuses.set(status, (route.statuses.get(status) ?? 0) + share);
+    if (badness(status) > badness(route.worst)) route.worst = status;
+  });
+  add(latest, (route, _, share) => {
+    route.now += share;
+  });
+  return [...routes.values()].sort((a, b) => b.all - a.all);
+}
+
 export function Traffic({ samples }: { samples: Sample[] }) {
-  const names = [...new Set(samples.flatMap(({ requests }) => Object.keys(requests)))];
-  const rows = names
-    .map((name) => ({
-      name,
-      now: perSecond(samples.slice(-5), name),
-      minute: perSecond(samples.slice(-60), name),
-      all: perSecond(samples, name),
-    }))
-    .filter(({ all }) => all > 0)
-    .sort((a, b) => b.all - a.all);
-  return html`<section class="card"><header><h2>Requests per second by route and status</h2></header>
-    <div class="scroll" tabindex="0" role="region" aria-label="Requests by route and status">
-    <table><thead><tr><th scope="col">Route</th><th scope="col">Status</th><th scope="col" class="number">now</th>
-      <th scope="col" class="number">last minute</th><th scope="col" class="number">ten minutes</th></tr></thead>
-    <tbody>${rows.map(({ name, now, minute, all }) => {
-      const at = name.lastIndexOf(" ");
-      const status = name.slice(at + 1);
-      return html`<tr key=${name}><td><code>${name.slice(0, at)}</code></td><td class=${status.startsWith("5") ? "bad" : ""}>${status}</td>
-        <td class="number">${rate(now)}</td><td class="number">${rate(minute)}</td><td class="number">${rate(all)}</td></tr>`;
-    })}
-    ${rows.length === 0 && html`<tr><td colspan="5" class="quiet">no request in the last ten minutes</td></tr>`}</tbody></table></div></section>`;
+  const routes = routesOf(samples);
+  const more = routes.slice(shownRoutes);
+  return html`<section class="card"><header><h2>Busiest routes</h2><p class="about quiet">Requests per second</p></header>
+    ${routes.length === 0 ? html`<p class="quiet">No request in the last ten minutes.</p>` : html`<${Table} routes=${routes.slice(0, shownRoutes)} label="Busiest routes" />`}
+    ${more.length > 0 && html`<details><summary>${more.length} more</summary><${Table} routes=${more} label="Other routes" /></details>`}
+  </section>`;
+}
+
+function Table({ routes, label }: { routes: Route[]; label: string }) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
+    <table><thead><tr><th scope="col">Route</th><th scope="col">Worst</th><th scope="col">Statuses</th>
+      <th scope="col" class="number">now</th><th scope="col" class="number">ten minutes</th></tr></thead>
+    <tbody>${routes.map(({ name, worst, statuses, now, all }) => {
+      const level = ["", "", "warn", "bad"][badness(worst)];
+      const texts = [...statuses]
+        .sort(([, a], [, b]) => b - a)
+        .map(([status, share]) => `${status} ${Math.round((100 * share) / all)} %`);
+      return html`<tr key=${name}><td><code>${name}</code></td><td class=${level}>${worst}</td><td class="quiet">${texts.join(", ")}</td>
+        <td class="number">${rate(now)}</td><td class="number">${rate(all)}</td></tr>`;
+    })}</tbody></table></div>`;
 }

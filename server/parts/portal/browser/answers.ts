@@ -5,13 +5,15 @@ import type * as responses from "../../../api/responses.ts";
 
 export type ProcedureAnswer = InferOutput<typeof responses.procedureResponse>;
 export type StateRow = ProcedureAnswer["data"][number];
-export type PricesAnswer = InferOutput<typeof responses.pricesResponse>;
-export type Price = PricesAnswer["data"][number];
 export type TrendsAnswer = InferOutput<typeof responses.trendsResponse>;
 export type TrendYear = TrendsAnswer["data"][number];
 export type FacilitiesAnswer = InferOutput<typeof responses.facilitiesResponse>;
+/** A hospital in a list. */
+export type Entry = FacilitiesAnswer["data"][number];
+export type Priced = Entry & { submitted_charge: number; medicare_allowed: number };
 export type FacilityAnswer = InferOutput<typeof responses.facilityResponse>;
 export type FacilityRow = FacilityAnswer["data"][number];
+export type FacilityTrendsAnswer = InferOutput<typeof responses.facilityTrendsResponse>;
 export type Standing = FacilityRow["national"];
 export type ProceduresAnswer = InferOutput<typeof responses.proceduresResponse>;
 export type SearchAnswer = InferOutput<typeof responses.searchResponse>;

@@ -1,17 +1,18 @@
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { asFailure } from "./api.ts";
-import { Curl } from "./curl.ts";
+import { Curl, copied } from "./curl.ts";
 import { csvFile, type Figures, FiguresTable, save } from "./figures.ts";
+import type { PictureFormat } from "./save-picture.ts";
 
-/** Frames a picture, with its numbers as CSV, as a table and by curl. */
+/** Frames a picture, with ways to take it along: as a picture, as CSV, as a table, by curl and by link. */
 
 interface CardProps {
   title: string;
   /** What the picture shows, in one line. */
   about: ComponentChildren;
-  /** Name of the CSV file, without `.csv`. */
+  /** Name of the files to save, without an ending. */
   name: string;
   /** The picture's numbers; undefined until they are loaded. */
   figures?: Figures | undefined;
@@ -20,39 +21,61 @@ interface CardProps {
   isTable?: boolean;
   /** Another way to save the CSV, where the picture shows only a part. */
   csv?: { title: string; save: () => Promise<void> } | undefined;
+  /** What a saved picture says below it; undefined where there is no picture. */
+  source?: string | undefined;
+  /** The address that always shows these numbers, and of the picture alone. */
+  links?: { page: string; embed?: string | undefined } | undefined;
   class?: string;
   children?: ComponentChildren;
 }
 
 export function Card(props: CardProps) {
-  const { title, about, name, figures, path, isTable = false, csv, children } = props;
+  const { title, about, name, figures, path, isTable = false, csv, source, links, children } = props;
   const id = useId();
+  const section = useRef<HTMLElement>(null);
   const [isCurl, setCurl] = useState(false);
   const [isFigures, setFigures] = useState(false);
   const [said, setSaid] = useState("");
-  const saveCsv = async () => {
+  const act = async (work: () => Promise<string | undefined>) => {
     setSaid("");
     try {
-      if (csv) await csv.save();
-      else if (figures) save(`${name}.csv`, csvFile(figures));
+      setSaid((await work()) ?? "");
     } catch (error) {
       setSaid(asFailure(error).message);
     }
   };
+  const button = (text: string, work: () => Promise<string | undefined>) =>
+    html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(work)}>${text}</button>`;
+  const saveCsv = async () => {
+    if (csv) await csv.save();
+    else if (figures) save(`${name}.csv`, csvFile(figures));
+    return undefined;
+  };
+  const saveAs = (format: PictureFormat) => async () => {
+    if (section.current === null || source === undefined) return undefined;
+    const { savePicture } = await import("./save-picture.ts");
+    const sentence = document.querySelector("h1")?.textContent ?? "";
+    await savePicture(section.current, name, format, { title, sentence, source });
+    return undefined;
+  };
+  const copy = (text: string) => async () => ((await copied(text)) ? "Copied." : text);
   const toggle = (text: string, isOn: boolean, set: (isOn: boolean) => void) =>
     html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${() => set(!isOn)}>
       ${text}
     </button>`;
-  return html`<section class=${`card ${props.class ?? ""}`} aria-labelledby=${id}>
+  return html`<section class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
     <header>
       <h2 id=${id}>${title}</h2>
       <div class="actions">
-        ${figures && html`<button type="button" class="plain" aria-describedby=${id} onClick=${saveCsv}>${csv?.title ?? "CSV"}</button>`}
+        ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`}
+        ${figures && button(csv?.title ?? "CSV", saveCsv)}
         ${path && toggle("curl", isCurl, setCurl)} ${figures && !isTable && toggle("table", isFigures, setFigures)}
+        ${links && button("link", copy(links.page))}
+        ${links?.embed && button("embed", copy(`<iframe src="${links.embed}" title="${title}" width="640" height="560"></iframe>`))}
       </div>
       <p class="about quiet">${about}</p>
     </header>
-    <p class="error" role="status">${said}</p>
+    <p class="said quiet" role="status">${said}</p>
     ${isCurl && path && html`<${Curl} path=${path} />`}
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
   </section>`;

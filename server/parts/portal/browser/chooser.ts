@@ -12,21 +12,29 @@ export interface Option {
   title: string;
   /** Small text after the title. */
   detail?: string | undefined;
+  /** Heading above the first option of each group. */
+  group?: string | undefined;
+  /** A number at the end of the line. */
+  figure?: string | undefined;
+  /** The text whose words to mark. */
+  mark?: string | undefined;
 }
 
 interface ChooserProps {
   label: string;
   /** The current choice, or null. */
   value: string | null;
+  /** Small text after the current choice. */
+  detail?: string | undefined;
   placeholder?: string;
   /** Finds suggestions; for an empty text, those to begin with. An error's message is shown. */
   find: (text: string, signal: AbortSignal) => Promise<Option[]>;
   choose: (id: string) => void;
-  clear?: (() => void) | undefined;
   class?: string;
 }
 
-export function Chooser({ label, value, placeholder, find, choose, clear, class: more = "" }: ChooserProps) {
+export function Chooser(props: ChooserProps) {
+  const { label, value, detail, placeholder, find, choose, class: more = "" } = props;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
@@ -64,7 +72,7 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
     if (text === null && document.activeElement === input.current) input.current?.select();
   }, [text, value]);
   useEffect(() => {
-    list.current?.children[active]?.scrollIntoView({ block: "nearest" });
+    list.current?.querySelectorAll('[role="option"]')[active]?.scrollIntoView({ block: "nearest" });
   }, [active]);
 
   const close = () => {
@@ -96,7 +104,7 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
     }
   };
   const optionId = (i: number) => `${id}-${i}`;
-  return html`<div class=${`field ${more} ${clear && value !== null ? "clearable" : ""}`}>
+  return html`<div class=${`field ${more}`}>
     <label for=${id}>${label}</label>
     <input
       id=${id}
@@ -117,10 +125,14 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
       onKeyDown=${onKeyDown}
       onBlur=${close}
     />
-    ${clear && value !== null && text === null && html`<button type="button" class="plain clear" onClick=${clear} aria-label=${`Remove: ${label}`}>×</button>`}
+    ${detail && text === null && html`<small class="detail quiet">${detail}</small>`}
     <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
       ${options?.map(
-        (option, i) => html`<li
+        (option, i) => html`${
+          option.group !== undefined &&
+          option.group !== options[i - 1]?.group &&
+          html`<li role="presentation" class="group">${option.group}</li>`
+        }<li
           key=${option.id}
           id=${optionId(i)}
           role="option"
@@ -130,10 +142,20 @@ export function Chooser({ label, value, placeholder, find, choose, clear, class:
             pick(option);
           }}
         >
-          <span>${option.title}</span>${option.detail && html`<small class="quiet"> ${option.detail}</small>`}
+          <span>${marked(option.title, option.mark)}</span>${option.figure && html`<span class="number">${option.figure}</span>`}
+          ${option.detail && html`<small class="quiet">${marked(option.detail, option.mark)}</small>`}
         </li>`,
       )}
     </ul>
     <p class="said" role="status" hidden=${said === "" || text === null}>${text === null ? "" : said}</p>
   </div>`;
+}
+
+/** A text in which the words of another are marked, at the start of its words. */
+function marked(text: string, by = "") {
+  const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
+  if (words.length === 0) return text;
+  return text
+    .split(new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu"))
+    .map((part, i) => (i % 2 === 1 ? html`<mark>${part}</mark>` : part));
 }

@@ -11,16 +11,20 @@ export function Curl({ path }: { path: string }) {
   return html`<${Command} text=${curlOf(path)} />`;
 }
 
+/** Copies a text. @returns whether it worked: browsers have no clipboard for pages without TLS from another machine */
+export async function copied(text: string): Promise<boolean> {
+  const done = await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  );
+  return done ?? false;
+}
+
 /** A text to copy, with a button. */
 export function Command({ text, label = "Command" }: { text: string; label?: string }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
-    // Browsers have no clipboard for pages without TLS from another machine.
-    const isCopied = await navigator.clipboard?.writeText(text).then(
-      () => true,
-      () => false,
-    );
-    setSaid(isCopied ? "copied" : "select it and copy");
+    setSaid((await copied(text)) ? "copied" : "select it and copy");
   };
   return html`<div class="command">
     <pre tabindex="0" role="region" aria-label=${label}>${text}</pre>

@@ -15,6 +15,17 @@ export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: numb
     : html`<path class="dot allowed" d=${`M${x} ${y - half}L${x + half} ${y}L${x} ${y + half}L${x - half} ${y}Z`} />`;
 }
 
+const pinSymbols: Record<string, d3.SymbolType> = {
+  A: d3.symbolTriangle,
+  B: d3.symbolSquare,
+  C: d3.symbolStar,
+};
+
+/** The shape of a hospital that is compared, by its letter. */
+export function PinShape({ letter, x, y }: { letter: string; x: number; y: number }) {
+  return html`<path class="pin-shape" d=${d3.symbol(pinSymbols[letter], 70)()} transform=${`translate(${x} ${y})`} />`;
+}
+
 /** A dot. @param share its place, in percent of the width */
 export function DotAt({ kind, share, y }: { kind: Kind; share: number; y: number }) {
   return html`<svg x=${`${share}%`} y=${y} overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
@@ -53,4 +64,9 @@ export function DotsAxis({ x }: { x: Scale }) {
 /** A dot within a text, to explain it. */
 export function Key({ kind }: { kind: Kind }) {
   return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
+}
+
+/** The letter and the shape of a hospital that is compared. */
+export function Letter({ letter }: { letter: string }) {
+  return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
 }

@@ -1,58 +1,67 @@
 import type {
+  Dataset,
+  Entry,
   FacilitiesAnswer,
   FacilityAnswer,
-  PricesAnswer,
+  FacilityTrendsAnswer,
+  Priced,
   ProcedureAnswer,
   ProceduresAnswer,
+  Standing,
   TrendsAnswer,
 } from "./answers.ts";
-import { Failure, get } from "./api.ts";
-import { askIfThere, pathOf } from "./ask.ts";
-import type { Range } from "./facilities.ts";
+import { Failure } from "./api.ts";
+import { ask, askIfThere, pathOf } from "./ask.ts";
+import type { Choice } from "./choice.ts";
 
 /** Fetches what the page explore shows. */
 
-/** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most facilities do is shown. */
+/** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most hospitals do is shown. */
 export const defaultProcedure = "5072";
+/** From this number of hospitals on, quartiles say something. */
+export const leastForQuartiles = 8;
+/** Most hospitals that are drawn as a dot each. */
+export const mostDots = 50;
+const pageRows = 50;
+const maxPageRows = 100;
+const bins = 20;
 
-export interface Choice {
-  procedure: string | null;
-  state: string | null;
-  year: string | null;
-  facility: string | null;
-  /** The lowest charge in the list, in dollars. */
-  from: string | null;
-  /** The charge that ends the list, in dollars. */
-  to: string | null;
+/** A procedure group's prices in a place. */
+export type Scope = Pick<
+  ProcedureAnswer,
+  "procedure" | "summary" | "rows" | "allowed" | "histogram" | "source"
+>;
+
+export interface Pinned {
+  letter: string;
+  ccn: string;
+  /** The hospital; null where the data doesn't have it. */
+  entry: Entry | null;
+  /** Where its charge stands among those around a ZIP code; null where there are none. */
+  standing: Pick<Standing, "rank" | "facilities"> | null;
+  trend: FacilityTrendsAnswer | null;
 }
-
-export function choiceOf({ searchParams }: URL): Choice {
-  const chosen = (name: string) => searchParams.get(name)?.trim() || null;
-  return {
-    procedure: chosen("procedure"),
-    state: chosen("state")?.toUpperCase() ?? null,
-    year: chosen("year"),
-    facility: chosen("facility"),
-    from: chosen("from"),
-    to: chosen("to"),
-  };
-}
-
-type Paths = Record<"scope" | "nation" | "prices" | "trends" | "export", string>;
 
 export interface View {
   choice: Choice;
   code: string;
-  paths: Paths;
-  /** The procedure in the chosen state; a failure where there is no data. */
-  scope: ProcedureAnswer | Failure;
+  paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
+  /** The prices in the chosen place; a failure where there are none. */
+  scope: Scope | Failure;
   nation: ProcedureAnswer | Failure;
-  prices: PricesAnswer | Failure;
-  range: Range | null;
+  list: FacilitiesAnswer | Failure;
+  /** All hospitals of the place, cheapest first, where they are few. */
+  few: Priced[] | null;
   trends: TrendsAnswer | Failure;
-  facility: FacilityAnswer | Failure | null;
+  pinned: Pinned[];
   /** The procedure's rows where none has a price. */
   unpriced: Unpriced | null;
+}
+
+/** What a part of the page shows, with the data versions as far as they are known. */
+export interface PartProps {
+  view: View;
+  datasets: Dataset[];
 }
 
 export interface Unpriced {
@@ -65,39 +74,47 @@ export interface Unpriced {
 export const there = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
-function pathsOf(code: string, { state, year }: Choice): Paths {
+export const isPriced = (entry: Entry): entry is Priced =>
+  typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
+
+const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
+  pathOf("/healthcare/facilities", parameters, year);
+
+const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
+
+function pathsOf(code: string, choice: Choice): View["paths"] {
+  const { state, near, year, from, to, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
+  const place = { procedure: code, ...placeOf(choice) };
+  const asked = { sort, ...(order === "desc" && { order }) };
   return {
-    scope: pathOf(segment, { state }, year),
+    scope:
+      near === null
+        ? pathOf(segment, { state }, year)
+        : facilitiesPath({ ...place, status: "all", sort: "charge", limit: maxPageRows }, year),
     nation: pathOf(segment, {}, year),
-    prices: pathOf("/healthcare/prices", { procedure: code, state }, year),
-    trends: pathOf("/healthcare/trends", { procedure: code, state }),
+    list: facilitiesPath({ ...place, min_charge: from, max_charge: to, ...asked, limit: pageRows }, year),
+    trends: pathOf("/healthcare/trends", { procedure: code, state, versions }),
     export: pathOf("/export.csv", { procedure: code, state }, year),
   };
 }
 
-/** Sends three requests at once, and one more for each of a state, a facility and a range. @throws Failure */
+/** Sends three requests at once, and more for a place or hospitals to compare. @throws Failure */
 export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
   const code = choice.procedure ?? defaultProcedure;
   const paths = pathsOf(code, choice);
-  const facilityPath =
-    choice.facility &&
-    pathOf(`/healthcare/facilities/${encodeURIComponent(choice.facility)}`, {}, choice.year);
-  const asked = {
-    scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
-    nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
-    prices: askIfThere<PricesAnswer>(paths.prices, signal),
-    range: rangeOf(choice, code, signal),
-    trends: askIfThere<TrendsAnswer>(paths.trends, signal),
-    facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
-  };
-  const [scope, nation, prices, range, trends, facility] = await Promise.all([
-    asked.scope,
-    asked.nation ?? asked.scope,
-    asked.prices,
-    asked.range,
-    asked.trends,
-    asked.facility,
+  const isNation = paths.nation === paths.scope;
+  const nationAsked = askIfThere<ProcedureAnswer>(paths.nation, signal);
+  const aroundAsked = choice.near === null ? null : rowsAt(paths.scope, signal);
+  const stateAsked =
+    choice.near !== null ? null : isNation ? nationAsked : askIfThere<ProcedureAnswer>(paths.scope, signal);
+  const [nation, around, inState, list, trends, pinned] = await Promise.all([
+    nationAsked,
+    aroundAsked,
+    stateAsked,
+    askIfThere<FacilitiesAnswer>(paths.list, signal),
+    askIfThere<TrendsAnswer>(paths.trends, signal),
+    pinnedOf(choice, code, signal),
   ]);
   if (choice.procedure === null && nation instanceof Failure) {
     const path = pathOf("/healthcare/procedures", { sort: "facilities", limit: 1 }, choice.year);
@@ -105,76 +122,143 @@ export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     const found = there(most)?.data[0]?.code;
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
   }
-  const unpriced =
-    scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice, signal) : null;
-  return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
-}
-
-const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
-  pathOf("/healthcare/facilities", parameters, year);
-
-/** Counts the rows of a procedure without prices. @returns null where the data has no row */
-async function unpricedOf(
-  procedure: string,
-  { state, year }: Choice,
-  signal: AbortSignal,
-): Promise<Unpriced | null> {
-  const rowsOf = async (status: string) => {
-    const path = facilitiesPath({ procedure, state, status, limit: 1 }, year);
-    return there(await askIfThere<FacilitiesAnswer>(path, signal));
-  };
-  const all = await rowsOf("all");
-  if (all === null) return null;
-  const suppressed = (await rowsOf("suppressed"))?.summary.facilities ?? 0;
+  const scope = around instanceof Failure ? around : around ? aroundScope(around) : (inState ?? nation);
+  const few = around && !(around instanceof Failure) ? around.data.filter(isPriced) : null;
   return {
-    name: all.procedure?.name ?? "",
-    year: String(all.source.data_year),
-    suppressed,
-    incomplete: all.summary.facilities - suppressed,
+    ...{ choice, code, paths, scope, nation, list, trends, pinned: amongAround(pinned, few) },
+    few: few && few.length <= mostDots ? few : await fewOf(scope, list, choice, code, signal),
+    unpriced:
+      scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice, signal) : null,
   };
 }
 
-/** The part of a price list between two charges. */
-async function rangeOf(
-  { from, to, state, year }: Choice,
-  procedure: string,
-  signal: AbortSignal,
-): Promise<Range | null> {
-  const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
-  if (!(low <= high)) return null;
-  const parameters = { procedure, state, min_charge: from, max_charge: to, sort: "charge", limit: 100 };
-  const first = await askIfThere<FacilitiesAnswer>(facilitiesPath(parameters, year), signal);
-  if (first instanceof Failure) return { from: low, to: high, before: 0, data: [] };
-  const rows = [...first.data];
+/** The compared hospitals with their distance and their standing among those around. */
+const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
+  around === null
+    ? pinned
+    : pinned.map((one) => {
+        const entry = around.find(({ ccn }) => ccn === one.ccn);
+        if (entry === undefined) return one;
+        const less = around.filter(
+          ({ submitted_charge }) => submitted_charge < entry.submitted_charge,
+        ).length;
+        const { length: facilities } = around;
+        const standing = { rank: less + 1, facilities };
+        return { ...one, entry, standing };
+      });
+
+/** A list with the rows of all its pages. */
+export async function rowsAt(path: string, signal?: AbortSignal): Promise<FacilitiesAnswer | Failure> {
+  const first = await askIfThere<FacilitiesAnswer>(path, signal);
+  if (first instanceof Failure) return first;
+  const data = [...first.data];
   for (let { next } = first; next !== null; ) {
-    const page: FacilitiesAnswer = await get(next, signal);
-    rows.push(...page.data);
+    const page = await ask<FacilitiesAnswer>(next, signal);
+    data.push(...page.data);
     next = page.next;
   }
-  const standing = (row: (typeof rows)[number]) => (state === null ? row.national : row.within_state);
-  const prices = rows.map((row) => ({
-    ccn: row.ccn,
-    facility: row.facility,
-    city: row.city,
-    state: row.state,
-    submitted_charge: row.submitted_charge ?? 0,
-    medicare_allowed: row.medicare_allowed ?? 0,
-  }));
-  // As in the histogram, a bar doesn't include its end, but the last one does: there nobody charges more.
-  const ends = rows.filter((row) => row.submitted_charge === high);
-  const isLast = ends.some((row) => {
-    const { rank = 0, facilities = 0 } = standing(row) ?? {};
-    return rank - 1 + ends.length === facilities;
-  });
+  return { ...first, data, next: null };
+}
+
+/** The prices around a ZIP code, from its hospitals with and without prices. */
+function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
+  const rows = data.filter(isPriced);
+  if (procedure === undefined || rows.length === 0)
+    return new Failure(404, "not_found", "no hospital there has a price");
+  const charges = rows.map(({ submitted_charge }) => submitted_charge);
+  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed).sort(d3.ascending);
+  const of = (sorted: number[], share: number) => d3.quantileSorted(sorted, share) ?? 0;
+  const quantiles = (sorted: number[]) => [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1].map((share) => of(sorted, share));
+  const [min_charge, p10_charge, p25_charge, median_charge, p75_charge, p90_charge, max_charge] =
+    quantiles(charges);
+  const [min, p10, p25, median, p75, p90, max] = quantiles(amounts);
+  const ratio = max_charge / min_charge;
+  const edges = d3.range(bins + 1).map((i) => (i === bins ? max_charge : min_charge * ratio ** (i / bins)));
+  const counts = new Array<number>(bins).fill(0);
+  for (const charge of charges) counts[Math.min(bins - 1, d3.bisectRight(edges, charge) - 1)]++;
+  const isOf = (status: string) => data.filter((row) => row.status === status).length;
   return {
-    from: low,
-    to: high,
-    before: (standing(rows[0])?.rank ?? 1) - 1,
-    data: prices.filter(({ submitted_charge }) => isLast || submitted_charge < high),
+    ...{ procedure: { ...procedure, includes: null }, source: { ...source } },
+    summary: {
+      ...{ min_charge, p10_charge, p25_charge, median_charge, p75_charge, p90_charge, max_charge },
+      ...{ facilities: rows.length, spread: ratio, median_allowed: median },
+      ...{ services: null, weighted_median_charge: null, weighted_mean_charge: null },
+      weighted_facilities: summary.weighted_facilities ?? 0,
+    },
+    rows: { priced: rows.length, suppressed: isOf("suppressed"), incomplete: isOf("incomplete") },
+    allowed: { min, p10, p25, median, p75, p90, max },
+    histogram:
+      min_charge === max_charge
+        ? { edges: [min_charge, max_charge], counts: [rows.length] }
+        : { edges, counts },
   };
 }
 
-/** CCNs of the facilities among some, at most 50, that have a price for a procedure; null where it can't be asked. */
+/** All hospitals of a state or the nation, where they are few. */
+async function fewOf(
+  scope: Scope | Failure,
+  list: FacilitiesAnswer | Failure,
+  choice: Choice,
+  procedure: string,
+  signal: AbortSignal,
+): Promise<Priced[] | null> {
+  if (scope instanceof Failure || scope.summary.facilities > mostDots) return null;
+  const isAll = !(list instanceof Failure) && list.data.length === scope.summary.facilities;
+  const path = facilitiesPath(
+    { procedure, ...placeOf(choice), sort: "charge", limit: mostDots },
+    choice.year,
+  );
+  const all = isAll ? list : await askIfThere<FacilitiesAnswer>(path, signal);
+  if (all instanceof Failure) return null;
+  return all.data.filter(isPriced).sort((a, b) => a.submitted_charge - b.submitted_charge);
+}
+
+/** The hospitals to compare, each with its price and its years. */
+function pinnedOf({ pinned, year }: Choice, procedure: string, signal: AbortSignal): Promise<Pinned[]> {
+  return Promise.all(
+    pinned.map(async (ccn, i) => {
+      const segment = `/healthcare/facilities/${encodeURIComponent(ccn)}`;
+      const answer = await askIfThere<FacilityAnswer>(pathOf(segment, {}, year), signal);
+      const entry = answer instanceof Failure ? null : entryOf(answer, procedure);
+      const trend =
+        entry && isPriced(entry)
+          ? await askIfThere<FacilityTrendsAnswer>(pathOf(`${segment}/trends`, { procedure }), signal)
+          : null;
+      return { letter: "ABC"[i], ccn, entry, standing: null, trend: there(trend) };
+    }),
+  );
+}
+
+/** A hospital with its price for a procedure, if it has one. */
+function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
+  const { ccn, facility: name, city, state, zip } = facility;
+  const own = { ccn, facility: name, city, state, zip, procedures: data.length };
+  const row = data.find(({ code }) => code === procedure);
+  if (row === undefined) return own;
+  const { submitted_charge, medicare_allowed, services, national, state: within_state } = row;
+  return { ...own, submitted_charge, medicare_allowed, services, national, within_state };
+}
+
+/** Counts the rows of a procedure without prices. @returns null where the data has no row */
+async function unpricedOf(procedure: string, choice: Choice, signal: AbortSignal): Promise<Unpriced | null> {
+  const [suppressed, incomplete] = await Promise.all(
+    ["suppressed", "incomplete"].map(async (status) => {
+      const path = facilitiesPath({ procedure, ...placeOf(choice), status, limit: 1 }, choice.year);
+      return there(await askIfThere<FacilitiesAnswer>(path, signal));
+    }),
+  );
+  const counted = (answer: FacilitiesAnswer | null) => answer?.summary.facilities ?? 0;
+  const answer = suppressed ?? incomplete;
+  if (answer === null || counted(suppressed) + counted(incomplete) === 0) return null;
+  return {
+    name: answer.procedure?.name ?? "",
+    year: String(answer.source.data_year),
+    suppressed: counted(suppressed),
+    incomplete: counted(incomplete),
+  };
+}
+
+/** CCNs of the hospitals among some, at most 50, that have a price for a procedure; null where it can't be asked. */
 export async function pricedAmong(
   ccns: readonly string[],
   procedure: string,

@@ -1,219 +1,191 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { counted, money, times, whole } from "../../../shared/browser/format.ts";
+import { useEffect, useState } from "preact/hooks";
+import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilityAnswer, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
-import { asFailure, get, getFile } from "./api.ts";
+import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
+import { asFailure, Failure, get, getFile } from "./api.ts";
 import { Card } from "./card.ts";
-import { Dots, DotsAxis, Key } from "./dots.ts";
-import { csvFile, type Figures, figuresOf, save } from "./figures.ts";
+import { rangeOf, rangeText } from "./chips.ts";
+import { choose, inYear, pin } from "./choice.ts";
+import { Dots, DotsAxis, Key, Letter } from "./dots.ts";
+import { isPriced, rowsAt, type Scope, type View } from "./explore-data.ts";
+import { csvFile, priceFigures, save } from "./figures.ts";
 import { dollarScale } from "./picture.ts";
+import { hospitals, placeText } from "./sentence.ts";
 
-/** Lists the facilities, cheapest first, with their amounts as dots on one scale. */
-
-/** All facilities between two charges. */
-export interface Range {
-  from: number;
-  to: number;
-  /** Number of facilities that charge less. */
-  before: number;
-  data: Price[];
-}
-
-interface FacilitiesProps {
-  answer: ProcedureAnswer;
-  prices: PricesAnswer;
-  /** The range to show instead of the first page. */
-  range: Range | null;
-  all: string;
-  path: string;
-  exportPath: string;
-  marked: FacilityAnswer | null;
-  mark: (ccn: string | null) => void;
-  hrefOf: (ccn: string) => string;
-}
+/** Lists the hospitals, in any order and between any charges, with their amounts as dots on one scale. */
 
 /** Rows to show at first. More would push the other pictures away. */
 const firstShown = 10;
 const step = 25;
 
-type Row = Price & { rank: number };
-
-/** Equal charges share a rank. */
-function ranked(prices: readonly Price[], before: number): Row[] {
-  const rows: Row[] = [];
-  for (const [i, price] of prices.entries()) {
-    const last = rows[i - 1];
-    const isTie = last?.submitted_charge === price.submitted_charge;
-    rows.push({ ...price, rank: isTie ? last.rank : before + i + 1 });
-  }
-  return rows;
-}
-
 interface More {
-  of: PricesAnswer | Range;
-  data: Price[];
+  of: FacilitiesAnswer;
+  data: Entry[];
   next: string | null;
   shown: number;
 }
 
-export function Facilities(props: FacilitiesProps) {
-  const { answer, prices: first, range, all: wholeList, path, exportPath, marked, mark, hrefOf } = props;
-  const prices = range ? { ...first, data: range.data, next: null } : first;
-  const { summary, allowed, procedure, scope, source } = answer;
+interface FacilitiesProps {
+  view: View;
+  scope: Scope;
+  list: FacilitiesAnswer;
+}
+
+export function Facilities({ view, scope, list }: FacilitiesProps) {
+  const { choice, code, paths, pinned } = view;
+  const { summary, allowed, source } = scope;
   const [more, setMore] = useState<More | null>(null);
   const [said, setSaid] = useState("");
-  const added =
-    more?.of === (range ?? first)
-      ? more
-      : { of: range ?? first, data: [], next: prices.next, shown: firstShown };
-  const list = useRef<HTMLDivElement>(null);
-  const shownRange = range ? `${range.from} ${range.to}` : null;
-  const rangeBefore = useRef(shownRange);
-  useEffect(() => {
-    const isNew = shownRange !== null && shownRange !== rangeBefore.current;
-    rangeBefore.current = shownRange;
-    // The clicked bar is far above.
-    if (isNew) list.current?.closest("section")?.scrollIntoView({ behavior: calmly() ? "auto" : "smooth" });
-  }, [shownRange]);
-  const rows = ranked([...prices.data, ...added.data], range?.before ?? 0).slice(0, added.shown);
-  const count = range ? range.data.length : summary.facilities;
-  const own = marked?.data.find(({ code }) => code === procedure.code);
-  const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge], 0, 100);
+  const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
+  const range = rangeOf(choice);
+  const isNear = choice.near !== null;
+  const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
+  const loaded = [...list.data, ...added.data].filter(isPriced);
+  const rows = loaded.slice(0, added.shown);
+  const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
+  const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
   const showMore = async () => {
     setSaid("");
     let { data, next } = added;
     const shown = added.shown + step;
     try {
-      while (next !== null && prices.data.length + data.length < shown) {
-        const page: PricesAnswer = await get(next);
+      while (next !== null && list.data.length + data.length < shown) {
+        const page: FacilitiesAnswer = await get(next);
         data = [...data, ...page.data];
         next = page.next;
       }
-      setMore({ of: range ?? first, data, next, shown });
+      setMore({ of: list, data, next, shown });
     } catch (error) {
       setSaid(`${asFailure(error).message}: try again`);
     }
   };
-  const all = whole(summary.facilities);
-  const name = `opps-${source.data_version}-${procedure.code}${scope.state === "national" ? "" : `-${scope.state}`}`;
-  const isInScope = scope.state === "national" || scope.state === marked?.facility.state;
-  const isListed = rows.some(({ ccn }) => ccn === marked?.facility.ccn);
-  const rowOf = (row: Row, isPinned: boolean) => {
-    const isMarked = row.ccn === marked?.facility.ccn;
-    return html`<${FacilityRow} key=${isPinned ? "pinned" : row.ccn} row=${row} x=${x} median=${summary.median_charge}
-      isMarked=${isMarked} isPinned=${isPinned} href=${hrefOf(row.ccn)} mark=${() => mark(isMarked ? null : row.ccn)} />`;
+  const count = list.summary.facilities;
+  const place = isNear ? `-${choice.near}` : choice.state ? `-${choice.state}` : "";
+  const name = `opps-${source.data_version}-${code}${place}`;
+  const saveList = async () => {
+    if (range === null && !isNear) return save(`${name}.csv`, await getFile(paths.export));
+    const all = await rowsAt(paths.list);
+    if (all instanceof Failure) throw all;
+    save(`${name}${range ? "-part" : ""}.csv`, csvFile(priceFigures(all.data)));
+  };
+  const rowOf = (entry: Priced, letter?: string) =>
+    html`<${Row} key=${letter ?? entry.ccn} entry=${entry} letter=${letter} x=${x} median=${summary.median_charge} isNear=${isNear}
+      pin=${() => pin(choice, entry.ccn)} isPinned=${pinned.some(({ ccn }) => ccn === entry.ccn)} />`;
+  const head = (key: string, title: string, kind = "number", isDescendingFirst = true) => {
+    const isSorted = choice.sort === key;
+    const order = isSorted ? (choice.order === "asc" ? "desc" : "asc") : isDescendingFirst ? "desc" : "asc";
+    const sorted = choice.order === "asc" ? "ascending" : "descending";
+    return html`<th role="columnheader" scope="col" class=${kind} aria-sort=${isSorted ? sorted : undefined}>
+      <button type="button" class="sort" onClick=${() => choose({ sort: key, order: order === "desc" ? "desc" : null })}>
+        ${title}<span aria-hidden="true">${isSorted ? (choice.order === "asc" ? " ▴" : " ▾") : ""}</span>
+      </button>
+    </th>`;
   };
   const remaining = count - rows.length;
+  const isCheapest = choice.sort === "charge" && choice.order === "asc";
+  const isDearest = choice.sort === "charge" && choice.order === "desc";
+  const order = (text: string, isOn: boolean, to: string | null) =>
+    html`<button type="button" class="plain" aria-pressed=${isOn} onClick=${() => choose({ sort: null, order: to })}>${text}</button>`;
   return html`<${Card}
     class="facilities"
-    title=${range ? `Facilities that charge ${money(range.from)} to ${money(range.to)}` : "Facilities, cheapest first"}
-    about=${html`${range && `${whole(count)} of ${counted(summary.facilities, "facility charges", "facilities charge")} that much; `}each on the same scale: <${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge. A row marks its hospital in the pictures.`}
+    title=${`${hospitals(count)}${range ? ` that ${count === 1 ? "charges" : "charge"} ${rangeText(range)}` : ""}`}
+    about=${html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> median charge${placeText(choice) ? ` ${placeText(choice)}` : ""}`}
     name=${name}
-    figures=${rankedFigures(rows)}
+    figures=${priceFigures(rows)}
     isTable=${true}
-    path=${path}
-    csv=${
-      range
-        ? {
-            title: `these ${whole(count)} as CSV`,
-            save: async () =>
-              save(`${name}-part.csv`, csvFile(rankedFigures(ranked(range.data, range.before)))),
-          }
-        : {
-            title: summary.facilities === 1 ? "CSV" : `all ${all} as CSV`,
-            save: async () => save(`${name}.csv`, await getFile(exportPath)),
-          }
-    }
+    path=${paths.list}
+    csv=${{ title: range ? `these ${whole(count)} as CSV` : count === 1 ? "CSV" : `all ${whole(count)} as CSV`, save: saveList }}
   >
-    <div class="list" ref=${list}>
-      <table role="table">
+    <div class="tools">
+      ${order("cheapest first", isCheapest, null)} ${order("dearest first", isDearest, "desc")}
+      <${Charges} key=${`${choice.from} ${choice.to}`} from=${choice.from} to=${choice.to} />
+    </div>
+    <div class="list">
+      <table role="table" aria-label="Hospitals">
         <thead role="rowgroup">
           <tr role="row">
-            <th role="columnheader" scope="col" class="rank">#</th>
-            <th role="columnheader" scope="col" class="name">Facility</th>
-            <th role="columnheader" scope="col" class="city">City</th>
-            <th role="columnheader" scope="col" class="number charged">Charge</th>
-            <th role="columnheader" scope="col" class="number allow">Allowed</th>
-            <th role="columnheader" scope="col" class="number ratio" title="charge ÷ allowed">Times</th>
+            <th role="columnheader" scope="col" class="pin"><span class="unseen">Compare</span></th>
+            ${head("name", "Hospital", "name", false)}
+            ${isNear && head("distance", "Miles", "number miles", false)}
+            ${head("charge", "Charge", "number charged")}
+            ${head("allowed", "Allowed", "number allow")}
+            ${head("markup", "Times", "number ratio")}
+            ${head("services", "Services", "number services")}
             <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
           </tr>
         </thead>
         <tbody role="rowgroup">
-          ${
-            own &&
-            marked &&
-            isInScope &&
-            !isListed &&
-            range === null &&
-            rowOf(
-              {
-                ...marked.facility,
-                ...own,
-                rank: scope.state === "national" ? own.national.rank : own.state.rank,
-                state: marked.facility.state,
-              },
-              true,
-            )
-          }
-          ${rows.map((row) => rowOf(row, false))}
+          ${top.map(({ letter, entry }) => rowOf(entry, letter))}
+          ${rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn)).map((entry) => rowOf(entry))}
         </tbody>
       </table>
     </div>
     <p class="more">
       ${
         remaining === 0
-          ? html`<span class="quiet">${count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
+          ? html`<span class="quiet">${count === 0 ? "No hospital charges that." : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
           : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
-              <span class="quiet"> ${whole(rows.length)} of ${whole(count)}; or find one above, at “Your hospital”</span>`
+              <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
       }
-      ${range && html` <a href=${wholeList}>The whole list</a>`}
       <span class="error" role="status">${said}</span>
     </p>
   <//>`;
 }
 
-const calmly = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-interface RowProps {
-  row: Row;
-  x: d3.ScaleLogarithmic<number, number>;
-  median: number;
-  isMarked: boolean;
-  isPinned: boolean;
-  href: string;
-  mark: () => void;
+/** A form for the lowest and the highest charge to list. */
+function Charges({ from, to }: { from: string | null; to: string | null }) {
+  const [low, setLow] = useState(from ?? "");
+  const [high, setHigh] = useState(to ?? "");
+  useEffect(() => {
+    setLow(from ?? "");
+    setHigh(to ?? "");
+  }, [from, to]);
+  const amount = (text: string) => text.replaceAll(/[$,\s]/g, "") || null;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    choose({ from: amount(low), to: amount(high) });
+  };
+  const input = (label: string, value: string, set: (value: string) => void) =>
+    html`<label>${label} $<input inputmode="decimal" size="8" autocomplete="off" value=${value} onInput=${(event: Event & { currentTarget: HTMLInputElement }) => set(event.currentTarget.value)} /></label>`;
+  return html`<form class="charges" onSubmit=${submit} aria-label="Charges to list">
+    ${input("from", low, setLow)} ${input("to", high, setHigh)}
+    ${(amount(low) !== from || amount(high) !== to) && html`<button type="submit" class="plain">show</button>`}
+    <input type="submit" hidden />
+  </form>`;
 }
 
-function FacilityRow({ row, x, median, isMarked, isPinned, href, mark }: RowProps) {
+interface RowProps {
+  entry: Priced;
+  letter?: string;
+  x: d3.ScaleLogarithmic<number, number>;
+  median: number;
+  isNear: boolean;
+  isPinned: boolean;
+  pin: () => void;
+}
+
+function Row({ entry, letter, x, median, isNear, isPinned, pin }: RowProps) {
+  const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
   const onClick = (event: MouseEvent) => {
-    // A click on a link or on selected text doesn't choose the row.
-    if (event.target instanceof Element && event.target.closest("a")) return;
+    // A click on a link, a button or selected text doesn't choose the row.
+    if (event.target instanceof Element && event.target.closest("a, button")) return;
     if (getSelection()?.isCollapsed === false) return;
-    mark();
+    pin();
   };
-  const { submitted_charge: charged, medicare_allowed: allowed } = row;
-  return html`<tr role="row" class=${`${isMarked ? "marked" : ""} ${isPinned ? "pinned" : ""}`} onClick=${onClick}>
-    <td role="cell" class="rank">${whole(row.rank)}</td>
-    <td role="cell" class="name"><a href=${href}>${row.facility}</a></td>
-    <td role="cell" class="city">${row.city}, ${row.state}</td>
+  return html`<tr role="row" class=${letter ? "pinned" : ""} onClick=${onClick}>
+    <td role="cell" class="pin">
+      <button type="button" aria-pressed=${isPinned} aria-label=${`Compare ${entry.facility}`} title="Compare" onClick=${pin}>
+        ${letter ? html`<${Letter} letter=${letter} />` : "+"}
+      </button>
+    </td>
+    <td role="cell" class="name"><a href=${inYear(`/facilities/${encodeURIComponent(entry.ccn)}`)}>${entry.facility}</a><small class="quiet">${entry.city}, ${entry.state}</small></td>
+    ${isNear && html`<td role="cell" class="number miles">${distance === undefined ? "–" : distance.toFixed(1)}<span class="narrow-only"> mi</span></td>`}
     <td role="cell" class="number charged">${money(charged)}</td>
     <td role="cell" class="number allow">${money(allowed)}</td>
     <td role="cell" class="number ratio">${times(charged / allowed)}</td>
+    <td role="cell" class="number services">${typeof services === "number" ? whole(services) : "–"}</td>
     <td role="cell" class="dots">
       <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${median} />
     </td>
   </tr>`;
 }
-
-const priceColumns = [
-  ["ccn", ({ ccn }: Price) => ccn],
-  ["facility", ({ facility }: Price) => facility],
-  ["city", ({ city }: Price) => city],
-  ["state", ({ state }: Price) => state],
-  ["charge", ({ submitted_charge }: Price) => submitted_charge, money],
-  ["allowed", ({ medicare_allowed }: Price) => medicare_allowed, money],
-] satisfies Parameters<typeof figuresOf<Price>>[1][];
-
-export const priceFigures = (prices: readonly Price[]): Figures => figuresOf(prices, ...priceColumns);
-const rankedFigures = (rows: readonly Row[]): Figures =>
-  figuresOf(rows, ["rank", ({ rank }) => rank], ...priceColumns);

@@ -1,4 +1,6 @@
+import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import type { Entry } from "./answers.ts";
 
 /** Shows a picture's numbers as a table for screen readers, and saves them as CSV. */
 
@@ -23,6 +25,23 @@ export const figuresOf = <Item>(
   columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
+
+/** The hospitals of a list. */
+export const priceFigures = (entries: readonly Entry[]): Figures =>
+  figuresOf(
+    entries,
+    ["ccn", ({ ccn }) => ccn],
+    ["hospital", ({ facility }) => facility],
+    ["city", ({ city }) => city],
+    ["state", ({ state }) => state],
+    ["zip", ({ zip }) => zip ?? null],
+    ...(entries.some(({ distance }) => distance !== undefined)
+      ? ([["miles", ({ distance }) => distance ?? null]] as [string, (entry: Entry) => Cell][])
+      : []),
+    ["charge", ({ submitted_charge }) => submitted_charge ?? null, money],
+    ["allowed", ({ medicare_allowed }) => medicare_allowed ?? null, money],
+    ["services", ({ services }) => services ?? null, whole],
+  );
 
 const written = (cell: Cell, { write }: Column) =>
   cell === null ? "–" : typeof cell === "number" && write ? write(cell) : cell;

@@ -1,51 +1,55 @@
 import { useState } from "preact/hooks";
-import { counted, money, percent, whole } from "../../../shared/browser/format.ts";
+import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilityRow, Price, PricesAnswer, ProcedureAnswer } from "./answers.ts";
-import { Shape } from "./dots.ts";
-import { priceFigures, type Range } from "./facilities.ts";
-import { type Figures, figuresOf } from "./figures.ts";
+import type { Priced } from "./answers.ts";
+import { PinShape, Shape } from "./dots.ts";
+import { isPriced, leastForQuartiles, type Pinned, type Scope } from "./explore-data.ts";
+import { type Figures, figuresOf, priceFigures } from "./figures.ts";
 import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
+import { hospitals } from "./sentence.ts";
 
 /**
  * Draws the distribution of charges, and below it summaries of charges and allowed amounts, on one logarithmic axis.
- * More facilities than a page are drawn as a histogram, fewer as one dot each.
+ * Few hospitals are drawn as one dot each, without quartiles where they would say nothing.
  */
 
-const height = 400;
-const top = 40;
-/** Height of the axis. */
-const floor = 262;
-const middle = (top + 20 + floor) / 2;
-const strips = { charge: 318, allowed: 372 };
 const side = 14;
 
-interface Marked {
-  name: string;
-  row: FacilityRow;
+type DollarScale = d3.ScaleLogarithmic<number, number>;
+
+/** Charges in dollars, both included. */
+export interface Range {
+  from: number;
+  to: number;
 }
 
 interface HistogramProps {
-  answer: ProcedureAnswer;
-  prices: PricesAnswer | null;
-  marked: Marked | null;
-  mark: (ccn: string) => void;
+  scope: Scope;
+  /** All hospitals, cheapest first, where they are few. */
+  few: Priced[] | null;
+  pinned: readonly Pinned[];
+  pin: (ccn: string) => void;
   range: Range | null;
-  list: (from: number | null, to: number | null) => void;
+  list: (range: Range | null) => void;
 }
 
-export function Histogram({ answer, prices, marked, mark, range, list }: HistogramProps) {
+export function Histogram({ scope, few, pinned, pin, range, list }: HistogramProps) {
   const [measured, width] = useWidth();
   const [active, setActive] = useState<number | null>(null);
-  const { summary, allowed, histogram } = answer;
+  const { summary, allowed, histogram } = scope;
   const { edges, counts } = histogram;
-  const own = marked ? [marked.row.submitted_charge, marked.row.medicare_allowed] : [];
+  const marks = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
+  const hasQuartiles = summary.facilities >= leastForQuartiles;
+  const top = marks.length === 0 ? 30 : 58;
+  /** Height of the axis. */
+  const floor = hasQuartiles ? 274 : top + 90;
+  const [chargeY, allowedY, height] = [floor + 56, floor + 110, floor + 138];
+  const own = marks.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale(
     [allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own],
     side + 26,
     Math.max(width - side, side + 60),
   );
-  const few = prices !== null && prices.next === null ? prices.data : null;
   const most = Math.max(...counts);
   const y = d3.scaleLinear([0, most], [floor, top + 22]);
   const bars = counts.map((count, i) => {
@@ -53,28 +57,33 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
     // A bar for a single charge would have no width.
     return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
   });
-  const dots = few === null ? [] : swarm(few, x);
+  const dots = few === null ? [] : swarm(few, x, (top + floor) / 2, (floor - top) / 2);
   const noteOfBar = (i: number) => ({
     x: bars[i].x + bars[i].width / 2,
     y: Math.max(y(counts[i]), 76),
     lines: [
-      counted(counts[i], "facility", "facilities"),
+      hospitals(counts[i]),
       edges[i] === edges[i + 1]
         ? `each charges ${money(edges[i])}`
         : `${money(edges[i])} to ${money(edges[i + 1])}`,
       `${percent((100 * counts[i]) / summary.facilities)} of ${whole(summary.facilities)}`,
     ],
   });
-  const isListed = (i: number) => range?.from === edges[i] && range.to === edges[i + 1];
-  const listBar = (i: number) => (isListed(i) ? list(null, null) : list(edges[i], edges[i + 1]));
+  // A bar doesn't include its end, but the last one does. Charges are in cents.
+  const endOf = (i: number) =>
+    i === counts.length - 1 ? edges[i + 1] : Math.round(edges[i + 1] * 100 - 1) / 100;
+  const isListed = (i: number) => range?.from === edges[i] && range.to === endOf(i);
+  const listBar = (i: number) => list(isListed(i) ? null : { from: edges[i], to: endOf(i) });
   const noteOfDot = (i: number) => {
     const { price, x, y, radius } = dots[i];
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
     return { x, y: Math.max(y - radius, 84), lines };
   };
-  const label = `How ${counted(summary.facilities, "charge is", "charges are")} spread: from ${money(summary.min_charge)} to ${money(summary.max_charge)}, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}, median ${money(allowed.median)}.`;
+  const quartiles = hasQuartiles
+    ? `, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}`
+    : "";
+  const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
   const median = x(summary.median_charge);
-  const isNarrow = width < 400;
   return html`<${Steps}
     label=${label}
     height=${`${height}px`}
@@ -82,12 +91,12 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
     active=${active}
     setActive=${setActive}
     noteOf=${few ? noteOfDot : noteOfBar}
-    choose=${few ? (i: number) => mark(dots[i].price.ccn) : listBar}
+    choose=${few ? (i: number) => pin(dots[i].price.ccn) : listBar}
     width=${width}
     measured=${measured}
   >
-    <svg width=${width} height=${height} role="img" aria-label=${label}>
-      <rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />
+    <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
+      ${hasQuartiles && html`<rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
       ${(few ? [] : d3.ticks(0, most, 4))
         .filter((tick) => Number.isInteger(tick) && tick > 0)
         .map(
@@ -105,7 +114,7 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
                 cy=${y}
                 r=${radius}
                 onPointerEnter=${() => setActive(i)}
-                onClick=${() => mark(dots[i].price.ccn)}
+                onClick=${() => pin(dots[i].price.ccn)}
               />`,
             )
           : bars.map(
@@ -120,7 +129,6 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
             )
       }
       <line class="axis" x1=${side + 22} x2=${width - side} y1=${floor} y2=${floor} />
-      ${marked && html`<${MarkLine} marked=${marked} x=${x} />`}
       ${placedTicks(x, width / 74, width).map(
         ({ tick, at }) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
@@ -128,12 +136,20 @@ export function Histogram({ answer, prices, marked, mark, range, list }: Histogr
           <text x=${at} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
         </g>`,
       )}
-      <line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
-      ${beside(median, top + 6, width, html`median <tspan class="strong">${money(summary.median_charge)}</tspan>`, 120)}
-      <${Strip} y=${strips.charge} x=${x} kind="charge" title="Charged" isNarrow=${isNarrow} min=${summary.min_charge} max=${summary.max_charge}
-        p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
-      <${Strip} y=${strips.allowed} x=${x} kind="allowed" title="Medicare allows" isNarrow=${isNarrow} ...${allowed} />
-      ${marked && html`<${Mark} marked=${marked} x=${x} width=${width} />`}
+      ${
+        hasQuartiles &&
+        html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
+          ${beside(median, top + 6, width, html`median <tspan class="strong">${money(summary.median_charge)}</tspan>`, 120)}`
+      }
+      ${
+        hasQuartiles
+          ? html`<${Strip} y=${chargeY} x=${x} kind="charge" title="Charged" isNarrow=${width < 400} min=${summary.min_charge} max=${summary.max_charge}
+              p10=${summary.p10_charge} p25=${summary.p25_charge} median=${summary.median_charge} p75=${summary.p75_charge} p90=${summary.p90_charge} />
+            <${Strip} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" isNarrow=${width < 400} ...${allowed} />`
+          : html`<${Values} y=${chargeY} x=${x} kind="charge" title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} />
+            <${Values} y=${allowedY} x=${x} kind="allowed" title="Medicare allows" amounts=${(few ?? []).map((one) => one.medicare_allowed)} />`
+      }
+      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} strips=${[chargeY, allowedY]} />
     </svg>
   <//>`;
 }
@@ -142,18 +158,18 @@ const dotRadius = 8;
 const leastRadius = 2;
 
 /** A dot for each facility at its charge; smaller ones where many charge the same. */
-function swarm(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>) {
+function swarm(prices: readonly Priced[], x: DollarScale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
-    const dots = swarmOf(prices, x, radius);
-    const fits = dots.every(({ y }) => Math.abs(y - middle) + radius <= floor - middle);
+    const dots = swarmOf(prices, x, middle, radius);
+    const fits = dots.every(({ y }) => Math.abs(y - middle) + radius <= room);
     if (fits || radius === leastRadius) return dots;
   }
 }
 
 /** Places dots as near to the middle as possible without overlap. The prices are sorted. */
-function swarmOf(prices: readonly Price[], x: d3.ScaleLogarithmic<number, number>, radius: number) {
+function swarmOf(prices: readonly Priced[], x: DollarScale, middle: number, radius: number) {
   const apart = 2 * radius + 1;
-  const placed: { price: Price; x: number; y: number; radius: number }[] = [];
+  const placed: { price: Priced; x: number; y: number; radius: number }[] = [];
   for (const price of prices) {
     const at = x(price.submitted_charge);
     const near = placed.filter((dot) => at - dot.x < apart);
@@ -172,7 +188,7 @@ function beside(x: number, y: number, width: number, text: unknown, room: number
 }
 
 interface StripProps {
-  x: d3.ScaleLogarithmic<number, number>;
+  x: DollarScale;
   y: number;
   kind: "charge" | "allowed";
   title: string;
@@ -202,46 +218,66 @@ function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, m
   </g>`;
 }
 
-/** The line of the chosen facility. It ends above the texts of the axis. */
-function MarkLine({ marked, x }: { marked: Marked; x: d3.ScaleLogarithmic<number, number> }) {
-  const at = x(marked.row.submitted_charge);
-  return html`<line class="mark-line" x1=${at} x2=${at} y1=${18} y2=${floor} />`;
+interface ValuesProps {
+  x: DollarScale;
+  y: number;
+  kind: "charge" | "allowed";
+  title: string;
+  amounts: readonly number[];
 }
 
-function Mark({
-  marked,
-  x,
-  width,
-}: {
-  marked: Marked;
-  x: d3.ScaleLogarithmic<number, number>;
-  width: number;
-}) {
-  const { name, row } = marked;
-  const at = x(row.submitted_charge);
-  const most = Math.max(12, Math.floor(width / 11));
-  const text = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-  const room = (text.length + 9) * 7;
-  const isLeft = at > width / 2;
-  // Where neither side has room, the text is aligned to the picture's edge.
-  const start = isLeft
-    ? Math.max(at - 8, Math.min(room, width))
-    : Math.min(at + 8, Math.max(width - room, 0));
-  return html`<g class="mark">
-    <path d=${`M${at - 5} 10h10l-5 8z`} />
-    <text x=${start} y=${15} text-anchor=${isLeft ? "end" : "start"}>${text} ${money(row.submitted_charge)}</text>
-    <circle cx=${at} cy=${strips.charge} r="6" />
-    <circle cx=${x(row.medicare_allowed)} cy=${strips.allowed} r="6" />
+/** The amounts of a few hospitals, each as a dot. */
+function Values({ x, y, kind, title, amounts }: ValuesProps) {
+  const texts = amounts.toSorted((a, b) => a - b).map(money);
+  return html`<g class=${`strip ${kind}`}>
+    <text x="0" y=${y - 15}><tspan class="strong">${title}</tspan> ${[...new Set(texts)].join(", ")}</text>
+    ${amounts.map((amount) => html`<${Shape} kind=${kind} x=${x(amount)} y=${y} />`)}
   </g>`;
 }
 
-export function histogramFigures({ histogram }: ProcedureAnswer, prices: PricesAnswer | null): Figures {
-  if (prices !== null && prices.next === null) return priceFigures(prices.data);
+interface MarksProps {
+  marks: readonly { letter: string; entry: Priced }[];
+  x: DollarScale;
+  width: number;
+  floor: number;
+  /** Heights of the strips of charges and of allowed amounts. */
+  strips: readonly number[];
+}
+
+const markRows = [14, 30, 46];
+
+/** The hospitals to compare: a line, a shape and a letter each, so that no colour is needed to tell them apart. */
+function Marks({ marks, x, width, floor, strips: [chargeY, allowedY] }: MarksProps) {
+  const ends = markRows.map(() => Number.NEGATIVE_INFINITY);
+  return marks
+    .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
+    .map(({ letter, entry }) => {
+      const at = x(entry.submitted_charge);
+      const text = `${letter} ${money(entry.submitted_charge)}`;
+      const room = text.length * 8 + 18;
+      const start = Math.min(at - 6, width - room);
+      const row = Math.max(
+        0,
+        ends.findIndex((end) => end < start),
+      );
+      ends[row] = start + room;
+      return html`<g class="mark">
+        <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
+        <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
+        <text x=${start + 15} y=${markRows[row]}>${text}</text>
+        <${PinShape} letter=${letter} x=${at} y=${chargeY} />
+        <${PinShape} letter=${letter} x=${x(entry.medicare_allowed)} y=${allowedY} />
+      </g>`;
+    });
+}
+
+export function histogramFigures({ histogram }: Scope, few: Priced[] | null): Figures {
+  if (few !== null) return priceFigures(few);
   const { edges, counts } = histogram;
   return figuresOf(
     counts.map((count, i) => ({ from: edges[i], to: edges[i + 1], count })),
     ["charge from", ({ from }) => from, money],
     ["to", ({ to }) => to, money],
-    ["facilities", ({ count }) => count, whole],
+    ["hospitals", ({ count }) => count, whole],
   );
 }

@@ -4,6 +4,7 @@ import { sentenceOf, useAction } from "./action.ts";
 import { base, type Failure, keepKey, keyChanged, ownKey, post } from "./api.ts";
 import { Command, curlOf } from "./curl.ts";
 import { Field } from "./field.ts";
+import { useLeaveWarning } from "./location.ts";
 
 /** Shows a new key, and lets visitors paste theirs. */
 
@@ -22,16 +23,32 @@ export function useOwnKey(): string | null {
   return key;
 }
 
+/** Shows a new key. A browser without a key keeps it, unless the visitor declines; else leaving asks first. */
 export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
+  const [wasFirst] = useState(() => ownKey() === null);
+  useEffect(() => {
+    if (wasFirst) keepKey(value);
+  }, [value]);
+  useLeaveWarning(
+    wasFirst && kept !== value
+      ? "This browser doesn't keep the key, and it isn't shown again. Leave all the same?"
+      : null,
+  );
   return html`<div class="new-key">
     <p><b>This key is shown only once.</b> Copy it to a safe place: whoever has it can use your account.</p>
     <${Command} text=${value} label="Your new key" />
     ${
-      kept === value
-        ? html`<p class="good" role="status">This browser keeps the key, and uses it for requests.</p>`
-        : html`<p>
-            <button type="button" class=${kept === null ? "primary" : ""} onClick=${() => keepKey(value)}>
+      wasFirst
+        ? html`<label class="check"><input
+            type="checkbox"
+            checked=${kept === value}
+            onChange=${(event: Event & { currentTarget: HTMLInputElement }) => keepKey(event.currentTarget.checked ? value : null)}
+          /> Keep it in this browser <span class="quiet">(not on a shared computer)</span></label>`
+        : kept === value
+          ? html`<p class="good" role="status">This browser keeps the key, and uses it for requests.</p>`
+          : html`<p>
+            <button type="button" onClick=${() => keepKey(value)}>
               ${kept === null ? "Keep it in this browser" : `Use it in this browser, in place of …${kept.slice(-4)}`}
             </button>
           </p>`

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Dataset, DatasetsAnswer } from "./answers.ts";
 import { asFailure, type Failure } from "./api.ts";
+import { ask, pathOf } from "./ask.ts";
 
 /** Loads the answers of a view. The previous view stays until all answers are there. */
 
@@ -51,4 +53,17 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
   const retry = useCallback(() => setAttempt((before) => before + 1), []);
   const isOld = loaded !== null && loaded.key !== key && (isLate || failure !== null);
   return { view: loaded?.view ?? null, failure, isLate, isOld, retry };
+}
+
+/** The data versions. They are fetched after the pictures; a failure shows with the next view. */
+export function useDatasets(isDue: boolean): Dataset[] {
+  const [datasets, setDatasets] = useState<Dataset[]>([]);
+  useEffect(() => {
+    if (isDue)
+      ask<DatasetsAnswer>(pathOf("/datasets")).then(
+        ({ data }) => setDatasets(data),
+        () => {},
+      );
+  }, [isDue]);
+  return datasets;
 }

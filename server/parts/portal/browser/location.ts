@@ -19,11 +19,29 @@ export function useLocation(): URL {
   return url;
 }
 
+/** What to ask before another page is shown; null where nothing would be lost. */
+let leaveWarning: string | null = null;
+
+/** Asks before this page is left, while there is a warning. */
+export function useLeaveWarning(warning: string | null): void {
+  useEffect(() => {
+    if (warning === null) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    leaveWarning = warning;
+    addEventListener("beforeunload", ask);
+    return () => {
+      leaveWarning = null;
+      removeEventListener("beforeunload", ask);
+    };
+  }, [warning]);
+}
+
 /** Goes to another view and adds it to the history. */
 export function go(to: string | URL): void {
   const url = new URL(to, location.href);
   if (url.href === location.href) return;
   const isOtherPage = url.pathname !== location.pathname;
+  if (isOtherPage && leaveWarning !== null && !confirm(leaveWarning)) return;
   history.pushState(null, "", url);
   dispatchEvent(new Event(changed));
   if (isOtherPage) scrollTo(0, 0);

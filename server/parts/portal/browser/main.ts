@@ -1,24 +1,27 @@
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { Account } from "./account.ts";
-import { Data } from "./data.ts";
-import { Explore } from "./explore.ts";
-import { Facility } from "./facility.ts";
+import { inYear } from "./choice.ts";
 import { useOwnKey } from "./key.ts";
 import { followLinks, useLocation } from "./location.ts";
-import { Reference } from "./reference.ts";
-import { Signup } from "./signup.ts";
 
 /** Starts the portal: shows the frame, and the page of the URL. */
 
-const pages = [
-  { path: /^\/$/, page: Explore },
-  { path: /^\/facilities\/([^/]+)$/, page: Facility },
-  { path: /^\/data$/, page: Data },
-  { path: /^\/reference$/, page: Reference },
-  { path: /^\/signup$/, page: Signup },
-  { path: /^\/account$/, page: Account },
+type Page = ComponentType<{ url: URL }>;
+
+/** The pages by path. A page's modules are loaded with it; `pages.ts` has the same modules preloaded. */
+const pages: { path: RegExp; load: () => Promise<Page> }[] = [
+  { path: /^\/$/, load: async () => (await import("./explore.ts")).Explore },
+  { path: /^\/facilities\/([^/]+)$/, load: async () => (await import("./facility.ts")).Facility },
+  { path: /^\/embed\/(charges|states|years)$/, load: async () => (await import("./embed.ts")).Embed },
+  { path: /^\/data$/, load: async () => (await import("./data.ts")).Data },
+  { path: /^\/reference$/, load: async () => (await import("./reference.ts")).Reference },
+  { path: /^\/signup$/, load: async () => (await import("./signup.ts")).Signup },
+  { path: /^\/account$/, load: async () => (await import("./account.ts")).Account },
 ];
+
+const pageAt = ({ pathname }: URL) =>
+  isReadable(pathname) ? pages.find(({ path }) => path.test(pathname)) : undefined;
 
 function Missing() {
   return html`<h1>There is no page here</h1>
@@ -34,23 +37,50 @@ function isReadable(path: string): boolean {
   }
 }
 
-function Frame() {
+interface Shown {
+  url: URL;
+  page: Page;
+  name: string | undefined;
+}
+
+async function shownAt(url: URL): Promise<Shown> {
+  const found = pageAt(url);
+  return { url, page: found ? await found.load() : Missing, name: found?.path.source };
+}
+
+function Frame({ first }: { first: Shown }) {
   const url = useLocation();
-  const found = isReadable(url.pathname) ? pages.find(({ path }) => path.test(url.pathname)) : undefined;
-  const page = found?.page ?? Missing;
-  const link = (href: string, text: string, more = "") =>
-    html`<a href=${href} class=${more} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;
+  const [shown, setShown] = useState(first);
+  const name = pageAt(url)?.path.source;
+  useEffect(() => {
+    let isOver = false;
+    if (name !== shown.name)
+      shownAt(url).then((next) => {
+        if (!isOver) setShown(next);
+      });
+    return () => {
+      isOver = true;
+    };
+  }, [url.href]);
+  // The page before stays, with its address, until the next one is loaded.
+  const page = name === shown.name ? { ...shown, url } : shown;
   const key = useOwnKey();
+  const main = html`<main id="main" tabindex="-1"><${page.page} url=${page.url} key=${page.name} /></main>`;
+  if (url.pathname.startsWith("/embed/")) return main;
+  const link = (href: string, text: string, more = "") =>
+    html`<a href=${inYear(href)} class=${more} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;
   const last =
     key === null ? link("/signup", "Get a key", "accent") : link("/account", "Your account", "accent");
   return html`<header class="top">
       <a class="skip" href="#main">Skip to the content</a>
-      <a class="name" href="/">What hospitals charge</a>
-      <span class="about">Medicare outpatient, by facility</span>
+      <a class="name" href=${inYear("/")}>What hospitals charge</a>
+      <span class="about">Medicare outpatient, by hospital</span>
       <nav aria-label="Pages">${link("/", "Explore")} ${link("/data", "Data")} ${link("/reference", "API")} ${last}</nav>
     </header>
-    <main id="main" tabindex="-1"><${page} url=${url} key=${found?.path.source} /></main>`;
+    ${main}`;
 }
 
 followLinks();
-render(html`<${Frame} />`, document.querySelector("#app")!);
+shownAt(new URL(location.href)).then((first) =>
+  render(html`<${Frame} first=${first} />`, document.querySelector("#app")!),
+);

@@ -1,8 +1,9 @@
 import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
-import { counted, money, shortMoney, times, whole } from "../../../shared/browser/format.ts";
+import { counted, money, shortMoney, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
+import { leastForQuartiles } from "./explore-data.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 import { settings } from "./settings.ts";
@@ -77,17 +78,18 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
       ? [
           `${stateName(code)}: ${money(row.median_charge)}`,
           row.facilities === 1
-            ? "one facility"
-            : `${counted(row.facilities, "facility", "facilities")}, ${money(row.min_charge)} to ${money(row.max_charge)}`,
+            ? "a single hospital"
+            : `${row.facilities < leastForQuartiles ? "only " : ""}${whole(row.facilities)} hospitals, ${money(row.min_charge)} to ${money(row.max_charge)}`,
           `Medicare allows ${money(row.median_allowed)}`,
         ]
-      : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no facility with a price for this procedure"];
+      : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no hospital with a price for this procedure"];
     return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
   };
   const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
   const isHatched = outlines.some(({ code }) => !rows.has(code));
+  const isSparse = [...rows.values()].some(({ facilities }) => facilities < leastForQuartiles);
   return html`<div class="map">
-    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} isHatched=${isHatched} />
+    <${Legend} thresholds=${thresholds} colours=${colours} medians=${medians} isHatched=${isHatched} isSparse=${isSparse} width=${width} />
     <${Steps}
       label=${label}
       height="auto"
@@ -99,11 +101,14 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
       width=${width}
       measured=${measured}
     >
-      <svg viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
+      <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
         <defs>
           <pattern id="hatched" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <rect width="9" height="9" class="hatched-ground" />
             <line x1="0" x2="0" y1="0" y2="9" class="hatched-line" />
+          </pattern>
+          <pattern id="sparse" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <line x1="0" x2="0" y1="0" y2="9" class="sparse-line" />
           </pattern>
         </defs>
         ${outlines.map(({ code, path }, i) => {
@@ -113,10 +118,10 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
             d=${path}
             data-state=${code}
             class="state"
-            style=${{ fill: row ? colourOf(row) : 'url("#hatched")' }}
+            fill=${row ? colourOf(row) : "url(#hatched)"}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => choose(code === state ? null : code)}
-          />`;
+          />${row && row.facilities < leastForQuartiles && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}`;
         })}
         ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(
           (shape, i) => shape && html`<path d=${shape.path} class=${i === 0 ? "pointed" : "chosen"} />`,
@@ -127,27 +132,42 @@ export function StatesMap({ answer, dataset, state, choose }: MapProps) {
   </div>`;
 }
 
-function Legend({
-  thresholds,
-  colours,
-  medians,
-  isHatched,
-}: {
+interface LegendProps {
   thresholds: number[];
   colours: number;
   medians: number[];
   isHatched: boolean;
-}) {
+  isSparse: boolean;
+  width: number;
+}
+
+function Legend({ thresholds, colours, medians, isHatched, isSparse, width }: LegendProps) {
   const [low, high] = [d3.min(medians), d3.max(medians)];
-  if (low === undefined || high === undefined) return html`<div class="legend"></div>`;
+  if (low === undefined || high === undefined || width === 0)
+    return html`<svg class="legend" height="30"></svg>`;
   const ends = [low, ...thresholds, high];
-  return html`<div class="legend" aria-hidden="true">
-    ${d3.range(colours).map((i) => {
-      return html`<span class="step"><i class="swatch" style=${{ background: colourAt(i, colours) }}></i><span>${shortMoney(ends[i])}</span></span>`;
-    })}
-    <span class="last">${colours > 1 ? shortMoney(high) : ""}</span>
-    ${isHatched && html`<span class="none"><svg class="swatch" width="22" height="10"><rect width="22" height="10" fill="url(#hatched)" /></svg>no price</span>`}
-  </div>`;
+  const step = Math.min(54, (width - 30) / (colours + 1));
+  const swatches = [
+    ...(isSparse ? [{ id: "sparse", text: `fewer than ${leastForQuartiles} hospitals` }] : []),
+    ...(isHatched ? [{ id: "hatched", text: "no price" }] : []),
+  ];
+  const isBelow = colours * step + 360 > width;
+  const right = isBelow ? 0 : width - swatches.length * 175;
+  return html`<svg class="drawing legend" width=${width} height=${isBelow ? 56 : 30} aria-hidden="true">
+    ${d3.range(colours).map(
+      (i) => html`<rect x=${i * step} width=${step} height="10" fill=${colourAt(i, colours)} />
+        ${(step > 48 || i % 2 === 0) && html`<text x=${i * step} y="24">${shortMoney(ends[i])}</text>`}`,
+    )}
+    ${colours > 1 && html`<text x=${colours * step} y="24">${shortMoney(high)}</text>`}
+    ${swatches.map(
+      (
+        { id, text },
+        i,
+      ) => html`<rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" class=${`ground ${id}`} />
+        <rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" fill=${`url(#${id})`} />
+        <text x=${right + i * 175 + 25} y=${isBelow ? 45 : 9}>${text}</text>`,
+    )}
+  </svg>`;
 }
 
 /** Names the states without prices, Maryland's reason first. */
@@ -162,25 +182,26 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
     others.length === 0
       ? ""
       : others.length <= 8
-        ? `No facility with a price: ${others.map(stateName).join(", ")}.`
-        : `${others.length}${maryland === "" ? "" : " other"} states have no facility with a price.`;
+        ? `No hospital with a price: ${others.map(stateName).join(", ")}.`
+        : `${others.length}${maryland === "" ? "" : " other"} states have no hospital with a price.`;
   const reason =
     maryland === "" ? "" : `${maryland.replace("OPPS", "OPPS, Medicare's outpatient payment system")}. `;
   return reason + list;
 }
 
+/** The states, dearest first, with all numbers; then those without prices, with the reason. */
 export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
-  const missing = dataset?.coverage.missing_states ?? [];
-  const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [...data, ...missing];
+  const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
+    ...data.toSorted((a, b) => b.median_charge - a.median_charge),
+    ...(dataset?.coverage.missing_states ?? []),
+  ];
   return figuresOf(
     rows,
-    ["state", ({ state }) => stateName(state)],
-    ["facilities", ({ facilities }) => facilities ?? 0, whole],
-    ["median charge", ({ median_charge }) => median_charge ?? null, money],
+    ["state", ({ state, reason }) => (reason ? `${stateName(state)}: ${reason}` : stateName(state))],
+    ["hospitals", ({ facilities }) => facilities ?? 0, whole],
+    ["median", ({ median_charge }) => median_charge ?? null, money],
     ["lowest", ({ min_charge }) => min_charge ?? null, money],
     ["highest", ({ max_charge }) => max_charge ?? null, money],
-    ["spread", ({ spread }) => spread ?? null, times],
-    ["median allowed", ({ median_allowed }) => median_allowed ?? null, money],
-    ["why not", ({ reason }) => reason ?? null],
+    ["allowed", ({ median_allowed }) => median_allowed ?? null, money],
   );
 }

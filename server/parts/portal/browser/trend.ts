@@ -2,31 +2,54 @@ import { useState } from "preact/hooks";
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
-import { Shape } from "./dots.ts";
+import { PinShape, Shape } from "./dots.ts";
+import type { Pinned } from "./explore-data.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 
-/** Draws the median charge and the allowed amount over the years. The line breaks where the procedure has changed. */
+/** Draws the median charge, the allowed amount and the compared hospitals' charges over the years. The line breaks where the procedure has changed. */
 
 const height = 290;
-const [left, right, top, floor] = [56, 78, 14, 262];
+const [top, floor] = [14, 262];
+/** Dashes of the compared hospitals' lines. */
+const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 
 /** Whether a line connects two years: they are neighbours, and the procedure has the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 
-export function Trend({ years }: { years: TrendYear[] }) {
+interface TrendProps {
+  years: TrendYear[];
+  pinned: readonly Pinned[];
+  /** The chosen year; null where there is none. */
+  year: number | null;
+}
+
+export function Trend({ years, pinned, year: chosen }: TrendProps) {
   const [measured, width] = useWidth();
   const [active, setActive] = useState<number | null>(null);
   const [first, last] = [years[0], years[years.length - 1]];
+  const lines = pinned.flatMap(({ letter, trend }) => {
+    const points = (trend?.data ?? []).flatMap(({ data_year, submitted_charge: charge }) =>
+      typeof charge === "number" && years.some((year) => year.data_year === data_year)
+        ? [{ data_year, charge }]
+        : [],
+    );
+    return points.length === 0 ? [] : [{ letter, points }];
+  });
+  const amounts = [
+    ...years.flatMap((year) => [year.p75_charge, year.median_allowed]),
+    ...lines.flatMap(({ points }) => points.map(({ charge }) => charge)),
+  ];
+  const y = d3.scaleLinear([0, Math.max(...amounts) * 1.05], [floor, top]);
+  const right = 84 + (lines.length > 0 ? 24 : 0);
+  const left = 14 + 7.5 * Math.max(...y.ticks(4).map((tick) => money(tick).length));
   const x = d3.scaleLinear(
     [first.data_year, last.data_year],
     [left + 16, Math.max(width - right, left + 60)],
   );
   // A single year is drawn in the middle.
   if (years.length === 1) x.range([(left + width - right) / 2, (left + width - right) / 2]);
-  const highest = Math.max(...years.map((year) => Math.max(year.p75_charge, year.median_allowed)));
-  const y = d3.scaleLinear([0, highest * 1.05], [floor, top]);
   const runs: TrendYear[][] = [];
   for (const [i, year] of years.entries())
     if (i > 0 && isSame(years[i - 1], year)) runs[runs.length - 1].push(year);
@@ -47,15 +70,24 @@ export function Trend({ years }: { years: TrendYear[] }) {
         `${year.data_year}: ${money(year.median_charge)}`,
         `half ${money(year.p25_charge)} to ${money(year.p75_charge)}`,
         `Medicare allows ${money(year.median_allowed)}`,
-        counted(year.facilities, "facility", "facilities"),
+        counted(year.facilities, "hospital", "hospitals"),
+        ...lines.flatMap(({ letter, points }) =>
+          points
+            .filter(({ data_year }) => data_year === year.data_year)
+            .map(({ charge }) => `${letter}: ${money(charge)}`),
+        ),
       ],
     };
   };
   const label = `The median charge over ${counted(years.length, "year", "years")}: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
-  const gap = Math.abs(y(last.median_charge) - y(last.median_allowed));
-  const labelAt = (amount: number, isUpper: boolean) =>
-    y(amount) + (gap < 30 ? (isUpper ? gap - 30 : 30 - gap) / 2 : 0);
-  const isChargeUpper = last.median_charge >= last.median_allowed;
+  const ends = spread([
+    { at: y(last.median_charge), kind: "charge", amount: last.median_charge, what: "median" },
+    { at: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" },
+    ...lines.flatMap(({ letter, points }) => {
+      const point = points.find(({ data_year }) => data_year === last.data_year);
+      return point ? [{ at: y(point.charge), kind: "mark", amount: point.charge, what: letter }] : [];
+    }),
+  ]);
   return html`<${Steps}
       label=${label}
       height=${`${height}px`}
@@ -66,7 +98,7 @@ export function Trend({ years }: { years: TrendYear[] }) {
       width=${width}
       measured=${measured}
     >
-      <svg width=${width} height=${height} role="img" aria-label=${label}>
+      <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
         ${y.ticks(4).map(
           (tick) => html`<g class="grid">
             <line x1=${left} x2=${width - right + 12} y1=${y(tick)} y2=${y(tick)} />
@@ -84,6 +116,15 @@ export function Trend({ years }: { years: TrendYear[] }) {
             }
           </g>`,
         )}
+        ${lines.map(
+          ({ letter, points }) => html`<g class="mark">
+            <path class="line" stroke-dasharray=${dashes[letter]} d=${d3.line<(typeof points)[number]>(
+              ({ data_year }) => x(data_year),
+              ({ charge }) => y(charge),
+            )(points)} />
+            ${points.map(({ data_year, charge }) => html`<${PinShape} letter=${letter} x=${x(data_year)} y=${y(charge)} />`)}
+          </g>`,
+        )}
         ${years.map(
           (year, i) => html`<g>
             <rect
@@ -97,18 +138,33 @@ export function Trend({ years }: { years: TrendYear[] }) {
             />
             <${Shape} kind="charge" x=${at(year)} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
             <${Shape} kind="allowed" x=${at(year)} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />
-            <text class="tick" x=${at(year)} y=${height - 8} text-anchor="middle">${year.data_year}</text>
+            <text class=${`tick ${year.data_year === chosen ? "strong" : ""}`} x=${at(year)} y=${height - 8} text-anchor="middle">${year.data_year}</text>
           </g>`,
         )}
-        <text class="end charge" x=${at(last) + 12} y=${labelAt(last.median_charge, isChargeUpper)}>
-          <tspan class="strong">${money(last.median_charge)}</tspan><tspan x=${at(last) + 12} dy="1.15em">charged</tspan>
-        </text>
-        <text class="end allowed" x=${at(last) + 12} y=${labelAt(last.median_allowed, !isChargeUpper)}>
-          <tspan class="strong">${money(last.median_allowed)}</tspan><tspan x=${at(last) + 12} dy="1.15em">allowed</tspan>
-        </text>
+        ${ends.map(
+          ({
+            at: labelY,
+            kind,
+            amount,
+            what,
+          }) => html`<text class=${`end ${kind}`} x=${at(last) + 12} y=${labelY} dy="0.32em">
+            <tspan class="strong">${what === "median" || what === "allowed" ? "" : `${what} `}${money(amount)}</tspan>${what === "median" || what === "allowed" ? html`<tspan x=${at(last) + 12} dy="1.1em">${what}</tspan>` : ""}
+          </text>`,
+        )}
       </svg>
     <//>
     <p class="quiet small">${trendText(years)}</p>`;
+}
+
+const endHeight = 27;
+
+/** Moves the labels at the lines' ends apart, downwards, and up again where they leave the picture. */
+function spread<End extends { at: number }>(ends: End[]): End[] {
+  const sorted = ends.toSorted((a, b) => a.at - b.at).map((end) => ({ ...end }));
+  for (const [i, end] of sorted.entries()) if (i > 0) end.at = Math.max(end.at, sorted[i - 1].at + endHeight);
+  for (let i = sorted.length - 1, least = floor - 8; i >= 0; i--, least -= endHeight)
+    sorted[i].at = Math.min(sorted[i].at, least);
+  return sorted;
 }
 
 /** Describes the change, by the same facilities, and why the line breaks. */
@@ -120,7 +176,7 @@ function trendText(years: TrendYear[]): string {
   const texts: string[] = [];
   if (last.matched)
     texts.push(
-      `From ${before.data_year} to ${last.data_year}, ${counted(last.matched.facilities, "facility that has", "facilities that have")} a price in both changed ${last.matched.facilities === 1 ? "its charge" : "their charges"} by ${change(last.matched.median_charge)}${last.matched.facilities === 1 ? "" : " at the median"}; Medicare's amount by ${change(last.matched.median_allowed)}.`,
+      `From ${before.data_year} to ${last.data_year}, ${counted(last.matched.facilities, "hospital that has", "hospitals that have")} a price in both changed ${last.matched.facilities === 1 ? "its charge" : "their charges"} by ${change(last.matched.median_charge)}${last.matched.facilities === 1 ? "" : " at the median"}; Medicare's amount by ${change(last.matched.median_allowed)}.`,
     );
   for (const [i, year] of years.entries()) {
     if (i === 0 || isSame(years[i - 1], year)) continue;
@@ -137,11 +193,11 @@ export const trendFigures = (years: TrendYear[]): Figures =>
   figuresOf(
     years,
     ["year", ({ data_year }) => String(data_year)],
-    ["facilities", ({ facilities }) => facilities, whole],
+    ["hospitals", ({ facilities }) => facilities, whole],
     ["lower quartile", ({ p25_charge }) => p25_charge, money],
     ["median charge", ({ median_charge }) => median_charge, money],
     ["upper quartile", ({ p75_charge }) => p75_charge, money],
     ["median allowed", ({ median_allowed }) => median_allowed, money],
-    ["charge, same facilities", ({ matched }) => matched?.median_charge ?? null, change],
+    ["charge, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
     ["procedure", ({ name }) => name],
   );

@@ -1,0 +1,56 @@
+import { counted, percent } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { State } from "../state.ts";
+
+/** Lists what needs the operator's attention, the worst first. */
+
+const leastRefusedShare = 0.01;
+const leastQuotaShare = 0.9;
+
+interface AttentionProps {
+  state: State;
+  /** Shares of the requests of the last seconds, from 0 to 1. */
+  refusedShare: number;
+  failedShare: number;
+}
+
+export function Attention({ state, refusedShare, failedShare }: AttentionProps) {
+  const { accounts, events, refused } = state;
+  const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
+  const exhausted = accounts.filter(({ used, quota }) => used >= quota);
+  const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
+  const failed = events.filter(({ state }) => state === "failed").length;
+  const trying = events.filter(({ state, tries }) => state === "pending" && tries > 0).length;
+  const items: [level: "bad" | "warn", text: string | false][] = [
+    [
+      "bad",
+      failedShare > 0 &&
+        `${percent(100 * failedShare)} of requests fail by the server's fault (5xx): see the log.`,
+    ],
+    [
+      "bad",
+      refused.length > 0 &&
+        `${counted(refused.length, "file is", "files are")} refused; what was served before goes on.`,
+    ],
+    ["bad", failed > 0 && `${counted(failed, "delivery has", "deliveries have")} failed for good.`],
+    [
+      "warn",
+      refusedShare >= leastRefusedShare &&
+        `${percent(100 * refusedShare)} of requests are refused by a ceiling (429).`,
+    ],
+    [
+      "warn",
+      exhausted.length > 0 &&
+        `${counted(exhausted.length, "account has", "accounts have")} used up the month's quota: ${of(exhausted)}.`,
+    ],
+    [
+      "warn",
+      near.length > 0 &&
+        `${counted(near.length, "account is", "accounts are")} near the month's quota: ${of(near)}.`,
+    ],
+    ["warn", trying > 0 && `${counted(trying, "delivery is", "deliveries are")} being tried again.`],
+  ];
+  const shown = items.filter(([, text]) => text !== false);
+  if (shown.length === 0) return html`<p class="attention quiet">Nothing needs attention.</p>`;
+  return html`<ul class="attention" aria-label="Needs attention">${shown.map(([level, text]) => html`<li class=${level}>${text}</li>`)}</ul>`;
+}

@@ -1,0 +1,52 @@
+import { money } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import { type Choice, choose, pin } from "./choice.ts";
+import { Letter } from "./dots.ts";
+import type { Pinned } from "./explore-data.ts";
+import type { Range } from "./histogram.ts";
+import { placeText } from "./sentence.ts";
+import { stateName } from "./states.ts";
+
+/** Shows what is chosen as chips that can be taken off. */
+
+interface ChipsProps {
+  choice: Choice;
+  pinned: readonly Pinned[];
+}
+
+export function Chips({ choice, pinned }: ChipsProps) {
+  const range = rangeOf(choice);
+  const place = choice.state === null ? placeText(choice) : stateName(choice.state);
+  return html`<p class="chips">
+    ${place !== "" && html`<${Chip} text=${place} remove=${() => choose({ state: null, near: null, within: null })} />`}
+    ${range && html`<${Chip} text=${rangeText(range)} remove=${() => choose({ from: null, to: null })} />`}
+    ${pinned.map(
+      ({ letter, ccn, entry }) =>
+        html`<${Chip} key=${ccn} letter=${letter} text=${entry?.facility ?? ccn} remove=${() => pin(choice, ccn)} />`,
+    )}
+  </p>`;
+}
+
+interface ChipProps {
+  letter?: string;
+  text: string;
+  remove: () => void;
+}
+
+function Chip({ letter, text, remove }: ChipProps) {
+  return html`<button type="button" class="chip" onClick=${remove}>
+    <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
+  </button>`;
+}
+
+/** The charges that the list is limited to; null where it isn't. */
+export function rangeOf({ from, to }: Choice): Range | null {
+  if (from === null && to === null) return null;
+  const [low, high] = [Number(from ?? 0), Number(to ?? Number.POSITIVE_INFINITY)];
+  return low <= high ? { from: low, to: high } : null;
+}
+
+export function rangeText({ from, to }: Range): string {
+  if (to === Number.POSITIVE_INFINITY) return `${money(from)} or more`;
+  return from === 0 ? `at most ${money(to)}` : `${money(from)} to ${money(to)}`;
+}

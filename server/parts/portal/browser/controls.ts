@@ -1,0 +1,155 @@
+import { counted, money } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { Dataset, ProceduresAnswer, SearchAnswer } from "./answers.ts";
+import { ask, pathOf } from "./ask.ts";
+import { type Choice, choose, maxPinned, pin } from "./choice.ts";
+import { Chooser, type Option } from "./chooser.ts";
+import { defaultProcedure, pricedAmong, there, type View } from "./explore-data.ts";
+import { bodyParts, codesBy, plainOf, titleOf } from "./procedures.ts";
+import { placeText } from "./sentence.ts";
+import { states } from "./states.ts";
+
+/** The fields of the page explore: procedure, place, hospitals to compare, year. */
+
+const radiusesInMiles = [10, 25, 50, 100];
+
+interface ControlsProps {
+  choice: Choice;
+  view: View | null;
+  datasets: Dataset[];
+}
+
+export function Controls({ choice, view, datasets }: ControlsProps) {
+  const { year, pinned } = choice;
+  const nation = view && there(view.nation);
+  const code = choice.procedure ?? view?.code ?? defaultProcedure;
+  const official = view?.code === code ? (nation?.procedure.name ?? view.unpriced?.name) : undefined;
+  const years = [...new Set(datasets.map(({ data_year }) => String(data_year)))].sort(d3.descending);
+  const known = (view && there(view.scope)) ?? nation;
+  const shownYear = year ?? String(known?.source.data_year ?? view?.unpriced?.year ?? years[0] ?? "");
+  const priced = nation && new Set(nation.data.map((row) => row.state));
+  const place = placeText(choice).replace(/^in /, "");
+  return html`<search class="controls">
+    <${Chooser}
+      class="procedure"
+      label="Procedure"
+      value=${official === undefined ? (plainOf(code)?.name ?? code) : titleOf({ code, name: official })}
+      detail=${official === undefined ? code : `${code} · ${official}`}
+      find=${(text: string, signal: AbortSignal) => findProcedure(choice, text, signal)}
+      choose=${(procedure: string) => choose({ procedure })}
+    />
+    <${Chooser}
+      class="place"
+      label="State or ZIP code"
+      value=${place === "" ? "Whole nation" : (states[choice.state ?? ""]?.name ?? place)}
+      find=${async (text: string) => placesBy(text, priced)}
+      choose=${choosePlace}
+    />
+    <${Chooser}
+      class="hospital"
+      label="Compare a hospital"
+      placeholder=${pinned.length === 0 ? "name or city" : `${counted(pinned.length, "hospital", "hospitals")}; add one`}
+      value=${null}
+      find=${(text: string, signal: AbortSignal) => findHospital(choice, code, text, signal)}
+      choose=${(ccn: string) => pin(choice, ccn)}
+    />
+    <div class="field year">
+      <label for="year">Year</label>
+      <select id="year" value=${shownYear} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: event.currentTarget.value || null })}>
+        ${(years.length > 0 ? [...new Set([...years, shownYear])] : [shownYear]).map(
+          (each) => html`<option value=${each} selected=${each === shownYear}>${each || "newest"}</option>`,
+        )}
+      </select>
+    </div>
+  </search>`;
+}
+
+async function findProcedure({ state, year }: Choice, text: string, signal: AbortSignal): Promise<Option[]> {
+  const path = pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
+  const { data } = await ask<ProceduresAnswer>(path, signal);
+  const rows = new Map(data.map((row) => [row.code, row]));
+  const optionOf = (procedure: { code: string; name: string }, matched: readonly string[] = []): Option => {
+    const row = rows.get(procedure.code);
+    return {
+      id: procedure.code,
+      title: titleOf(procedure),
+      group: plainOf(procedure.code)?.part ?? "Other care",
+      detail: [...matched, `${procedure.code} ${procedure.name}`].join(" · "),
+      figure: row && money(row.median_charge),
+      mark: text,
+    };
+  };
+  if (text === "")
+    return bodyParts.flatMap((part) =>
+      data.filter(({ code }) => (plainOf(code)?.part ?? "Other care") === part).map((row) => optionOf(row)),
+    );
+  const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
+  const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
+  const found = await ask<SearchAnswer>(searched, signal).catch((error) => {
+    if (plain.length > 0) return null;
+    throw error;
+  });
+  const others = found?.data ?? [];
+  const options = [
+    ...plain.map((row) => optionOf(row)),
+    ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
+  ];
+  // The parts of the body would tear apart what is ordered by how well it fits.
+  return [
+    ...new Map(options.reverse().map((option) => [option.id, { ...option, group: undefined }])).values(),
+  ].reverse();
+}
+
+function placesBy(text: string, priced: Set<string> | null): Option[] {
+  if (/^\d+$/.test(text)) {
+    if (text.length !== 5) throw new Error("A ZIP code has five digits.");
+    return radiusesInMiles.map((miles) => ({
+      id: `${text} ${miles}`,
+      title: `Within ${miles} miles of ${text}`,
+    }));
+  }
+  const words = text.toLowerCase();
+  const found = Object.entries(states)
+    .filter(([code, { name }]) => code.toLowerCase() === words || name.toLowerCase().includes(words))
+    .sort(([, a], [, b]) => d3.ascending(a.name, b.name))
+    .map(([id, { name }]) => ({
+      id,
+      title: name,
+      detail: priced && !priced.has(id) ? "no prices" : undefined,
+    }));
+  if (text === "") return [{ id: "", title: "Whole nation" }, ...found];
+  if (found.length === 0) throw new Error("That is neither a state nor a ZIP code.");
+  return found;
+}
+
+function choosePlace(id: string): void {
+  const [near, within] = id.split(" ");
+  if (within === undefined) choose({ state: id || null, near: null, within: null });
+  else choose({ state: null, near, within });
+}
+
+async function findHospital(
+  choice: Choice,
+  code: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<Option[]> {
+  if (text === "") throw new Error("Write a name, a city or a ZIP code.");
+  const { year, pinned } = choice;
+  if (pinned.length === maxPinned)
+    throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
+  const { data } = await ask<SearchAnswer>(pathOf("/search", { q: text, limit: 20 }, year), signal);
+  const found = data.flatMap((one) => (one.type === "facility" ? [one] : []));
+  const priced = await pricedAmong(
+    found.map(({ ccn }) => ccn),
+    code,
+    year,
+    signal,
+  );
+  return found.map(({ ccn, facility, city, state }) => ({
+    id: ccn,
+    title: facility,
+    detail: `${city}, ${state}${priced && !priced.has(ccn) ? " · no price for this procedure" : ""}`,
+    mark: text,
+  }));
+}

@@ -1,0 +1,25 @@
+import { html } from "../../../shared/browser/html.ts";
+import { ErrorBand } from "./bands.ts";
+import { choiceOf } from "./choice.ts";
+import { load, there } from "./explore-data.ts";
+import { useDatasets, useLoaded } from "./load.ts";
+import { Charges, States, Years } from "./pictures.ts";
+import { Sentence, titleText } from "./sentence.ts";
+
+/** A page of one picture, for other sites to show. Its address has what is chosen, as that of explore. */
+
+const pictures = { charges: Charges, states: States, years: Years };
+
+export function Embed({ url }: { url: URL }) {
+  const choice = choiceOf(url);
+  const { view, failure, retry } = useLoaded(JSON.stringify(choice), (signal) => load(choice, signal));
+  const datasets = useDatasets(view !== null);
+  if (!view) return failure && html`<${ErrorBand} failure=${failure} retry=${retry} isBlank />`;
+  const picture = pictures[url.pathname.split("/")[2] as keyof typeof pictures];
+  const scope = there(view.scope);
+  return html`<div class="embed">
+    <div class="sentence">${scope && html`<${Sentence} choice=${choice} scope=${scope} pinned=${view.pinned} />`}</div>
+    <${picture} view=${view} datasets=${datasets} />
+    <p class="quiet small"><a href=${`/${url.search}`} target="_blank">${titleText(view)}</a>${scope?.source.caveat && ` · ${scope.source.caveat}`}</p>
+  </div>`;
+}

@@ -1,0 +1,91 @@
+import { counted, printable, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import { Failure } from "./api.ts";
+import { inYear } from "./choice.ts";
+import { Command, curlOf } from "./curl.ts";
+import { type PartProps, type Scope, there, type Unpriced } from "./explore-data.ts";
+import { withParameters } from "./location.ts";
+import { titleOf } from "./procedures.ts";
+import { placeText } from "./sentence.ts";
+import { states } from "./states.ts";
+
+/** Says in words what the pictures can't show: why there is nothing, and how to read what is there. */
+
+export function Nothing({ view, datasets }: PartProps) {
+  const { choice, code, unpriced, scope } = view;
+  const { state, near, year } = choice;
+  const official = unpriced?.name ?? there(view.nation)?.procedure.name;
+  const name = official && titleOf({ code, name: official });
+  const isState = state === null || state in states;
+  const where = isState ? placeText(choice) : "";
+  const isYear = datasets.some((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
+  const version = there(view.nation)?.source.data_version;
+  const dataset = datasets.find(({ data_version }) => data_version === version);
+  const reason = dataset?.coverage.missing_states.find((each) => each.state === state)?.reason;
+  const why = () => {
+    if (!isState) return `There is no state “${printable(state)}”.`;
+    if (near !== null && scope instanceof Failure && scope.param === "near")
+      return `There is no ZIP code “${printable(near)}” in the table of places.`;
+    if (unpriced) return unpricedText(unpriced, where);
+    if (year !== null && datasets.length > 0 && !isYear) return `There is no data of “${printable(year)}”.`;
+    if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
+    return reason
+      ? `${reason[0].toUpperCase()}${reason.slice(1)}.`
+      : `No hospital ${where || "in the data"} has a price for it.`;
+  };
+  return html`<h1>${name && isState ? `No prices for ${name} ${where}`.trim() : "Nothing was found"}.</h1>
+    <p class="under">${why()}${" "}
+      ${
+        state === null && near === null
+          ? html`<a href="/">See what there is</a>`
+          : html`<a href=${withParameters({ state: null, near: null, within: null })}>See the whole nation</a>`
+      }
+    </p>`;
+}
+
+function unpricedText({ suppressed, incomplete }: Unpriced, where: string): string {
+  const all = suppressed + incomplete;
+  const reasons = [
+    suppressed > 0 ? "suppressed by CMS (10 services or fewer)" : "",
+    incomplete > 0 ? "incomplete" : "",
+  ].filter(Boolean);
+  const place = where && ` ${where}`;
+  const rows = all === 1 ? `Its only row${place} is` : `All ${whole(all)} rows of it${place} are`;
+  return `${rows} ${reasons.join(" or ")}: ${all === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't"} published.`;
+}
+
+interface ReadingProps extends PartProps {
+  scope: Scope;
+}
+
+/** What the pictures don't show, and the source. */
+export function Reading({ scope, view, datasets }: ReadingProps) {
+  const { rows, source } = scope;
+  const isSynthetic = /synthetic/i.test(source.caveat);
+  const all = rows.priced + rows.suppressed + rows.incomplete;
+  const dataset = datasets.find(({ data_version }) => data_version === source.data_version);
+  const rowsText =
+    all === rows.priced
+      ? all === 1
+        ? "Its only row in the data has a price."
+        : `All ${whole(all)} hospitals that do it have a price; none is suppressed.`
+      : html`${whole(rows.priced)} of ${whole(all)} hospitals that do it have a price.
+          ${
+            rows.suppressed > 0 &&
+            html` <b>${counted(rows.suppressed, "more row is", "more rows are")} suppressed</b> by CMS, for 10 services or fewer in the year.`
+          }
+          ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} Their charges aren't
+          zero: they aren't published, and no figure counts them.`;
+  return html`<section class="card reading" aria-labelledby="reading">
+    <h2 id="reading">What this doesn't say</h2>
+    <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract.</p>
+    <p>${rowsText}</p>
+    ${!isSynthetic && html`<p class="quiet small">${source.caveat}</p>`}
+    <p class="quiet small">
+      ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
+      ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.
+    </p>
+    <h2>The same numbers, by the API</h2>
+    <${Command} text=${curlOf(view.paths.scope)} />
+  </section>`;
+}

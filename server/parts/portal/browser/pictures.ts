@@ -1,0 +1,104 @@
+import { html } from "../../../shared/browser/html.ts";
+import type { Dataset } from "./answers.ts";
+import { Card } from "./card.ts";
+import { rangeOf } from "./chips.ts";
+import { choose, pin } from "./choice.ts";
+import { leastForQuartiles, type PartProps, there, type View } from "./explore-data.ts";
+import { Histogram, histogramFigures, type Range } from "./histogram.ts";
+import { withParameters } from "./location.ts";
+import { mapFigures, StatesMap } from "./map.ts";
+import { placeText } from "./sentence.ts";
+import { settings } from "./settings.ts";
+import { stateName } from "./states.ts";
+import { Trend, trendFigures } from "./trend.ts";
+
+/** The pictures of a procedure, each in its card. */
+
+/** The addresses that show the same a year later: with the data versions of now. */
+function linksOf(view: View, picture: string) {
+  const known = there(view.scope) ?? there(view.nation);
+  const versions = there(view.trends)?.source.data_versions.join(",") ?? null;
+  const lasting = withParameters({
+    procedure: view.code,
+    year: known?.source.data_version ?? null,
+    versions,
+  });
+  const { origin, search } = new URL(lasting, location.origin);
+  return {
+    page: `${origin}/${search}`,
+    embed: settings.embeds ? `${origin}/embed/${picture}${search}` : undefined,
+  };
+}
+
+function sourceText(version: string, datasets: Dataset[]): string {
+  const dataset = datasets.find(({ data_version }) => data_version === version);
+  const publisher = dataset
+    ? `${dataset.publisher}, ${dataset.title}`
+    : "Centers for Medicare & Medicaid Services";
+  return `Source: ${publisher} (version ${version}). ${location.host}`;
+}
+
+const nameOf = (view: View, what: string, version: string) => {
+  const { state, near } = view.choice;
+  const place = near ?? state;
+  return [what, version, view.code, place].filter(Boolean).join("-");
+};
+
+export function Charges({ view, datasets }: PartProps) {
+  const scope = there(view.scope);
+  const { choice, few, pinned, paths } = view;
+  // One point is in the sentence.
+  if (!scope || (scope.summary.facilities === 1 && pinned.length === 0)) return null;
+  const { data_version } = scope.source;
+  const isFew = scope.summary.facilities < leastForQuartiles;
+  return html`<${Card}
+    title="How charges are spread"
+    about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge, in dollars on a logarithmic scale; below it what Medicare allows.${isFew ? "" : " Shaded: the middle half."}`}
+    name=${nameOf(view, "charges", data_version)}
+    figures=${histogramFigures(scope, few)}
+    path=${paths.scope}
+    source=${sourceText(data_version, datasets)}
+    links=${linksOf(view, "charges")}
+  >
+    <${Histogram} scope=${scope} few=${few} pinned=${pinned} pin=${(ccn: string) => pin(choice, ccn)} range=${rangeOf(choice)}
+      list=${(range: Range | null) => choose({ from: range && String(range.from), to: range && String(range.to) })} />
+  <//>`;
+}
+
+export function States({ view, datasets }: PartProps) {
+  const nation = there(view.nation);
+  if (!nation) return null;
+  const { data_version } = nation.source;
+  const dataset = datasets.find((one) => one.data_version === data_version);
+  return html`<${Card}
+    title="Where it costs more"
+    about="Median charge by state"
+    name=${nameOf(view, "states", data_version)}
+    figures=${mapFigures(nation, dataset)}
+    path=${view.paths.nation}
+    source=${sourceText(data_version, datasets)}
+    links=${linksOf(view, "states")}
+  >
+    <${StatesMap} answer=${nation} dataset=${dataset} state=${view.choice.state}
+      choose=${(state: string | null) => choose({ state, near: null, within: null })} />
+  <//>`;
+}
+
+export function Years({ view, datasets }: PartProps) {
+  const trends = there(view.trends);
+  const { choice, pinned } = view;
+  if (!trends || (trends.data.length < 2 && pinned.length === 0)) return null;
+  const version = trends.source.data_versions.join(", ");
+  const year = there(view.scope)?.source.data_year ?? null;
+  return html`<${Card}
+    title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
+    about="Median charge with the middle half, and Medicare's median"
+    name=${nameOf(view, "years", trends.source.data_years.join("-"))}
+    figures=${trendFigures(trends.data)}
+    path=${view.paths.trends}
+    source=${sourceText(version, datasets)}
+    links=${linksOf(view, "years")}
+  >
+    <${Trend} years=${trends.data} pinned=${pinned} year=${year} />
+  <//>`;
+}

@@ -1,0 +1,115 @@
+import { save } from "./figures.ts";
+
+/** Saves the drawings of a card as one picture that says what it shows, in which version, and from whom. */
+
+interface Caption {
+  title: string;
+  sentence: string;
+  source: string;
+}
+
+const margin = 24;
+const lineHeight = 20;
+/** Width in pixels of a character of the caption, on average. */
+const letterWidth = 7.4;
+const pngScale = 2;
+const space = "http://www.w3.org/2000/svg";
+/** What style sheets may say of a drawing; a file has no style sheet. */
+const properties = [
+  ...["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity"],
+  ...["paint-order", "font-size", "font-weight", "text-anchor"],
+];
+
+export type PictureFormat = "svg" | "png";
+
+/** @param card has the drawings, each an SVG element of the class `drawing` */
+export async function savePicture(
+  card: Element,
+  name: string,
+  format: PictureFormat,
+  caption: Caption,
+): Promise<void> {
+  const picture = standalone(card, caption);
+  const text = new XMLSerializer().serializeToString(picture);
+  const svg = new Blob([text], { type: "image/svg+xml" });
+  save(`${name}.${format}`, format === "svg" ? svg : await pngOf(text, picture));
+}
+
+function element(name: string, attributes: Record<string, string | number>, text = ""): SVGElement {
+  const made = document.createElementNS(space, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.textContent = text;
+  return made;
+}
+
+function standalone(card: Element, { title, sentence, source }: Caption): SVGElement {
+  const drawings = [...card.querySelectorAll<SVGSVGElement>("svg.drawing")];
+  const { color, backgroundColor } = getComputedStyle(card);
+  const content = Math.max(...drawings.map(({ clientWidth }) => clientWidth));
+  const width = content + 2 * margin;
+  const parts: SVGElement[] = [];
+  let y = margin;
+  const write = (text: string, size: number, more: Record<string, string | number> = {}) => {
+    for (const line of linesOf(text, (content / letterWidth) * (14 / size))) {
+      y += lineHeight;
+      parts.push(element("text", { x: margin, y, fill: color, "font-size": size, ...more }, line));
+    }
+    y += 6;
+  };
+  write(title, 18, { "font-weight": 650 });
+  write(sentence, 14);
+  y += 8;
+  for (const drawing of drawings) {
+    const copy = styledCopy(drawing);
+    for (const [key, value] of Object.entries({
+      x: margin,
+      y,
+      width: drawing.clientWidth,
+      height: drawing.clientHeight,
+    }))
+      copy.setAttribute(key, String(value));
+    parts.push(copy);
+    y += drawing.clientHeight + 8;
+  }
+  write(source, 12, { "fill-opacity": 0.75 });
+  const height = y + margin / 2;
+  const picture = element("svg", { xmlns: space, width, height, viewBox: `0 0 ${width} ${height}` });
+  picture.setAttribute("font-family", "system-ui, sans-serif");
+  picture.append(element("rect", { width, height, fill: backgroundColor }), ...parts);
+  return picture;
+}
+
+function linesOf(text: string, most: number): string[] {
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const line = lines[lines.length - 1];
+    if (line !== "" && line.length + word.length >= most) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines;
+}
+
+/** A copy of a drawing with the styles that it has on the page. */
+function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
+  const copy = drawing.cloneNode(true) as SVGSVGElement;
+  const [from, to] = [drawing, copy].map((one) => [one, ...one.querySelectorAll("*")]);
+  for (const [i, one] of from.entries()) {
+    const style = getComputedStyle(one);
+    for (const property of properties) to[i].setAttribute(property, style.getPropertyValue(property));
+    to[i].removeAttribute("class");
+  }
+  return copy;
+}
+
+async function pngOf(svg: string, picture: SVGElement): Promise<Blob> {
+  const [width, height] = ["width", "height"].map((name) => pngScale * Number(picture.getAttribute(name)));
+  const image = new Image(width, height);
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width, height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, width, height);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (blob === null) throw new Error("this browser can't make a PNG");
+  return blob;
+}

@@ -1,0 +1,145 @@
+import { change, money, times, whole } from "../../../shared/browser/format.ts";
+import { html } from "../../../shared/browser/html.ts";
+import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
+import { Card } from "./card.ts";
+import { inYear } from "./choice.ts";
+import { Dots, DotsAxis, Key } from "./dots.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { withParameters } from "./location.ts";
+import { dollarScale } from "./picture.ts";
+import { plainOf, titleOf } from "./procedures.ts";
+import { standingText } from "./sentence.ts";
+import { stateName } from "./states.ts";
+
+/** Lists everything that a hospital does, with its charges beside those of nation and state. */
+
+const toNation = ({ submitted_charge, national }: FacilityRow) => submitted_charge / national.median_charge;
+
+const orders = {
+  dearest: {
+    title: "most above the nation",
+    compare: (a: FacilityRow, b: FacilityRow) => toNation(b) - toNation(a),
+  },
+  cheapest: { title: "most below", compare: (a: FacilityRow, b: FacilityRow) => toNation(a) - toNation(b) },
+  services: {
+    title: "most services",
+    compare: (a: FacilityRow, b: FacilityRow) => (b.services ?? 0) - (a.services ?? 0),
+  },
+  name: {
+    title: "by name",
+    compare: (a: FacilityRow, b: FacilityRow) => d3.ascending(titleOf(a), titleOf(b)),
+  },
+} as const;
+
+export type Order = keyof typeof orders;
+export const isOrder = (text: string | null): text is Order => text !== null && Object.hasOwn(orders, text);
+
+interface StandingsProps {
+  answer: FacilityAnswer;
+  path: string;
+  order: Order;
+  /** Code of the procedure whose years are shown. */
+  shown: string;
+}
+
+export function Standings({ answer, path, order, shown }: StandingsProps) {
+  const { facility, data, source } = answer;
+  const rows = data.toSorted(orders[order].compare);
+  const x = dollarScale(
+    data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
+    0,
+    100,
+  );
+  return html`<${Card}
+    class="facilities standing"
+    title="Everything it does, beside nation and state"
+    about=${html`<${Key} kind="charge" /> its charge, <${Key} kind="allowed" /> allowed by Medicare, <span class="median-key"></span> the nation's median charge`}
+    name=${`hospital-${source.data_version}-${facility.ccn}`}
+    figures=${facilityFigures(rows)}
+    isTable=${true}
+    path=${path}
+  >
+    <p class="orders">
+      ${Object.entries(orders).map(
+        ([key, { title }]) =>
+          html`<a href=${withParameters({ sort: key === "dearest" ? null : key })} aria-current=${key === order ? "true" : undefined}>${title}</a>`,
+      )}
+    </p>
+    <div class="list">
+      <table role="table" aria-label="Procedures">
+        <thead role="rowgroup">
+          <tr role="row">
+            <th role="columnheader" scope="col" class="name">Procedure</th>
+            <th role="columnheader" scope="col" class="number charged">Charge</th>
+            <th role="columnheader" scope="col" class="number share">Nation</th>
+            <th role="columnheader" scope="col" class="number share in-state">${stateName(facility.state)}</th>
+            <th role="columnheader" scope="col" class="number allow">Allowed</th>
+            <th role="columnheader" scope="col" class="number ratio">Times</th>
+            <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${rows.map((row) => html`<${Row} key=${row.code} row=${row} x=${x} ccn=${facility.ccn} state=${facility.state} isShown=${row.code === shown} />`)}
+        </tbody>
+      </table>
+    </div>
+  <//>`;
+}
+
+interface RowProps {
+  row: FacilityRow;
+  x: d3.ScaleLogarithmic<number, number>;
+  ccn: string;
+  state: string;
+  isShown: boolean;
+}
+
+function Row({ row, x, ccn, state, isShown }: RowProps) {
+  const { submitted_charge: charged, medicare_allowed: allowed, national } = row;
+  return html`<tr role="row" class=${isShown ? "pinned" : ""}>
+    <td role="cell" class="name"><a href=${inYear("/", { procedure: row.code, with: ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(row.code) ? `${row.code} ${row.name}` : row.code}</small></td>
+    <td role="cell" class="number charged">${money(charged)}</td>
+    <td role="cell" class="number share"><${Beside} charged=${charged} standing=${national} where="the nation" /></td>
+    <td role="cell" class="number share in-state"><${Beside} charged=${charged} standing=${row.state} where=${state} /></td>
+    <td role="cell" class="number allow">${money(allowed)}</td>
+    <td role="cell" class="number ratio">${times(charged / allowed)}</td>
+    <td role="cell" class="dots">
+      <${Dots} x=${x} charged=${charged} allowed=${allowed} median=${national.median_charge} />
+    </td>
+  </tr>`;
+}
+
+interface BesideProps {
+  charged: number;
+  standing: Standing;
+  where: string;
+}
+
+/** How far a charge is above or below the median of a place. */
+function Beside({ charged, standing, where }: BesideProps) {
+  const { facilities, median_charge } = standing;
+  if (facilities === 1)
+    return html`<small class="quiet">the only one<span class="narrow-only"> in ${where}</span></small>`;
+  return html`<span title=${`${standingText(standing)}: ${whole(facilities)} hospitals`}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
+    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}</small>`;
+}
+
+const standingColumns = (of: "national" | "state"): Parameters<typeof figuresOf<FacilityRow>>[1][] => [
+  [`${of} rank`, (row) => row[of].rank, whole],
+  [`${of} hospitals`, (row) => row[of].facilities, whole],
+  [`${of} percentile`, (row) => row[of].percentile, String],
+  [`${of} median`, (row) => row[of].median_charge, money],
+];
+
+const facilityFigures = (rows: readonly FacilityRow[]): Figures =>
+  figuresOf(
+    rows,
+    ["code", ({ code }) => code],
+    ["procedure", titleOf],
+    ["official name", ({ name }) => name],
+    ["charge", ({ submitted_charge }) => submitted_charge, money],
+    ["allowed", ({ medicare_allowed }) => medicare_allowed, money],
+    ["services", ({ services }) => services, whole],
+    ...standingColumns("national"),
+    ...standingColumns("state"),
+  );

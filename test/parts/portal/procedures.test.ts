@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { procedureFigures } from "../../../datasets/sample/calibration.ts";
+import { bodyParts, codesBy, plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
+
+/** The plain names of procedure groups. */
+
+test("each procedure group has a plain name of its own, what it includes, and a part of the body", () => {
+  const codes = procedureFigures.map(({ code }) => code);
+  const all = codes.map((code) => plainOf(code) ?? assert.fail(`${code} has no plain name`));
+  assert.equal(new Set(all.map(({ name }) => name)).size, codes.length);
+  for (const { name, includes, part } of all) {
+    assert.ok(name.length <= 60 && includes.length > 10 && bodyParts.includes(part), name);
+    // A name stands within a sentence, too.
+    assert.match(name, /^([a-z]|ERCP)/);
+  }
+});
+
+test("patients' words find their groups, and a group without a plain name keeps its official one", () => {
+  assert.deepEqual(codesBy("knee repl"), ["5115"]);
+  assert.deepEqual(codesBy("cataract"), ["5491"]);
+  assert.deepEqual(codesBy("a"), []);
+  assert.equal(titleOf({ code: "5491", name: "Level 1 Intraocular Procedures" }), "Cataract surgery");
+  assert.equal(titleOf({ code: "0000", name: "Level 9 Nothing" }), "Level 9 Nothing");
+});

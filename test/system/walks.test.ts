@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import type { Download, Page } from "playwright-core";
+import { publishSnapshot } from "../../datasets/publish/publish.ts";
+import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
+import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
+import { launch, openPage } from "../support/browser.ts";
+import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+
+/*
+ * What a patient, a journalist, an analyst and a developer come for, each in at most six actions, in Debian's Chromium.
+ * SCREENSHOTS names a folder that keeps a picture after each action.
+ */
+
+const maxActions = 6;
+const patienceMs = 120_000;
+const years = [2021, 2022, 2023, 2024];
+const rows = 30_000;
+const folder = process.env.SCREENSHOTS ?? temporaryFolder();
+const procedure = "5115";
+const name = "knee, hip or shoulder replacement";
+
+let server: TestServer;
+let browser: Awaited<ReturnType<typeof launch>>;
+
+before(async () => {
+  const datasetsDir = temporaryFolder();
+  for (const dataYear of years)
+    publishSnapshot(datasetsDir, dataYear, [], (revision) =>
+      encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows, seed: defaultSampleSeed + dataYear })),
+    );
+  const stateDir = temporaryFolder();
+  createKey(stateDir, "explore", ample);
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open" };
+  [server, browser] = await Promise.all([startServer({ datasetsDir, stateDir, env }), launch()]);
+});
+after(async () => {
+  await browser.close();
+  assert.equal(await server.stop(), 0);
+});
+
+const answerOf = async <T>(target: string): Promise<T> =>
+  JSON.parse(String((await call(server, `GET /api/v1/healthcare${target}`)).body));
+const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
+const heading = (page: Page, text: string | RegExp) =>
+  page.locator(".sentence h1", { hasText: text }).waitFor();
+const option = (page: Page, text: string | RegExp) =>
+  page.getByRole("option", { name: text }).first().click();
+const field = (page: Page, label: string, text: string) =>
+  page.getByRole("combobox", { name: label }).fill(text);
+const textOf = async (download: Download) =>
+  Buffer.concat(await (await download.createReadStream()).toArray());
+
+/** Walks through the portal from its first page, with a picture after each action. */
+async function walk(
+  who: string,
+  steps: (page: Page, act: (work: Promise<unknown>) => Promise<void>) => Promise<void>,
+) {
+  const guarded = await openPage(browser, server.api, { permissions: ["clipboard-read", "clipboard-write"] });
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  await page.goto("/");
+  await page.locator(".facilities tbody tr").first().waitFor();
+  let actions = 0;
+  await steps(page, async (work) => {
+    await work;
+    await page.screenshot({ path: path.join(folder, `${who}-${++actions}.png`) });
+  });
+  await page.screenshot({ path: path.join(folder, `${who}-end.png`), fullPage: true });
+  assert.ok(actions <= maxActions, `${actions} actions`);
+  await guarded.close();
+  guarded.assertWellBehaved();
+}
+
+test("a patient finds what a knee replacement costs within 25 miles of a ZIP code, and what Medicare allows", async () => {
+  const [{ zip }] = (await answerOf<FacilitiesAnswer>(`/facilities?procedure=${procedure}&state=CA&limit=1`))
+    .data;
+  await walk("patient", async (page, act) => {
+    await act(field(page, "Procedure", "knee replacement"));
+    await act(option(page, "Knee, hip or shoulder replacement"));
+    await act(field(page, "State or ZIP code", zip ?? ""));
+    await act(option(page, `Within 25 miles of ${zip}`));
+    const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
+    const { summary, data } = await answerOf<FacilitiesAnswer>(`${around}&sort=charge`);
+    assert.ok(data.length > 1, "several hospitals");
+    await heading(page, `Within 25 miles of ${zip}, `);
+    await heading(page, dollars(summary.max_charge ?? 0));
+    await heading(page, `for ${name}`);
+    await heading(page, `Medicare allows ${dollars(summary.median_allowed ?? 0)}`);
+    const first = page.locator(".facilities tbody tr").first();
+    await first.filter({ hasText: data[0].facility }).waitFor();
+    assert.match(await first.innerText(), new RegExp(String(data[0].distance?.toFixed(1))));
+  });
+});
+
+test("a journalist gets the dearest of a state, a picture with its source, and a link that stays", async () => {
+  await walk("journalist", async (page, act) => {
+    await act(field(page, "State or ZIP code", "texas"));
+    await act(option(page, "Texas"));
+    await heading(page, "In Texas, ");
+    await act(page.getByRole("button", { name: "dearest first" }).click());
+    const dearest = "/facilities?procedure=5072&state=TX&sort=charge&order=desc&limit=10";
+    const { data, source } = await answerOf<FacilitiesAnswer>(dearest);
+    await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
+    const shown = await page.locator(".facilities tbody .name a").allInnerTexts();
+    assert.deepEqual(
+      shown.slice(0, data.length),
+      data.map(({ facility }) => facility),
+    );
+    const charges = page.locator("section.card", {
+      has: page.getByRole("heading", { name: "How charges are spread" }),
+    });
+    const saved = async (format: string) => {
+      const download = page.waitForEvent("download");
+      await charges.getByRole("button", { name: format, exact: true }).click();
+      return textOf(await download);
+    };
+    let png = Buffer.alloc(0);
+    await act(
+      saved("PNG").then((content) => {
+        png = content;
+      }),
+    );
+    assert.equal(png.toString("latin1", 1, 4), "PNG");
+    assert.ok(png.readUInt32BE(16) > 1000, "as wide as two pixels for one");
+    const svg = String(await saved("SVG"));
+    const sentence = await page.locator("h1").innerText();
+    const texts = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text).join(" ");
+    assert.ok(texts.includes(sentence), texts);
+    assert.match(texts, new RegExp(`Source: .*version ${source.data_version}`));
+    assert.doesNotMatch(svg, /var\(/);
+    await act(charges.getByRole("button", { name: "link" }).click());
+    await charges.getByText("Copied.").waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(new URL(link).searchParams.get("year"), source.data_version);
+    await page.goto(link);
+    await heading(page, sentence);
+    await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
+  });
+});
+
+test("an analyst compares two hospitals over four years", async () => {
+  const { data } = await answerOf<FacilitiesAnswer>(
+    "/facilities?procedure=5072&sort=services&order=desc&limit=40",
+  );
+  const lasting: FacilityTrendsAnswer[] = [];
+  for (const { ccn } of data) {
+    const trend = await answerOf<FacilityTrendsAnswer>(`/facilities/${ccn}/trends?procedure=5072`);
+    if (trend.data.every(({ status }) => status === "priced") && trend.data.length === years.length)
+      lasting.push(trend);
+  }
+  const [first, second] = lasting;
+  await walk("analyst", async (page, act) => {
+    for (const { facility } of [first, second]) {
+      await act(field(page, "Compare a hospital", facility.ccn));
+      await act(option(page, facility.facility));
+    }
+    const lines = page.locator(".drawing .mark path.line");
+    await lines.nth(1).waitFor();
+    assert.equal(await lines.count(), 2);
+    const rows = page.locator(".facilities tr.pinned");
+    for (const [i, { data }] of [first, second].entries()) {
+      const charge = dollars(data[3].submitted_charge ?? 0);
+      await rows.nth(i).filter({ hasText: charge }).waitFor();
+      await page.locator(".drawing .end.mark", { hasText: `${"AB"[i]} ${charge}` }).waitFor();
+      await page
+        .locator(".drawing .mark text", { hasText: `${"AB"[i]} ${charge}` })
+        .first()
+        .waitFor();
+      await page.locator(".under", { hasText: `charges ${charge}` }).waitFor();
+    }
+    assert.equal(
+      new URL(page.url()).searchParams.get("with"),
+      `${first.facility.ccn},${second.facility.ccn}`,
+    );
+  });
+});
+
+test("a developer gets a key and a first answer", async () => {
+  await walk("developer", async (page, act) => {
+    await act(page.getByRole("link", { name: "Get a key" }).click());
+    await act(page.getByLabel("Your name").fill("Ann Smith"));
+    await act(page.getByLabel("Your e-mail address").fill("ann@example.org"));
+    await act(page.getByRole("button", { name: "Get a key" }).click());
+    const command = page.locator(".command", { has: page.getByRole("region", { name: "Command" }) });
+    await act(command.getByRole("button", { name: "copy" }).click());
+    const curl = await page.evaluate(() => navigator.clipboard.readText());
+    const [, authorization, url] =
+      /^curl -H "Authorization: (Bearer \w+)" \\\n {2}"([^"]+)"$/.exec(curl) ?? [];
+    assert.equal((await fetch(url, { headers: { Authorization: authorization } })).status, 200);
+  });
+});
