@@ -270,7 +270,7 @@ export const absentProcedures: ReadonlySet<string> = setOf(
     "consultation checkup lab laboratory blood test tests ekg ecg echocardiogram vaccine vaccination shot chemo " +
     "chemotherapy infusion physiotherapy physical therapy childbirth delivery birth ambulance " +
     "cesarean caesarean csection section pregnancy sleep lasik bypass cabg tavr transfusion cardioversion injection " +
-    "injections epidural nerveblock block craniotomy vasectomy urgent room telehealth dental teeth ivf",
+    "injections epidural nerveblock block craniotomy urgent room telehealth dental teeth ivf",
 );
 
 /** Words for hospitals of Veterans Affairs, which Medicare doesn't pay under the OPPS. */
