@@ -46,12 +46,16 @@ export async function readAddendum(file: string): Promise<Addendum> {
   for (const { record, line } of records.slice(at + 1)) {
     const entry = codeIn(record, columns, `${file} line ${line}`);
     const known = entry && codes.get(entry.code);
-    if (known !== undefined && known.procedure !== entry?.procedure)
-      throw new DataError(
-        `${file} line ${line}, column APC`,
-        `${shown(entry?.procedure ?? "")} for ${known.code}`,
-        `${shown(known.procedure)} as on line ${known.line}`,
-      );
+    for (const [column, field] of [
+      ["APC", "procedure"],
+      ["Short Descriptor", "description"],
+    ] as const)
+      if (known !== undefined && known[field] !== entry?.[field])
+        throw new DataError(
+          `${file} line ${line}, column ${column}`,
+          `${shown(entry?.[field] ?? "")} for ${known.code}`,
+          `${shown(known[field])} as on line ${known.line}`,
+        );
     if (entry !== undefined && known === undefined) codes.set(entry.code, { ...entry, line });
   }
   if (codes.size === 0) throw new DataError(file, "a header and no codes", "at least one code");

@@ -1,6 +1,7 @@
 import { encodeText, utf8 } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
+import { foldedCase } from "../search/text.ts";
 import { type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { ascending, columnsOf, partsOf } from "../snapshot/table.ts";
@@ -72,7 +73,7 @@ export function buildImage(
     ...rows,
     stateOf,
     placeOf: Int32Array.from(facilities.zip, (zip) => findPlace(places.zip, zip)),
-    nameOrder: ranksOf(facilities.name),
+    nameOrder: ranksOf(facilities.name.map(foldedCase)),
     pricedProcedures,
     placeZip: places.zip,
     placeLatitude: places.latitude,
@@ -111,7 +112,7 @@ function includesText(codes: readonly HcpcsCode[] | null): string {
   return JSON.stringify(shown ?? null);
 }
 
-/** The rank of each name; equal names share one. */
+/** The rank of each text; equal texts share one. */
 function ranksOf(names: string[]): Uint32Array {
   const ranks = new Uint32Array(names.length);
   const order = ascending(names);

@@ -1,15 +1,26 @@
 import type { Image } from "../image/image.ts";
+import { stateCodes } from "../snapshot/schema.ts";
 import { findWord } from "./dictionary.ts";
 import { nextOf, withWords } from "./documents.ts";
-import { citiesOf, cityField, fieldBits, indexWords } from "./text.ts";
+import { citiesOf, cityField, fieldBits, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
 
-/** The facilities in the cities of a name, compared without case, accents, abbreviations and spaces. */
+/** The facilities in a city: `St. Louis`, `saint louis mo`. Case, accents, abbreviations and spaces don't matter. */
 export function facilitiesInCity(image: Image, city: string): Set<number> {
+  const words = splitWords(city);
+  const named = facilitiesInCities(image, words.map(meaningOf));
+  const last = words.at(-1) ?? "";
+  if (named.size > 0 || words.length < 2 || !stateWords.has(last)) return named;
+  const codes = [last, ...otherMeanings(last)];
+  const inState = (facility: number) => codes.includes(stateCodes[image.stateOf[facility]].toLowerCase());
+  return new Set([...facilitiesInCities(image, words.slice(0, -1).map(meaningOf))].filter(inState));
+}
+
+function facilitiesInCities(image: Image, words: readonly string[]): Set<number> {
   const index = image.documents.facility;
   const { tokenStart, tokens, documentOf, nameRank, byName } = index;
   const end = documentOf.length;
   const facilities = new Set<number>();
-  for (const name of citiesOf(indexWords(city).join(""))) {
+  for (const name of citiesOf(words.join(""))) {
     const word = findWord(index, name);
     if (word < 0) continue;
     const having = withWords(index, [word]);

@@ -1,9 +1,7 @@
 import { facilityAt, listFacilities, orderFacilities } from "../answers/facility-list.ts";
 import type { Image } from "../image/image.ts";
 import { findPlace } from "../image/places.ts";
-import { stateCodes } from "../snapshot/schema.ts";
 import { facilitiesInCity } from "./cities.ts";
-import { otherMeanings, splitWords, stateWords } from "./text.ts";
 
 /** Finds hospitals around a place that a search names: `mercy near 63101`, `hospitals close to boston`. */
 
@@ -51,13 +49,7 @@ export function nearbyIn(image: Image, text: string): Nearby | undefined {
 function placeNamed(image: Image, where: string): number {
   const zip = /^\d{5}(?=$|-\d{4}$)/.exec(where)?.[0];
   if (zip !== undefined) return findPlace(image.placeZip, zip);
-  const words = splitWords(where);
-  const last = words.at(-1) ?? "";
-  const states = words.length > 1 && stateWords.has(last) ? [last, ...otherMeanings(last)] : [];
-  const city = (states.length > 0 ? words.slice(0, -1) : words).join(" ");
-  const there = [...facilitiesInCity(image, city)].filter(
-    (facility) => states.length === 0 || states.includes(stateCodes[image.stateOf[facility]].toLowerCase()),
-  );
+  const there = [...facilitiesInCity(image, where)];
   if (new Set(there.map((facility) => image.stateOf[facility])).size !== 1) return -1;
   return image.placeOf[there.find((facility) => image.placeOf[facility] >= 0) ?? there[0]];
 }

@@ -65,7 +65,7 @@ const list = `
 050239 adventist health glendale | its operator's name
 050243 desert hospital palm springs | former name
 050245 san bernardino county medical center, armc | former name, until 1999
-050262 ucla medical center, ucla westwood, reagan hospital, ucla hospital | former name, until 2008
+050262 ucla, ucla medical center, ucla westwood, reagan hospital, ucla hospital | former name, until 2008
 050276 merrithew memorial, county hospital martinez, ccrmc | former name, until 1998
 050289 seton hospital daly city, marys help | former name
 050290 st johns santa monica, providence saint johns | its own short name
@@ -486,7 +486,7 @@ const list = `
 240106 st paul ramsey, regions | former name, until 1997
 240207 fairview ridges | former name
 240210 st johns maplewood, healtheast st johns | former name
-250001 ummc jackson, umc jackson, university of mississippi hospital | its own initials
+250001 ole miss, ole miss medical center, ummc jackson, umc jackson, university of mississippi hospital | its own initials
 250007 biloxi regional | former name
 250042 northwest mississippi regional | former name
 250069 rush foundation meridian, rush meridian | former name, until 2022

@@ -10,12 +10,15 @@ import {
   weakWords,
 } from "./vocabulary.ts";
 
+/** A text in small letters without accents. */
+export function foldedCase(text: string): string {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
 /** The words of a text, without case, accents and punctuation. Initials (`M. D.`) and a possessive s make one word. */
 export function splitWords(text: string): string[] {
-  const parts = text
-    .normalize("NFKD")
-    .replace(/[\p{M}'’‘`´]/gu, "")
-    .toLowerCase()
+  const parts = foldedCase(text)
+    .replace(/['’‘`´]/g, "")
     .replaceAll("&", " and ")
     .replace(/\b([di]) *and *([cd])\b/g, "$1and$2")
     .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")

@@ -69,9 +69,14 @@ function whyNoPrices(image: Image, procedure: number, state: string | undefined)
 
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
-/** The error for a procedure without prices in any data year. @param images one for each year */
-export function noTrend(images: readonly Image[], code: string, state: string | undefined): ApiError {
-  const years = inAnyYear(images);
+/** The error for a procedure without prices in any data year. @param images one for each year, or those asked for */
+export function noTrend(
+  images: readonly Image[],
+  code: string,
+  state: string | undefined,
+  isPinned: boolean,
+): ApiError {
+  const years = isPinned ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
     return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
   const reasons = Map.groupBy(images, (image) => {

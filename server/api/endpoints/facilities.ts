@@ -47,7 +47,7 @@ const parameters = v.object({
     v.pipe(
       textUpTo(maxCityCharacters, `a city's name of 1 to ${maxCityCharacters} characters`),
       v.description(
-        "A city's name, compared without case, accents and abbreviations: `St Louis` is Saint Louis.",
+        "A city's name, perhaps with its state, compared without case, accents and abbreviations: `St Louis, MO`.",
       ),
       v.examples(["badger creek"]),
     ),
@@ -86,7 +86,7 @@ const parameters = v.object({
     v.pipe(
       v.picklist(statuses, `one of ${statuses.join(", ")}`),
       v.description(
-        "Hospitals whose row of the procedure is so; `priced` without it. The amounts of the others are null. Only with `procedure`.",
+        "Hospitals whose row of the procedure is so; `priced` without it. The charge and the allowed amount of the others are null. Only with `procedure`.",
       ),
       v.examples(["all"]),
     ),

@@ -81,7 +81,7 @@ export const trends = endpoint({
       .map((image): Year => ({ image, group: findGroup(image, values.procedure, values.state ?? null) }))
       .filter(({ group }) => group >= 0);
     const latest = years.at(-1)?.image;
-    if (latest === undefined) throw noTrend(images, values.procedure, values.state);
+    if (latest === undefined) throw noTrend(images, values.procedure, values.state, pinned !== undefined);
     if (pinned !== undefined) context.pin();
     return {
       procedure: { code: values.procedure, name: nameIn(latest, values.procedure) },
