@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
@@ -176,6 +178,33 @@ test("every real hospital is found first by its CCN, and by its whole name and p
     assert.equal(find(image, hospital.ccn, "facility", 1)[0]?.code, hospital.ccn);
     const [first] = find(image, wholeName(hospital), "facility", 1);
     assert.equal(nameOf.get(first?.code), wholeName(hospital));
+  }
+});
+
+test("queries that were written before any result was seen, with the answers looked up in the directory", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const figures = new Map(procedureFigures.map(({ code, name }) => [code, name]));
+  const groups = changed(
+    snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1])),
+    ({ procedures: { code, name } }) => {
+      for (const i of name.keys()) name[i] = figures.get(code[i]) ?? "";
+    },
+  );
+  const images = { facility: imageOf(snapshotOfHospitals(hospitals)), procedure: imageOf(groups) };
+  const lines = readFileSync(join(import.meta.dirname, "../support/search-set.tsv"), "utf8")
+    .trim()
+    .split("\n");
+  for (const kind of ["facility", "procedure"] as const) {
+    const asked = lines.map((line) => line.split("\t")).filter(([of]) => of === kind);
+    // These hospitals have no ZIP codes, and so no places.
+    const known = asked.filter(([, query]) => !/near \d{5}/.test(query));
+    const misses = known.filter(([, query, expected]) => {
+      const [first] = find(images[kind], query, kind, 1);
+      return !(expected === "none" ? first === undefined : expected.split(",").includes(first?.code));
+    });
+    t.diagnostic(`${kind}: ${misses.length} of ${known.length} missed`);
+    assert.ok(misses.length <= 0.05 * known.length, misses.map(([, query]) => query).join("; "));
   }
 });
 

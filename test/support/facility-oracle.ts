@@ -107,7 +107,7 @@ export function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked
   const field = { name: "facility", charge: "submitted_charge", allowed: "medicare_allowed" }[sort] ?? sort;
   const sign = order === "desc" ? -1 : 1;
   const sortedBy = (row: object) => {
-    const value: unknown = new Map(Object.entries(row)).get(field) ?? null;
+    const value = new Map<string, string | number | null>(Object.entries(row)).get(field) ?? null;
     // Names without case and accents.
     return typeof value === "string" ? value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase() : value;
   };
