@@ -23,6 +23,8 @@ import {
 /** Explore and a facility's page, in Debian's Chromium, as a visitor uses them. */
 
 const maxFirstViewBytes = 220_000;
+const maxFirstViewRequests = 45;
+const maxLayoutShift = 0.01;
 /** A busy machine takes its time; what never comes fails all the same. */
 const patienceMs = 120_000;
 
@@ -97,6 +99,15 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   );
   t.diagnostic(`the first view is ${bytes} bytes compressed`);
   assert.ok(bytes < maxFirstViewBytes, `${bytes} bytes`);
+  const requests = await page.evaluate<number>('1 + performance.getEntriesByType("resource").length');
+  assert.ok(requests <= maxFirstViewRequests, `${requests} requests`);
+  const shift = await page.evaluate<number>(
+    `new Promise((resolve) => new PerformanceObserver((list) =>
+      resolve(list.getEntries().reduce((sum, { value }) => sum + value, 0))).observe({ type: "layout-shift", buffered: true })
+      || setTimeout(() => resolve(0), 500))`,
+  );
+  t.diagnostic(`its layout shift is ${shift}`);
+  assert.ok(shift <= maxLayoutShift, `${shift}`);
 });
 
 test("before the program is there, the page has its head and says what it is; then nothing jumps", async () => {

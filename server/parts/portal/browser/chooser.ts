@@ -125,7 +125,7 @@ export function Chooser(props: ChooserProps) {
       onKeyDown=${onKeyDown}
       onBlur=${close}
     />
-    ${detail && text === null && html`<small class="detail quiet">${detail}</small>`}
+    ${detail && html`<small class="detail quiet">${detail}</small>`}
     <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
       ${options?.map(
         (option, i) => html`${

@@ -6,6 +6,40 @@ import { html } from "../../../shared/browser/html.ts";
 export const curlOf = (path: string, key = "$KEY") =>
   `curl -H "Authorization: Bearer ${key}" \\\n  "${new URL(path, location.origin)}"`;
 
+/** A request's code by language, for a path of the API with its query. */
+const requests: Readonly<Record<string, (path: string) => string>> = {
+  curl: (path) => curlOf(path),
+  Python: (path) =>
+    [
+      "import json, os, urllib.request",
+      `url = "${new URL(path, location.origin)}"`,
+      `headers = {"Authorization": "Bearer " + os.environ["KEY"]}`,
+      "with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as response:",
+      isFile(path)
+        ? `    open("${fileOf(path)}", "wb").write(response.read())`
+        : "    answer = json.load(response)",
+    ].join("\n"),
+  TypeScript: (path) =>
+    [
+      `const response = await fetch("${new URL(path, location.origin)}", {`,
+      `  headers: { Authorization: "Bearer " + process.env.KEY },`,
+      "});",
+      `const answer = await response.${isFile(path) ? "arrayBuffer" : "json"}();`,
+    ].join("\n"),
+};
+
+const isFile = (path: string) => /\/export\.\w+/.test(path);
+const fileOf = (path: string) => new URL(path, location.origin).pathname.split("/").at(-1);
+
+/** A request to copy, in the language that is chosen. @param path of the API, with its query */
+export function Request({ path }: { path: string }) {
+  const [language, setLanguage] = useState("curl");
+  return html`<p class="languages" role="group" aria-label="Language">${Object.keys(requests).map(
+    (each) =>
+      html`<button type="button" class="plain" aria-pressed=${each === language} onClick=${() => setLanguage(each)}>${each}</button>`,
+  )}</p><${Command} text=${requests[language](path)} />`;
+}
+
 /** @param path of the API, with its query */
 export function Curl({ path }: { path: string }) {
   return html`<${Command} text=${curlOf(path)} />`;

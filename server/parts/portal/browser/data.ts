@@ -9,6 +9,7 @@ import { Command } from "./curl.ts";
 import { Downloads, pathOf } from "./download.ts";
 import { FiguresTable, figuresOf } from "./figures.ts";
 import { useLoaded } from "./load.ts";
+import { Loading } from "./loading.ts";
 import { useScrollToHash } from "./location.ts";
 
 /** Shows the data versions: their content, their gaps and their files. */
@@ -20,19 +21,20 @@ const statusWords = {
   superseded: "superseded by a newer revision",
 };
 
-export function Data() {
+export function Data({ url }: { url: URL }) {
   const { view, failure, isLate, retry } = useLoaded("datasets", (signal) =>
     get<DatasetsAnswer>(path, signal),
   );
   useScrollToHash(view !== null);
   return html`<h1>The data</h1>
     ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && !view && html`<p class="quiet" role="status">Loading…</p>`}
-    ${view && html`<${Versions} versions=${view.data} />`}`;
+    ${view && html`<${Versions} versions=${view.data} year=${url.searchParams.get("year")} />`}`;
 }
 
-function Versions({ versions }: { versions: Dataset[] }) {
+function Versions({ versions, year }: { versions: Dataset[]; year: string | null }) {
   const years = new Set(versions.map(({ data_year }) => data_year));
   const [newest] = versions;
+  const shown = versions.findIndex((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
   const figures = figuresOf(
     versions,
     ["Version", (one) => one.data_version],
@@ -41,7 +43,7 @@ function Versions({ versions }: { versions: Dataset[] }) {
     ["Priced", (one) => one.priced_rows, whole],
     ["Suppressed", (one) => one.suppressed_rows, whole],
     ["Incomplete", (one) => one.incomplete_rows, whole],
-    ["Facilities", (one) => one.facilities, whole],
+    ["Hospitals", (one) => one.facilities, whole],
     ["Procedures", (one) => one.procedures, whole],
     ["Released", (one) => one.released],
   );
@@ -57,7 +59,7 @@ function Versions({ versions }: { versions: Dataset[] }) {
       path=${path}
       isTable
     ><${FiguresTable} figures=${figures} caption="Versions" /><//>
-    ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === 0} />`)}`;
+    ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === Math.max(0, shown)} />`)}`;
 }
 
 function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
@@ -91,6 +93,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
           <h3>What isn't</h3>
           <${Gaps} coverage=${coverage} />
         </section>
+        <${Loading} version=${version} />
         <section class="wide">
           <h3>Checksums (SHA-256)</h3>
           <dl class="sums">

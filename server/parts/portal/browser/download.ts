@@ -23,9 +23,8 @@ export const pathOf = (version: string, ending: Format["ending"]) =>
 
 /** Sizes of files by path. They never change within a data version. */
 const sizes = new Map<string, number>();
-const sizeWords = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
-const megabytes = (bytes: number) =>
-  bytes < 100_000 ? `${sizeWords.format(bytes / 1e3)} KB` : `${sizeWords.format(bytes / 1e6)} MB`;
+const sizeWords = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const megabytes = (bytes: number) => (bytes < 50_000 ? "< 0.1 MB" : `${sizeWords.format(bytes / 1e6)} MB`);
 
 async function sizeAt(path: string, signal: AbortSignal): Promise<number | null> {
   const known = sizes.get(path);

@@ -5,9 +5,22 @@ export interface Schema {
   enum?: (string | number)[];
   /** Choices, where not all values are listed by `enum`. */
   examples?: (string | number)[];
+  anyOf?: (Schema | Reference)[];
+  oneOf?: (Schema | Reference)[];
   default?: string | number;
   minimum?: number;
   maximum?: number;
+  description?: string;
+  properties?: Record<string, Schema | Reference>;
+  items?: Schema | Reference;
+}
+
+/** A field of an answer. */
+export interface AnswerField {
+  /** Its place, such as `data[].ccn`. */
+  name: string;
+  type: string;
+  description: string;
 }
 
 export interface Parameter {
@@ -24,6 +37,7 @@ interface Reference {
 }
 
 interface Content {
+  schema?: Schema | Reference;
   examples?: Record<string, { value: unknown } | Reference>;
 }
 
@@ -67,6 +81,7 @@ export interface Operation {
   returns: string;
   /** An example answer and its media type; null where the description has none. */
   example: { type: string; value: unknown } | null;
+  fields: AnswerField[];
   errors: ErrorLine[];
 }
 
@@ -102,9 +117,31 @@ export function operationsOf(document: OpenApi): Operation[] {
         parameters: all.filter((one) => one.in !== "header"),
         returns: ok.description,
         example: example === undefined ? null : { type, value: found<{ value: unknown }>(example).value },
+        fields: content.schema === undefined ? [] : fieldsOf(content.schema, "", found),
         errors: rest.filter(({ status }) => status >= "400").flatMap(errorsOf),
       };
     });
+}
+
+type Found = <T extends object>(part: T | Reference) => T;
+
+/** The fields of a schema, those of objects and lists within it included. */
+function fieldsOf(part: Schema | Reference, place: string, found: Found): AnswerField[] {
+  const schema = found(part);
+  const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place, found));
+  const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`, found);
+  const own = Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
+    const name = place === "" ? key : `${place}.${key}`;
+    const { description = "", ...field } = found(value);
+    return [{ name, type: answerTypeOf(field, found), description }, ...fieldsOf(value, name, found)];
+  });
+  return [...new Map([...own, ...items, ...choices].map((field) => [field.name, field])).values()];
+}
+
+function answerTypeOf({ type, anyOf, oneOf, enum: values }: Schema, found: Found): string {
+  const types = [type ?? (anyOf ?? oneOf ?? []).map((one) => answerTypeOf(found(one), found))].flat();
+  const name = [...new Set(types)].join(" or ").replace("array", "list").replace("string", "text");
+  return name || (values ? "text" : "");
 }
 
 const errorsOf = ({ status, description }: Response & { status: string }): ErrorLine[] =>

@@ -1,3 +1,4 @@
+import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base, get } from "./api.ts";
 import { ErrorBand } from "./bands.ts";
@@ -22,6 +23,7 @@ export function Reference() {
     get<OpenApi>(`${base}/openapi.json`, signal),
   );
   useScrollToHash(view !== null);
+  const current = useCurrentSection(view !== null);
   if (!view)
     return html`<h1>API reference</h1>
       ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`} ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
@@ -39,7 +41,7 @@ export function Reference() {
       ${view.tags.map(
         ({ name, description }) => html`<p>${description}</p>
           <ul>
-            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`}><code>${shortOf(path)}</code></a></li>`)}
+            ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
           </ul>`,
       )}
       <p>For all of them</p>
@@ -52,10 +54,30 @@ export function Reference() {
   </div>`;
 }
 
+/** The id of the section that is at the top of the window. */
+function useCurrentSection(isThere: boolean): string {
+  const [current, setCurrent] = useState("");
+  useEffect(() => {
+    if (!isThere) return;
+    const observer = new IntersectionObserver(
+      (seen) => {
+        const entered = seen.find(({ isIntersecting }) => isIntersecting);
+        if (entered) setCurrent(entered.target.id);
+      },
+      // A line a fifth below the top of the window.
+      { rootMargin: "-20% 0px -80% 0px" },
+    );
+    for (const section of document.querySelectorAll(".operation")) observer.observe(section);
+    return () => observer.disconnect();
+  }, [isThere]);
+  return current;
+}
+
 const shortOf = (path: string) => (path.startsWith(`${base}/`) ? path.slice(base.length) : path);
 
 function Section({ operation }: { operation: Operation }) {
-  const { id, path, versionPath, summary, description, parameters, returns, example, errors } = operation;
+  const { id, path, versionPath, summary, description, parameters, returns, example, fields, errors } =
+    operation;
   return html`<section class="card operation" id=${id} aria-labelledby=${`${id}-title`}>
     ${versionPath && html`<span id=${`${id}OfVersion`}></span>`}
     <h2 id=${`${id}-title`}><a href=${`#${id}`}><span class="method">GET</span> <code>${path}</code></a></h2>
@@ -67,10 +89,16 @@ function Section({ operation }: { operation: Operation }) {
       html`<h3>Parameters</h3>
         <dl class="parameters">${parameters.map((one) => html`<${Description} parameter=${one} isVersion=${one.name === "version" && versionPath !== null} />`)}</dl>`
     }
-    <h3>Try it</h3>
-    <${TryIt} operation=${operation} />
+    <div class="sample-request"><h3>Try it</h3>
+    <${TryIt} operation=${operation} /></div>
     <h3>Answer</h3>
     <p>${inline(returns)}</p>
+    ${
+      fields.length > 0 &&
+      html`<details class="more"><summary>${fields.length} fields</summary>
+        <dl class="parameters">${fields.map(({ name, type, description }) => html`<dt><code>${name}</code> <span class="quiet">${type}</span></dt><dd>${inline(description)}</dd>`)}</dl>
+      </details>`
+    }
     ${example && html`<details class="more"><summary>An example</summary><pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${path}`}>${textOf(example.value)}</pre></details>`}
     <details class="more"><summary>Errors</summary>
       <div class="figures" tabindex="0" role="region" aria-label=${`Errors of ${path}`}><table>

@@ -3,7 +3,7 @@ import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { useAction } from "./action.ts";
 import { type Failure, request } from "./api.ts";
-import { Curl } from "./curl.ts";
+import { Request } from "./curl.ts";
 import { Field } from "./field.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
 
@@ -68,7 +68,7 @@ export function TryIt({ operation }: { operation: Operation }) {
     )}
     <button type="submit" class="primary" disabled=${isBusy} aria-label=${`Send GET ${operation.path}`}>Send</button>
   </form>
-  <${Curl} path=${path} />
+  <${Request} path=${path} />
   <p class="error" role="alert">${failure && wordsOf(failure)}</p>
   ${answer && html`<${Shown} answer=${answer} />`}`;
 }

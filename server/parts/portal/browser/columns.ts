@@ -1,0 +1,41 @@
+/** Describes the columns of a CSV export, and how to load it elsewhere. */
+
+/** Columns by name: type, unit and meaning, with bars between them. */
+export const columns: Readonly<Record<string, string>> = {
+  data_year: "integer | year | calendar year of the services",
+  data_version: "text |  | data version, such as 2024.1",
+  ccn: "text |  | the hospital's number at CMS, six characters",
+  facility: "text |  | the hospital's name",
+  city: "text |  | its city",
+  state: "text |  | its state's two letters",
+  code: "text |  | procedure group: APC code, four digits",
+  procedure: "text |  | the group's official name",
+  submitted_charge: "number | dollars | mean charge for a service; empty unless priced",
+  medicare_allowed:
+    "number | dollars | mean amount that Medicare allows, with the patient's share; empty unless priced",
+  status: "text |  | priced, suppressed (10 services or fewer) or incomplete",
+  street: "text |  | the hospital's address",
+  zip: "text |  | its ZIP code, five digits",
+  rural_urban_code: "text |  | RUCA code of its area",
+  rural_urban_description: "text |  | what that code means",
+  services: "integer | services | services in the year",
+  beneficiaries: "integer | people | patients in the year",
+  medicare_payment: "number | dollars | mean amount that Medicare pays",
+  outlier_services: "integer | services | services with an outlier payment",
+  outlier_amount: "number | dollars | mean outlier payment",
+};
+
+/** Columns that readers would take for numbers. */
+const texts = ["data_version", "ccn", "code", "zip", "rural_urban_code"];
+
+/** Lines that load a version's CSV. @param names the columns of the file */
+export function loadingLines(version: string, names: readonly string[]): Record<string, string> {
+  const file = `opps-${version}.csv`;
+  const own = texts.filter((name) => names.includes(name));
+  const listed = (write: (name: string) => string) => own.map(write).join(", ");
+  return {
+    DuckDB: `SELECT * FROM read_csv('${file}', types = {${listed((name) => `'${name}': 'VARCHAR'`)}});`,
+    pandas: `import pandas as pd\ncharges = pd.read_csv("${file}", dtype={${listed((name) => `"${name}": str`)}})`,
+    R: `charges <- read.csv("${file}", colClasses = c(${listed((name) => `${name} = "character"`)}))`,
+  };
+}
