@@ -1,7 +1,8 @@
 import { html } from "../../../shared/browser/html.ts";
+import { there } from "./ask.ts";
 import { ErrorBand } from "./bands.ts";
 import { choiceOf } from "./choice.ts";
-import { load, there } from "./explore-data.ts";
+import { load } from "./explore-data.ts";
 import { useDatasets, useLoaded } from "./load.ts";
 import { Charges, States, Years } from "./pictures.ts";
 import { Sentence, titleText } from "./sentence.ts";
