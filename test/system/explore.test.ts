@@ -347,6 +347,15 @@ test("a facility's page has what the API says of it, and leads back with it chos
   await heading(page, "Hospital 000001");
 });
 
+test("a picture alone has its sentence, or says why there is none", async () => {
+  const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
+  await heading(page, "60 hospitals charge");
+  await page.locator("svg.drawing").waitFor();
+  assert.equal(await page.locator("nav").count(), 0);
+  await page.goto("/embed/charges?procedure=5072&state=MD");
+  await heading(page, /^No prices for .+ in Maryland\.$/);
+});
+
 describe("says", () => {
   const mayFail = () => true;
 
@@ -489,6 +498,8 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
           path,
         );
         const dots = await page.locator("tbody td.dots svg").first().boundingBox();
+        const name = await page.locator("tbody td.name").first().boundingBox();
+        assert.ok(name !== null && name.width > 150, `a name has room: ${JSON.stringify(name)}`);
         assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
         assert.deepEqual(await seriousFaults(page), [], path);
       }
