@@ -1,3 +1,4 @@
+import type { FacilitiesAnswer } from "./answers.ts";
 import { base, Failure, get } from "./api.ts";
 
 /** Fetches answers for views, and caches the latest ones. */
@@ -40,4 +41,21 @@ export async function askIfThere<T>(path: string, signal?: AbortSignal): Promise
     if (error instanceof Failure && (error.status === 404 || error.status === 400)) return error;
     throw error;
   }
+}
+
+/** An answer; null for a failure. */
+export const there = <T extends object>(answer: T | Failure | null): T | null =>
+  answer instanceof Failure ? null : answer;
+
+/** A list with the rows of all its pages. */
+export async function rowsAt(path: string, signal?: AbortSignal): Promise<FacilitiesAnswer | Failure> {
+  const first = await askIfThere<FacilitiesAnswer>(path, signal);
+  if (first instanceof Failure) return first;
+  const data = [...first.data];
+  for (let { next } = first; next !== null; ) {
+    const page = await ask<FacilitiesAnswer>(next, signal);
+    data.push(...page.data);
+    next = page.next;
+  }
+  return { ...first, data, next: null };
 }

@@ -1,10 +1,11 @@
 import { counted, money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, ProceduresAnswer, SearchAnswer } from "./answers.ts";
-import { ask, pathOf } from "./ask.ts";
+import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
+import { Failure } from "./api.ts";
+import { ask, askIfThere, pathOf, there } from "./ask.ts";
 import { type Choice, choose, maxPinned, pin } from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
-import { defaultProcedure, pricedAmong, there, type View } from "./explore-data.ts";
+import { defaultProcedure, type View } from "./explore-data.ts";
 import { bodyParts, codesBy, plainOf, titleOf } from "./procedures.ts";
 import { placeText } from "./sentence.ts";
 import { states } from "./states.ts";
@@ -152,4 +153,19 @@ async function findHospital(
     detail: `${city}, ${state}${priced && !priced.has(ccn) ? " · no price for this procedure" : ""}`,
     mark: text,
   }));
+}
+
+/** CCNs of the hospitals among some, at most 50, that have a price for a procedure; null where it can't be asked. */
+async function pricedAmong(
+  ccns: readonly string[],
+  procedure: string,
+  year: string | null,
+  signal: AbortSignal,
+): Promise<Set<string> | null> {
+  const parameters = { procedure, ccn: ccns.join(","), limit: 50 };
+  const asked = askIfThere<FacilitiesAnswer>(pathOf("/healthcare/facilities", parameters, year), signal);
+  const answer = await asked.catch(() => null);
+  if (answer === null) return null;
+  if (answer instanceof Failure) return answer.status === 404 ? new Set() : null;
+  return new Set(answer.data.map(({ ccn }) => ccn));
 }

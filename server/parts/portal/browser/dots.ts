@@ -2,10 +2,10 @@ import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { placedTicks, useWidth } from "./picture.ts";
 
-/** Draws amounts as dots on one scale, in the rows of a table. */
+/** Draws amounts on one scale: as dots, in the rows of a table too, and as a summary. */
 
 export type Kind = "charge" | "allowed";
-type Scale = d3.ScaleLogarithmic<number, number>;
+export type Scale = d3.ScaleLogarithmic<number, number>;
 
 /** The shape of an amount: charges are round, allowed amounts are lozenges. */
 export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: number; size?: number }) {
@@ -69,4 +69,52 @@ export function Key({ kind }: { kind: Kind }) {
 /** The letter and the shape of a hospital that is compared. */
 export function Letter({ letter }: { letter: string }) {
   return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
+}
+
+interface StripProps {
+  x: Scale;
+  y: number;
+  kind: Kind;
+  title: string;
+  isNarrow: boolean;
+  min: number;
+  p10: number;
+  p25: number;
+  median: number;
+  p75: number;
+  p90: number;
+  max: number;
+}
+
+/** A summary: a line from minimum to maximum, a thick one from p10 to p90, and a box for the middle half. */
+export function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
+  const line = (from: number, to: number, more: string) =>
+    html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
+  const words = isNarrow ? "half" : "half of them";
+  const half = p25 === p75 ? "" : `, ${words} ${money(p25)} to ${money(p75)}`;
+  return html`<g class=${`strip ${kind}`}>
+    <text x="0" y=${y - 15}>
+      <tspan class="strong">${title} ${money(median)}</tspan>${half}
+    </text>
+    ${line(min, max, "whole")} ${line(p10, p90, "most")}
+    <rect class="half" x=${x(p25)} width=${Math.max(2, x(p75) - x(p25))} y=${y - 7} height="14" rx="2" />
+    <${Shape} kind=${kind} x=${x(median)} y=${y} />
+  </g>`;
+}
+
+interface ValuesProps {
+  x: Scale;
+  y: number;
+  kind: Kind;
+  title: string;
+  amounts: readonly number[];
+}
+
+/** The amounts of a few hospitals, each as a dot. */
+export function Values({ x, y, kind, title, amounts }: ValuesProps) {
+  const texts = amounts.toSorted((a, b) => a - b).map(money);
+  return html`<g class=${`strip ${kind}`}>
+    <text x="0" y=${y - 15}><tspan class="strong">${title}</tspan> ${[...new Set(texts)].join(", ")}</text>
+    ${amounts.map((amount) => html`<${Shape} kind=${kind} x=${x(amount)} y=${y} />`)}
+  </g>`;
 }

@@ -1,8 +1,10 @@
 import { html } from "../../../shared/browser/html.ts";
+import { there } from "./ask.ts";
 import { ErrorBand } from "./bands.ts";
 import { choiceOf } from "./choice.ts";
-import { load, there } from "./explore-data.ts";
+import { load } from "./explore-data.ts";
 import { useDatasets, useLoaded } from "./load.ts";
+import { Nothing } from "./notes.ts";
 import { Charges, States, Years } from "./pictures.ts";
 import { Sentence, titleText } from "./sentence.ts";
 
@@ -18,7 +20,11 @@ export function Embed({ url }: { url: URL }) {
   const picture = pictures[url.pathname.split("/")[2] as keyof typeof pictures];
   const scope = there(view.scope);
   return html`<div class="embed">
-    <div class="sentence">${scope && html`<${Sentence} choice=${choice} scope=${scope} pinned=${view.pinned} />`}</div>
+    <div class="sentence">${
+      scope
+        ? html`<${Sentence} choice=${choice} scope=${scope} pinned=${view.pinned} />`
+        : html`<${Nothing} view=${view} datasets=${datasets} />`
+    }</div>
     <${picture} view=${view} datasets=${datasets} />
     <p class="quiet small"><a href=${`/${url.search}`} target="_blank">${titleText(view)}</a>${scope?.source.caveat && ` · ${scope.source.caveat}`}</p>
   </div>`;

@@ -11,7 +11,7 @@ import type {
   TrendsAnswer,
 } from "./answers.ts";
 import { Failure } from "./api.ts";
-import { ask, askIfThere, pathOf } from "./ask.ts";
+import { askIfThere, pathOf, rowsAt, there } from "./ask.ts";
 import type { Choice } from "./choice.ts";
 
 /** Fetches what the page explore shows. */
@@ -70,9 +70,6 @@ export interface Unpriced {
   suppressed: number;
   incomplete: number;
 }
-
-export const there = <T extends object>(answer: T | Failure | null): T | null =>
-  answer instanceof Failure ? null : answer;
 
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
@@ -146,19 +143,6 @@ const amongAround = (pinned: Pinned[], around: Priced[] | null): Pinned[] =>
         const standing = { rank: less + 1, facilities };
         return { ...one, entry, standing };
       });
-
-/** A list with the rows of all its pages. */
-export async function rowsAt(path: string, signal?: AbortSignal): Promise<FacilitiesAnswer | Failure> {
-  const first = await askIfThere<FacilitiesAnswer>(path, signal);
-  if (first instanceof Failure) return first;
-  const data = [...first.data];
-  for (let { next } = first; next !== null; ) {
-    const page = await ask<FacilitiesAnswer>(next, signal);
-    data.push(...page.data);
-    next = page.next;
-  }
-  return { ...first, data, next: null };
-}
 
 /** The prices around a ZIP code, from its hospitals with and without prices. */
 function aroundScope({ procedure, summary, data, source }: FacilitiesAnswer): Scope | Failure {
@@ -256,19 +240,4 @@ async function unpricedOf(procedure: string, choice: Choice, signal: AbortSignal
     suppressed: counted(suppressed),
     incomplete: counted(incomplete),
   };
-}
-
-/** CCNs of the hospitals among some, at most 50, that have a price for a procedure; null where it can't be asked. */
-export async function pricedAmong(
-  ccns: readonly string[],
-  procedure: string,
-  year: string | null,
-  signal: AbortSignal,
-): Promise<Set<string> | null> {
-  const parameters = { procedure, ccn: ccns.join(","), limit: 50 };
-  const asked = askIfThere<FacilitiesAnswer>(facilitiesPath(parameters, year), signal);
-  const answer = await asked.catch(() => null);
-  if (answer === null) return null;
-  if (answer instanceof Failure) return answer.status === 404 ? new Set() : null;
-  return new Set(answer.data.map(({ ccn }) => ccn));
 }

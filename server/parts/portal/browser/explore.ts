@@ -1,11 +1,12 @@
 import { useEffect } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Failure } from "./api.ts";
+import { there } from "./ask.ts";
 import { ErrorBand, SampleBand } from "./bands.ts";
 import { Chips } from "./chips.ts";
 import { choiceOf } from "./choice.ts";
 import { Controls } from "./controls.ts";
-import { load, type PartProps, there } from "./explore-data.ts";
+import { load, type PartProps } from "./explore-data.ts";
 import { Facilities } from "./facilities.ts";
 import { useDatasets, useLoaded } from "./load.ts";
 import { Nothing, Reading } from "./notes.ts";

@@ -3,11 +3,11 @@ import { counted, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilitiesAnswer, FacilityAnswer, FacilityTrendsAnswer, TrendsAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
-import { askIfThere, pathOf } from "./ask.ts";
+import { askIfThere, pathOf, there } from "./ask.ts";
 import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
 import { inYear } from "./choice.ts";
-import { there } from "./explore-data.ts";
+
 import { useDatasets, useLoaded } from "./load.ts";
 import { go, withParameters } from "./location.ts";
 import { plainOf, titleOf } from "./procedures.ts";

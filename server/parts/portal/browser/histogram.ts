@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
-import { PinShape, Shape } from "./dots.ts";
+import { PinShape, type Scale, Strip, Values } from "./dots.ts";
 import { isPriced, leastForQuartiles, type Pinned, type Scope } from "./explore-data.ts";
 import { type Figures, figuresOf, priceFigures } from "./figures.ts";
 import { dollarScale, placedTicks, Steps, useWidth } from "./picture.ts";
@@ -14,8 +14,6 @@ import { hospitals } from "./sentence.ts";
  */
 
 const side = 14;
-
-type DollarScale = d3.ScaleLogarithmic<number, number>;
 
 /** Charges in dollars, both included. */
 export interface Range {
@@ -158,7 +156,7 @@ const dotRadius = 8;
 const leastRadius = 2;
 
 /** A dot for each facility at its charge; smaller ones where many charge the same. */
-function swarm(prices: readonly Priced[], x: DollarScale, middle: number, room: number) {
+function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, middle, radius);
     const fits = dots.every(({ y }) => Math.abs(y - middle) + radius <= room);
@@ -167,7 +165,7 @@ function swarm(prices: readonly Priced[], x: DollarScale, middle: number, room: 
 }
 
 /** Places dots as near to the middle as possible without overlap. The prices are sorted. */
-function swarmOf(prices: readonly Priced[], x: DollarScale, middle: number, radius: number) {
+function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: number) {
   const apart = 2 * radius + 1;
   const placed: { price: Priced; x: number; y: number; radius: number }[] = [];
   for (const price of prices) {
@@ -187,57 +185,9 @@ function beside(x: number, y: number, width: number, text: unknown, room: number
   return html`<text class="label" x=${isLeft ? x - 6 : x + 6} y=${y} text-anchor=${isLeft ? "end" : "start"}>${text}</text>`;
 }
 
-interface StripProps {
-  x: DollarScale;
-  y: number;
-  kind: "charge" | "allowed";
-  title: string;
-  isNarrow: boolean;
-  min: number;
-  p10: number;
-  p25: number;
-  median: number;
-  p75: number;
-  p90: number;
-  max: number;
-}
-
-/** A summary: a line from minimum to maximum, a thick one from p10 to p90, and a box for the middle half. */
-function Strip({ x, y, kind, title, isNarrow, min, p10, p25, median, p75, p90, max }: StripProps) {
-  const line = (from: number, to: number, more: string) =>
-    html`<line class=${more} x1=${x(from)} x2=${x(to)} y1=${y} y2=${y} />`;
-  const words = isNarrow ? "half" : "half of them";
-  const half = p25 === p75 ? "" : `, ${words} ${money(p25)} to ${money(p75)}`;
-  return html`<g class=${`strip ${kind}`}>
-    <text x="0" y=${y - 15}>
-      <tspan class="strong">${title} ${money(median)}</tspan>${half}
-    </text>
-    ${line(min, max, "whole")} ${line(p10, p90, "most")}
-    <rect class="half" x=${x(p25)} width=${Math.max(2, x(p75) - x(p25))} y=${y - 7} height="14" rx="2" />
-    <${Shape} kind=${kind} x=${x(median)} y=${y} />
-  </g>`;
-}
-
-interface ValuesProps {
-  x: DollarScale;
-  y: number;
-  kind: "charge" | "allowed";
-  title: string;
-  amounts: readonly number[];
-}
-
-/** The amounts of a few hospitals, each as a dot. */
-function Values({ x, y, kind, title, amounts }: ValuesProps) {
-  const texts = amounts.toSorted((a, b) => a - b).map(money);
-  return html`<g class=${`strip ${kind}`}>
-    <text x="0" y=${y - 15}><tspan class="strong">${title}</tspan> ${[...new Set(texts)].join(", ")}</text>
-    ${amounts.map((amount) => html`<${Shape} kind=${kind} x=${x(amount)} y=${y} />`)}
-  </g>`;
-}
-
 interface MarksProps {
   marks: readonly { letter: string; entry: Priced }[];
-  x: DollarScale;
+  x: Scale;
   width: number;
   floor: number;
   /** Heights of the strips of charges and of allowed amounts. */

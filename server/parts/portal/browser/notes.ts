@@ -1,9 +1,10 @@
 import { counted, printable, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure } from "./api.ts";
+import { there } from "./ask.ts";
 import { inYear } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
-import { type PartProps, type Scope, there, type Unpriced } from "./explore-data.ts";
+import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
 import { withParameters } from "./location.ts";
 import { titleOf } from "./procedures.ts";
 import { placeText } from "./sentence.ts";

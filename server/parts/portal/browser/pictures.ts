@@ -1,9 +1,10 @@
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset } from "./answers.ts";
+import { there } from "./ask.ts";
 import { Card } from "./card.ts";
 import { rangeOf } from "./chips.ts";
 import { choose, pin } from "./choice.ts";
-import { leastForQuartiles, type PartProps, there, type View } from "./explore-data.ts";
+import { leastForQuartiles, type PartProps, type Pinned, type View } from "./explore-data.ts";
 import { Histogram, histogramFigures, type Range } from "./histogram.ts";
 import { withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
@@ -30,12 +31,14 @@ function linksOf(view: View, picture: string) {
   };
 }
 
-function sourceText(version: string, datasets: Dataset[]): string {
+/** What a saved picture says below it: who the letters are, whose numbers they are, and of which version. */
+function sourceText(version: string, datasets: Dataset[], pinned: readonly Pinned[] = []): string {
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const publisher = dataset
     ? `${dataset.publisher}, ${dataset.title}`
     : "Centers for Medicare & Medicaid Services";
-  return `Source: ${publisher} (version ${version}). ${location.host}`;
+  const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
+  return `${names}Source: ${publisher} (version ${version}). ${location.host}`;
 }
 
 const nameOf = (view: View, what: string, version: string) => {
@@ -57,7 +60,7 @@ export function Charges({ view, datasets }: PartProps) {
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few)}
     path=${paths.scope}
-    source=${sourceText(data_version, datasets)}
+    source=${sourceText(data_version, datasets, pinned)}
     links=${linksOf(view, "charges")}
   >
     <${Histogram} scope=${scope} few=${few} pinned=${pinned} pin=${(ccn: string) => pin(choice, ccn)} range=${rangeOf(choice)}
@@ -96,7 +99,7 @@ export function Years({ view, datasets }: PartProps) {
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data)}
     path=${view.paths.trends}
-    source=${sourceText(version, datasets)}
+    source=${sourceText(version, datasets, pinned)}
     links=${linksOf(view, "years")}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${year} />

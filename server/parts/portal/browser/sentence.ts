@@ -1,8 +1,9 @@
 import { counted, money, percent, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Standing } from "./answers.ts";
+import { there } from "./ask.ts";
 import { type Choice, inYear } from "./choice.ts";
-import { isPriced, leastForQuartiles, type Pinned, type Scope, there, type View } from "./explore-data.ts";
+import { isPriced, leastForQuartiles, type Pinned, type Scope, type View } from "./explore-data.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
 
