@@ -261,7 +261,7 @@ test("the reference has every operation, and its tries have the API's own answer
   };
   await prices.getByLabel("limit").fill("2");
   await asks("200 OK", `${pricesPath}?procedure=5072&limit=2`);
-  await prices.getByLabel("state").fill("NY");
+  await prices.getByLabel("state").selectOption("NY");
   await prices.getByLabel("version").fill("2024.3");
   await asks("200 OK", "/api/v1/versions/2024.3/healthcare/prices?procedure=5072&state=NY&limit=2");
   await prices.getByLabel("version").fill("");
