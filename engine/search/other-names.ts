@@ -91,7 +91,7 @@ const list = `
 050396 cottage hospital santa barbara, cottage health | its own short name
 050424 green hospital la jolla | its own short name
 050438 huntington memorial pasadena, huntington pasadena | former name, until 2021
-050441 stanford hospital, stanford university hospital, stanford medical center, stanford | former name
+050441 stanford palo alto, stanford hospital, stanford university hospital, stanford medical center, stanford | former name
 050454 ucsf parnassus, ucsf moffitt long, ucsf mission bay, ucsf hospital | campuses under this CCN
 050455 san joaquin community hospital | former name, until 2017
 050464 dmc modesto | its own initials
@@ -652,7 +652,7 @@ const list = `
 360145 emh elyria, elyria memorial, uh elyria, university hospitals elyria | former names
 360161 st joes warren | colloquial
 360163 christ cincinnati | its own short name
-360180 cleveland clinic main, ccf cleveland | its own short name
+360180 cleveland clinic foundation, cleveland clinic main, ccf cleveland | its own short name
 360234 mercy west cincinnati | its own short name
 360239 sycamore hospital, sycamore miamisburg | former name
 360242 osu james, james cancer, james columbus | its own short name
@@ -734,6 +734,7 @@ const list = `
 420070 tuomey | former name
 420078 greenville memorial | former name, until 2019
 420086 palmetto baptist, palmetto health baptist, baptist columbia | former name, until 2019
+420087 roper st francis, roper charleston | its operator's name
 420091 carolinas hospital florence, carolinas hospital system | former name, until 2019
 430016 mckennan, mckennan sioux falls | its own short name
 430027 sioux valley, sioux valley hospital | former name, until 2007

@@ -40,12 +40,13 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
   const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
   // A generic word alone asks for the names that have it; beside "near me" it says nothing.
   const isAnyNeeded = saySomething.includes(true) || typed.length < splitWords(text).length;
-  // Beside words for a hospital only, "va" is no state: it means Veterans Affairs, whose hospitals aren't in the data.
+  // Before a word for a hospital, or beside such words only, "va" is no state: it means Veterans Affairs, whose hospitals
+  // aren't in the data.
   const isForVeterans =
     kind === "facility" &&
     words.length > 1 &&
     words.includes("va") &&
-    words.every((word, i) => word === "va" || !saySomething[i]);
+    ((words[0] === "va" && !saySomething[1]) || words.every((word, i) => word === "va" || !saySomething[i]));
   const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
   const inCity = new Set(
     kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],

@@ -3,6 +3,7 @@ const shortFormsOf: Readonly<Record<string, string>> = {
   association: "assoc assn",
   authority: "auth",
   baptist: "bapt",
+  beach: "bch",
   behavioral: "behav behavioural",
   cambridge: "camb",
   catholic: "cath",
@@ -130,7 +131,8 @@ export const genericWords = {
       "main best cheapest nearest closest close nearby emergency er room rooms",
   ),
   procedure: setOf(
-    "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair treatment",
+    "surgery surgical procedure procedures operation cost costs price prices charge charges removal removed repair " +
+      "treatment out torn detached deviated droopy job blasting scraping stripping fix",
   ),
 } as const;
 
@@ -195,13 +197,14 @@ const plainWords: Readonly<Record<string, string>> = {
   "5091": "lumpectomy breast cancer tumor removal | 19301",
   "5092": "mastectomy breast removal | 19303",
   "5093": "breast reconstruction implant | 19357",
+  "5112": "trigger finger | 26055",
   "5113":
     "knee arthroscopy meniscus bunion hammertoe broken bone fracture toe finger amputation | 29881 28285 28820 26951",
   "5114":
-    "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture orif wrist laminectomy discectomy microdiscectomy herniated disc kyphoplasty reconstruction ankle | 29827 28297 29888 25609 63030 22514",
+    "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture orif wrist laminectomy discectomy microdiscectomy herniated disc kyphoplasty reconstruction ankle plate | 29827 28297 29888 25609 63030 22514",
   "5115":
-    "total knee hip shoulder joint replacement arthroplasty spine fusion tka tkr tha thr tsa new partial | 27447 27130 23472",
-  "5116": "spine spinal fusion ankle replacement | 22551 27702",
+    "total knee hip shoulder joint replacement arthroplasty spine fusion tka tkr tha thr tsa new partial lumbar back | 27447 27130 23472",
+  "5116": "spine spinal fusion ankle replacement neck cervical lumbar back | 22551 27702",
   "5153": "bronchoscopy sinus lung biopsy | 31624",
   "5154": "bronchoscopy lung biopsy | 31628",
   "5155": "sinus surgery sinuses fess | 31267",
@@ -212,7 +215,7 @@ const plainWords: Readonly<Record<string, string>> = {
   "5183": "port catheter insertion varicose veins placement | 36561",
   "5184": "dialysis fistula access | 36821",
   "5191": "cardiac heart catheterization cath angiogram angiography | 93458",
-  "5192": "angioplasty leg artery balloon coronary heart stent dialysis access | 37224 36903",
+  "5192": "angioplasty leg artery balloon coronary heart dialysis access | 37224 36903",
   "5193": "coronary heart stent angioplasty drug eluting leg artery pci ptca | 92928 37226",
   "5194": "coronary heart leg artery stent atherectomy | 92933 37227",
   "5200": "cardiomems heart failure | 33289",
@@ -231,16 +234,17 @@ const plainWords: Readonly<Record<string, string>> = {
   "5341": "hernia inguinal umbilical | 49505",
   "5361":
     "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole gallstones chole lapchole thyroidectomy thyroid parathyroid tubal ligation | 47562 49650 44970 60240 58670",
-  "5362": "hysterectomy laparoscopic uterus keyhole | 58571",
+  "5362": "hysterectomy laparoscopic uterus keyhole fibroids myomectomy | 58571",
   "5372": "bladder cystoscopy scope | 52000",
   "5373": "bladder cystoscopy prostate biopsy botox scope | 55700",
-  "5374": "kidney stones stone lithotripsy bladder tumor eswl turbt ureteral ureter stent | 50590 52235",
-  "5375": "kidney stones stone laser prostate surgery turp bladder tumor | 52356 52601",
+  "5374":
+    "kidney stones stone lithotripsy bladder tumor eswl turbt ureteral ureter stent cancer | 50590 52235",
+  "5375": "kidney stones stone laser prostate surgery turp bladder tumor urolift cancer | 52356 52601",
   "5376": "prostate brachytherapy incontinence sling | 55875",
   "5377": "penile prosthesis implant | 54401",
   "5378": "artificial urinary sphincter penile prosthesis implant | 53445",
   "5414": "hysteroscopy uterus dandc | 58558 58120",
-  "5415": "hysterectomy vaginal prolapse uterus pelvic | 58260",
+  "5415": "hysterectomy vaginal prolapse uterus pelvic sling bladder | 58260",
   "5431": "carpal tunnel nerveablation release | 64721 64635",
   "5432": "nerve repair | 64910",
   "5462": "spinal cord stimulator trial lead | 63650",
