@@ -226,7 +226,7 @@ export class Part {
         throw new DataError(
           this.path,
           `${size} bytes`,
-          `the ${this.bytes} that came; another process writes to it`,
+          `the ${this.bytes} bytes that were downloaded; another process may be writing to this file`,
         );
       await check();
       sync(this.path);

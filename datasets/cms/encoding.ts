@@ -5,7 +5,7 @@ export interface StrayByte {
   value: number;
 }
 
-/** Where the second byte of a UTF-8 sequence may lie is narrower after these first ones (Unicode, table 3-7). */
+/** First bytes after which the second byte of a UTF-8 sequence has a narrower range (Unicode, table 3-7). */
 const secondBytes: Readonly<Record<number, readonly [least: number, most: number]>> = {
   224: [0xa0, 0xbf],
   237: [0x80, 0x9f],

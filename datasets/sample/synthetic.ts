@@ -57,7 +57,7 @@ export interface SampleOptions {
 
 /**
  * An invented snapshot. The same options give the same one on any machine; another year with the same rows and seed has
- * the same facilities, nearly the same procedures at each, and grown amounts. O(rows), about 56 bytes a row.
+ * the same facilities, nearly the same procedures at each, and amounts with that year's growth. O(rows), about 56 bytes a row.
  *
  * @throws DataError when `rows` is out of range
  */

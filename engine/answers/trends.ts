@@ -40,7 +40,7 @@ interface Pairs {
   now: number[];
 }
 
-/** Rows in the order of a snapshot, which is by CCN. */
+/** The rows of a procedure group by CCN, which is the order of a snapshot. */
 function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
   return order.slice(groupStart[group], groupStart[group + 1]).sort();
 }

@@ -85,7 +85,7 @@ export function measureAnswers(
   return { headStart, headEnd, rowEnd, answerBytes: total };
 }
 
-/** Bytes that are copied to shared memory at once. Copying is fast only in long, even pieces. */
+/** Bytes that are copied to shared memory at once. Copying is fast only in long pieces of one size. */
 const pieceBytes = 2 ** 16;
 /** Bytes of a row after its prefix, at most. */
 const maxNumbersBytes = 64;

@@ -51,7 +51,7 @@ export function markWord(
     }
 }
 
-/** Sets `fresh` to the documents that match all needed terms at this level but at no better one. @returns their number */
+/** Sets `fresh` to the documents that match all needed terms but weren't found at a better level. @returns their number */
 export function intersect(terms: number, bitWords: number): number {
   const { done, fresh } = sets;
   for (let i = 0; i < bitWords; i++) fresh[i] = ~done[i];

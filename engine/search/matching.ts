@@ -36,7 +36,7 @@ export interface Term {
   isPlace: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
-  /** Documents that have it as several consecutive words → the field of these. */
+  /** For each document that writes the word as several consecutive words, the field that they are in. */
   phrases: Map<number, number>;
   /** The document whose CCN or APC code it is, or that includes it as a HCPCS code; or −1. */
   code: number;

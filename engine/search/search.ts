@@ -93,8 +93,9 @@ const isSet = (bits: Int32Array, i: number) => (bits[i >>> 5] & (1 << (i & 31)))
 const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
 
 /**
- * The one document that matches all needed words but those that no document has, such as a part of a brand's name: if two
- * words or more match, one of them in its name and one in its place. Its score is lower by the share of unknown words.
+ * Leaves out the needed words that no document has, such as a part of a brand's name, and finds the document that matches
+ * the others: if it is the only one, and at least two words match, one in its name and one in its place. Its score is
+ * lower by the share of the words that were left out.
  */
 function withoutUnknownWords(
   index: SearchIndex,

@@ -14,7 +14,7 @@ interface Count {
   /** The last count that was read. Serving threads may have counted more. */
   used: number;
   saved: number;
-  /** The highest saved count of all servers together. */
+  /** The highest total of the saved counts of all servers that was read so far. */
   inAll: number;
   /** The quota for which events are recorded. It no longer changes once the month is over. */
   quota: number;
@@ -27,7 +27,7 @@ interface AccountEntry {
   slot: number;
   /** For the even and the odd month of the account's counters. */
   counts: Count[];
-  /** For the months that had the counters before. */
+  /** The counts of the earlier months that used the same counters. */
   countsBefore: Count[];
 }
 

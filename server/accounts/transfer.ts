@@ -188,8 +188,8 @@ function withIsoTimes(name: string, value: unknown): unknown {
 }
 
 /**
- * Imports what was exported, under the same ids. Accounts that are there already stay if they are the same.
- * @param subject the subject of messages
+ * Imports what was exported, under the same ids. An account that exists is left as it is if it is the same, else refused.
+ * @param subject what messages call the input, such as its file
  * @returns the new accounts, the number of those that were there, one line for each that is refused, and a line when
  *   the file has another number of accounts than its first line says
  * @throws DataError when the first line isn't that of an export

@@ -100,8 +100,8 @@ const chargeSummary = v.pipe(
   v.object({ facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics }),
   v.title("ChargeSummary"),
   v.description(
-    "Over all facilities that match, not only those that are listed. Charges are summed up per facility, each counted " +
-      "once, except for the weighted ones, which are per service and null where no row of the scope has services",
+    "Over all facilities that match, not only those that are listed. Statistics of charges count each facility once. The " +
+      "weighted ones count each service, and are null where no row of the scope has services",
   ),
 );
 
@@ -374,40 +374,44 @@ const percentChange = (what: string) => described(`${what}, in percent, one deci
 export const trendsResponse = v.object({
   procedure: object("The procedure group", procedureFields),
   scope,
-  data: rows("A row per data year that has prices, by year, from its newest revision", "YearOfPrices", {
-    data_year: dataYear,
-    data_version: dataVersion,
-    name: described(
-      "Name of the procedure group in that year: another one may mean another content",
-      procedureFields.name,
-    ),
-    facilities: count("Facilities with prices"),
-    min_charge: chargeFields.min_charge,
-    p25_charge: dollars("25th percentile of the charges"),
-    median_charge: chargeFields.median_charge,
-    p75_charge: dollars("75th percentile of the charges"),
-    max_charge: chargeFields.max_charge,
-    median_allowed: dollars("Median allowed amount"),
-    change: described(
-      "Against the listed year before, whichever facilities there are; null in the first",
-      v.nullable(
-        v.object({
-          median_charge: percentChange("Change of the median charge"),
-          median_allowed: percentChange("Change of the median allowed amount"),
-        }),
+  data: rows(
+    "A row per data year that has prices, in order of year, each from the year's newest revision",
+    "YearOfPrices",
+    {
+      data_year: dataYear,
+      data_version: dataVersion,
+      name: described(
+        "Name of the procedure group in that year: another one may mean another content",
+        procedureFields.name,
       ),
-    ),
-    matched: described(
-      "The same over the facilities that have prices in both years; null where none has, and in the first year",
-      v.nullable(
-        v.object({
-          facilities: count("Facilities with prices in both years"),
-          median_charge: percentChange("Median of each facility's own change of its charge"),
-          median_allowed: percentChange("Median of each facility's own change of its allowed amount"),
-        }),
+      facilities: count("Facilities with prices"),
+      min_charge: chargeFields.min_charge,
+      p25_charge: dollars("25th percentile of the charges"),
+      median_charge: chargeFields.median_charge,
+      p75_charge: dollars("75th percentile of the charges"),
+      max_charge: chargeFields.max_charge,
+      median_allowed: dollars("Median allowed amount"),
+      change: described(
+        "Against the listed year before, whichever facilities there are; null in the first",
+        v.nullable(
+          v.object({
+            median_charge: percentChange("Change of the median charge"),
+            median_allowed: percentChange("Change of the median allowed amount"),
+          }),
+        ),
       ),
-    ),
-  }),
+      matched: described(
+        "The same over the facilities that have prices in both years; null where none has, and in the first year",
+        v.nullable(
+          v.object({
+            facilities: count("Facilities with prices in both years"),
+            median_charge: percentChange("Median of each facility's own change of its charge"),
+            median_allowed: percentChange("Median of each facility's own change of its allowed amount"),
+          }),
+        ),
+      ),
+    },
+  ),
   source: sourceOfYears,
 });
 
@@ -417,7 +421,7 @@ export const facilityTrendsResponse = v.object({
   facility: facilityAtLength,
   procedure: object("The procedure group", procedureFields),
   data: rows(
-    "A row per data year in which the facility has the procedure group, by year, from its newest revision",
+    "A row per data year in which the facility has the procedure group, in order of year, each from the year's newest revision",
     "YearOfFacility",
     {
       data_year: dataYear,

@@ -78,7 +78,7 @@ await runCommand("events", parts, {
   retry: {
     usage: "ID",
     about:
-      "Makes an event's deliveries pending, with all their tries before them: those that aren't delivered, else all. They are due now, or after the account's earlier events that are pending.",
+      "Starts an event's undelivered deliveries again with all their tries; if all were delivered, starts all of them again. They are due now, or after the account's earlier events that are pending.",
     run: retry,
   },
 });

@@ -18,7 +18,7 @@ const help = `usage: ${usage}
 
 Downloads the official CMS file of a year, "Medicare Outpatient Hospitals - by Provider and Service", imports it as the
 next data version of that year, and prints the path of the snapshot. A download that was broken off goes on where it
-was; one that is there already isn't made again. To have it anew, delete it.
+was; one that is there already isn't made again. To download it again, delete it first.
 
   --year YYYY            calendar year of the services, the data year
   --all                  every year that is offered, from ${minDataYear} on

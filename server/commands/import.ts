@@ -26,8 +26,8 @@ export const defaultOut = "datasets/snapshots";
 const help = `usage: ${usage}
 
 Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
-version of its year, and prints the path of the snapshot. What is wrong with the file is one error; nothing is written
-then.
+version of its year, and prints the path of the snapshot. All faults of the file are
+one error, and nothing is written then.
 
   --year YYYY            calendar year of the services, the data year
   --out DIR              where snapshots lie; DATASETS_DIR, or else ${defaultOut}
@@ -107,7 +107,8 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
     say(
       `read as Windows-1252, as it is not UTF-8: ${hexadecimal(stray)} in line ${stray.line}, byte ${stray.byte}`,
     );
-  if (absentColumns.length > 0) say(`not in the file, so not known of any row: ${absentColumns.join(", ")}`);
+  if (absentColumns.length > 0)
+    say(`columns that are not in the file, so unknown for every row: ${absentColumns.join(", ")}`);
   if (severalNames > 0)
     say(`facilities with several names or addresses: ${severalNames}; the commonest of each is taken`);
   say(

@@ -237,13 +237,13 @@ await runCommand("keys", parts, {
   revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
   expire: {
     usage: "ID --at ISO|never",
-    about: "Changes when a key expires. One that has expired lives again.",
+    about: "Changes when a key expires. An expired key works again if the new time is in the future.",
     run: expire,
   },
   rotate: {
     usage: "ID --overlap HOURS",
     about:
-      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over. A key is rotated once.",
+      "Makes a new key, which expires when the old one would have, and ends that one when the hours are over. A key can be rotated only once.",
     run: rotate,
   },
 });

@@ -11,8 +11,8 @@ const usage = `${calledAs("publish")} DIR`;
 const help = `usage: ${usage}
 
 Puts the snapshots of DATASETS_DIR (default: datasets/snapshots) into a folder that a web server or a bucket serves as
-it is, with ${indexName}, from which servers with DATASETS_URL fetch them. What servers have fetched and the index doesn't
-name any more, they retire; files stay in DIR until you delete them.
+it is, with ${indexName}, from which servers with DATASETS_URL fetch them. Servers retire what they
+fetched and the index no longer names. Files stay in DIR until you delete them.
 `;
 
 async function run(args: string[]): Promise<void> {

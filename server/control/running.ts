@@ -29,7 +29,7 @@ export function throwIfStopping(): void {
   stopping.signal.throwIfAborted();
 }
 
-/** Waits for a step of the start. @throws when the server is stopping */
+/** Waits for a step of starting the server. @throws when the server is stopping */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   throwIfStopping();

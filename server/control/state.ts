@@ -88,7 +88,7 @@ export function saveAtEnd(health: Health, { store, guard }: State, save: () => v
   });
 }
 
-/** Watches the state's files, applies changes, and saves, until the last answer. */
+/** Watches the state's files, applies changes, and saves, until the server has sent its last answer. */
 export function keepState(
   health: Health,
   { store, guard }: State,

@@ -46,8 +46,8 @@ export class AccessLog {
   }
 
   /**
-   * Chooses whether to log a request. Without names of accounts only timed requests are logged, so that the clock
-   * isn't read for others; with names, all requests of these accounts are.
+   * Decides whether to log a request. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are
+   * logged, which saves reading the clock. With it, all requests of these accounts are.
    *
    * @param isTimed whether the request is timed for the metrics
    * @returns undefined for a request that isn't logged

@@ -65,7 +65,7 @@ export class Answers {
 
   /**
    * @param path undecoded
-   * @param slot the account's
+   * @param slot the slot of the account
    * @param remaining requests left of the month
    * @throws ApiError when the answer is an error
    */

@@ -70,7 +70,8 @@ export function secretSetting<Value>(about: string, parse: (text: string) => Val
 
 function indexUrl(text: string): string {
   if (isWebAddress(text) && new URL(text).hash === "") return text;
-  const expected = "an address such as https://example.org/snapshots/index.json, without a password";
+  const expected =
+    "an address such as https://example.org/snapshots/index.json, without a password or a fragment";
   throw new DataError("DATASETS_URL", shownAddress(text), expected);
 }
 
@@ -115,7 +116,7 @@ export const coreSettings = {
     v.description("true serves synthetic data versions beside real ones, which hide them otherwise"),
   ),
   DATASETS_URL: secretSetting(
-    "the index of snapshots that are fetched into DATASETS_DIR, as npm run publish writes it",
+    "the index of snapshots that are fetched into DATASETS_DIR, as hcqs publish writes it",
     indexUrl,
   ),
   STATE_DIR: v.pipe(
@@ -150,7 +151,7 @@ export const coreSettings = {
   ),
   ACCESS_LOG: v.pipe(
     v.optional(wholeNumber(0, maxAccessLines), "0"),
-    v.description("requests to log, as info, in any second at most; of more, a sample"),
+    v.description("requests to log, as info, in any second at most; if there are more, a sample of them"),
   ),
   ACCESS_LOG_ACCOUNTS: v.pipe(
     v.optional(accountNames),

@@ -61,7 +61,7 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [place, status] of statuses.entries()) if (place > 0) placeOfStatus[Number(status)] = place;
 
-/** Requests of a second that are each timed; reading a clock costs more than all other counting. */
+/** Requests of a second that are all timed. More are sampled, because reading the clock costs more than all counting. */
 const maxTimedEach = 1000;
 /** One in this many further requests is timed, at random. */
 const busyStride = 16;

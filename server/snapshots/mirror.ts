@@ -40,7 +40,7 @@ interface Failure {
 
 export class Mirror {
   readonly #options: MirrorOptions;
-  /** The folder with a second link to each fetched file. Other files in the snapshots' folder are the operator's. */
+  /** A folder with a second hard link to each fetched file, which tells these from the operator's own files. */
   readonly #fetched: string;
   readonly #stopping = new AbortController();
   /** Failures by version. */

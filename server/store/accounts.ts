@@ -54,7 +54,7 @@ export class StoredAccounts extends Table {
     );
   }
 
-  /** Whether there is an account, or was one that is deleted now. */
+  /** Whether any account exists or ever existed. */
   exist(): boolean {
     return this.db.all("SELECT 1 FROM accounts LIMIT 1").length > 0;
   }

@@ -2,7 +2,7 @@ import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 import type { Used } from "./usage.ts";
 
-/** The directory: the rows of the tables that all servers share through Redis, and how far this copy of them is. */
+/** The directory: the rows of the tables that all servers share through Redis, and up to which change this copy is current. */
 
 /** The shared tables, each with its primary key. */
 const tables = {

@@ -97,8 +97,8 @@ export function checkLog(folder: string, served: string | undefined): void {
   if (found === undefined && !isLogged)
     throw new DataError(
       `state database ${file}`,
-      "none, though a server had one here that didn't end in order or lost it",
-      `that one: put it back, or a backup; to begin a new state, delete ${servedFile(folder)}`,
+      "none, although a server used one here and then crashed or lost it",
+      `that database: restore it or a backup; to begin a new state, delete ${servedFile(folder)}`,
     );
   if (!isLogged) {
     // The old log is gone, and the next one may get its identity.

@@ -56,7 +56,7 @@ export class StoredSignups extends Table {
     );
   }
 
-  /** Deletes unused links up to a time, and the addresses of other signups. */
+  /** Deletes the unused signups made until a time, and the addresses of the used ones. */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND created_at <= ?";
     this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());

@@ -47,7 +47,7 @@ test("wrong settings are all listed, what the machine lacks among them, and noth
       'OPS_HOST is "192.0.2.1", expected a name or an address of this machine, to listen on',
       'OPS_PORT is "-1", expected a whole number from 0 to 65535',
       `DATASETS_DIR is "${missing}", expected a folder that is there and can be read`,
-      'DATASETS_URL has "ftp://…@example.org/index.json", expected an address such as https://example.org/snapshots/index.json, without a password',
+      'DATASETS_URL has "ftp://…@example.org/index.json", expected an address such as https://example.org/snapshots/index.json, without a password or a fragment',
       `STATE_DIR is ${shown(import.meta.filename)}, expected a folder, or nothing yet`,
       'THREADS is "0", expected a whole number from 1 to 256',
       'SIGNUP is "yes", expected open, email or off',

@@ -631,7 +631,7 @@ test("a part that somebody else has written to never gets the file's name", asyn
     await assert.rejects(trial.download(serve(file(content))), {
       message:
         `${trial.path}.part: found ${harm.length} bytes, ` +
-        `expected the ${content.length} that came; another process writes to it`,
+        `expected the ${content.length} bytes that were downloaded; another process may be writing to this file`,
     });
     assert.deepEqual(trial.files, []);
   }
@@ -795,7 +795,7 @@ test("the command downloads and imports, and a second time it does neither; the 
   const lines = first.stderr.split("\n");
   assert.deepEqual(
     [lines[0], lines.at(-4)?.split(":")[0]],
-    [`downloading ${url}`, "not in the file, so not known of any row"],
+    [`downloading ${url}`, "columns that are not in the file, so unknown for every row"],
   );
   assert.ok(lines.includes(`downloaded ${kept}`), first.stderr);
   assert.equal(readFileSync(kept, "utf8"), content);

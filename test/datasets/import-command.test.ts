@@ -70,7 +70,7 @@ test("the command says what it had to decide: the encoding, the names, and the n
   assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
   assert.deepEqual(stderr.split("\n"), [
     "read as Windows-1252, as it is not UTF-8: 0xF6 in line 3, byte 36",
-    "not in the file, so not known of any row: Rndrng_Prvdr_Zip5, Rndrng_Prvdr_RUCA, Rndrng_Prvdr_RUCA_Desc, " +
+    "columns that are not in the file, so unknown for every row: Rndrng_Prvdr_Zip5, Rndrng_Prvdr_RUCA, Rndrng_Prvdr_RUCA_Desc, " +
       "CAPC_Srvcs, Bene_Cnt, Avg_Mdcr_Pymt_Amt, Outlier_Srvcs, Avg_Mdcr_Outlier_Amt",
     "facilities with several names or addresses: 1; the commonest of each is taken",
     "2 rows: 2 priced, 0 suppressed, 0 incomplete; 1 facilities, 2 procedures, 1 states",

@@ -376,7 +376,7 @@ test("a lost database that had an empty log isn't followed by an empty state, un
   assert.equal(guard.fault(), `${file} was deleted`);
   end();
   const lost = {
-    message: `state database ${file}: found none, though a server had one here that didn't end in order or lost it, expected that one: put it back, or a backup; to begin a new state, delete ${folder}/server.database`,
+    message: `state database ${file}: found none, although a server used one here and then crashed or lost it, expected that database: restore it or a backup; to begin a new state, delete ${folder}/server.database`,
   };
   for (let i = 0; i < 2; i++) {
     assert.throws(() => checkServed(folder), lost);

@@ -82,7 +82,7 @@ export const arrow: Endpoint = endpoint({
 export const parquet: Endpoint = endpoint({
   path: "/export.parquet",
   name: "exportParquet",
-  summary: "The snapshot file itself, as a whole or by a range of bytes; amounts are cents there",
+  summary: "The snapshot file itself, whole or as a range of bytes; amounts are in cents",
   description:
     "The snapshot file of a data version. Amounts are whole cents. The endpoint supports `Range`, so that readers such as " +
     "DuckDB fetch only the columns that they need.",

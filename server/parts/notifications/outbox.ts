@@ -90,7 +90,7 @@ export class Outbox {
     this.#sender = sender;
   }
 
-  /** Starts the tries that are due, as far as slots are free, by both clocks. @returns when they are finished */
+  /** Starts the deliveries that are due by the wall clock and the steady clock, as many as have slots. @returns when they are finished */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {

@@ -16,7 +16,7 @@ export const settingTable = {
   ),
   PORTAL_ACCOUNT: v.pipe(
     v.optional(v.string()),
-    v.description("the account whose ceilings hold for whoever looks without a key; a trial makes one"),
+    v.description("the account whose limits apply to visitors without a key; a trial creates one"),
   ),
   PUBLIC_URL: v.pipe(
     v.optional(
