@@ -7,7 +7,7 @@ import type { RedisAddress } from "./redis-url.ts";
 
 export type RedisClient = Redis | Cluster;
 
-/** The longest wait for an answer; `Shares` counts later ones as lost. */
+/** The longest wait for an answer; `Shares` counts later ones as lost, too. */
 const maxAnswerMs = 2000;
 /** A connection without any answer for this long is closed and made again. */
 const maxSilenceMs = 3000;
@@ -27,10 +27,12 @@ const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math
  * Makes a client that never waits for a connection: without one a command fails at once, and no command is sent
  * twice.
  * @param onFault is told why there is no connection
+ * @param onConnect is told of each new connection
  */
 export async function connectRedis(
   address: RedisAddress,
   onFault: (reason: string) => void,
+  onConnect: () => void = () => {},
 ): Promise<RedisClient> {
   // Loaded here, because most servers share nothing.
   const { Cluster, Redis } = await import("ioredis");
@@ -40,7 +42,7 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    enableAutoPipelining: true,
+    // Automatic pipelines wait for each other's answers: with a Redis that is far away calls would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -56,7 +58,6 @@ export async function connectRedis(
     kind === "cluster"
       ? new Cluster(hosts, {
           redisOptions: common,
-          enableAutoPipelining: true,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
           // A node that failed may have run the command.
@@ -76,6 +77,8 @@ export async function connectRedis(
             ...(isTls && { sentinelTLS: {} }),
           })
         : new Redis({ ...common, ...hosts[0] });
+  client.on("connect", onConnect);
+  client.on("+node", (node: Redis) => node.on("connect", onConnect));
   // Further errors of the same connection attempt aren't its cause.
   let isGivenUp = false;
   client.on("connecting", () => {
@@ -96,4 +99,16 @@ export async function connectRedis(
     safely(onError, (error) => onFault(reasonOf(error))),
   );
   return client;
+}
+
+/** Names what can't be reached: in a Cluster the primaries that aren't. */
+export function placeOf({ kind, hosts, primary }: RedisAddress, client: RedisClient): string {
+  const known = hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+  if (kind === "sentinel") return `${primary} of the Sentinels ${known}`;
+  if (!("slots" in client)) return known;
+  const reached = client.nodes("master").filter(({ status }) => status === "ready");
+  const there = new Set(reached.map(({ options }) => `${options.host}:${options.port}`));
+  const primaries = new Set(client.slots.map((nodes) => nodes?.[0]).filter((node) => node !== undefined));
+  const missing = [...primaries].filter((node) => !there.has(node));
+  return missing.length > 0 ? `the Cluster's primary ${missing.join(", ")}` : `the Cluster of ${known}`;
 }
