@@ -110,7 +110,7 @@ test("why Redis can't be used is said, by servers and commands, without the pass
       const { code, stdout, stderr } = await command;
       assert.deepEqual([code, stdout], [1, ""]);
       const [, reason = ""] =
-        /^REDIS_URL: found a Redis that can't be used \(\S+: (.*)\), expected one that answers, and has the user, password and database in it: see that it runs and can be reached from here\n$/.exec(
+        /^REDIS_URL: found a Redis that can't be used \((?:the Cluster of )?\S+: (.*)\), expected one that answers, and has the user, password and database in it: see that it runs and can be reached from here\n$/.exec(
           stderr,
         ) ?? [];
       assert.match(reason, expected, stderr);

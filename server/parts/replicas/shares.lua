@@ -329,10 +329,12 @@ local function join()
     end
   end
   if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
-  others = others + unheard
-  own.part = isLearning and isAsserting and ask.part or min(ask.part, isAsserting and max(0, 1 - others) or own.part)
+  local room = 1 - others - unheard
+  -- What is less comes from rounding.
+  if room < 1e-6 then room = 0 end
+  own.part = isLearning and isAsserting and ask.part or min(ask.part, isAsserting and room or own.part)
   if own.part > 1 / count then return 1 / count end
-  if not isLearning then own.part = max(own.part, min(1 / count, 1 - others)) end
+  if not isLearning then own.part = max(own.part, min(1 / count, room)) end
   return own.part
 end
 

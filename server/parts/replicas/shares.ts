@@ -505,8 +505,10 @@ export class Shares {
     for (const each of share.months) {
       const [said, answer] = [row.months[each.name], told.months[each.name]];
       if (said === undefined || answer === undefined) continue;
-      each.granted = answer.granted + each.base;
-      each.told = { used: said.used + each.base, granted: each.granted };
+      const granted = answer.granted + each.base;
+      // Nothing is granted while Redis learns what servers hold: credit that was used would be given again each time.
+      if (!shard.isLearning) each.granted = granted;
+      each.told = { used: said.used + each.base, granted };
       each.others = answer.total - each.told.used;
       each.isTight = answer.tight === true;
       if (answer.copy !== undefined) Object.assign(each, { copy: answer.copy, copiedMs: nowMs });
