@@ -234,9 +234,7 @@ export class Shares {
 
   /** Whether this server has its part of everything, and buckets are full. */
   get isReady(): boolean {
-    return this.#shards.every(
-      ({ part, hasReadAll, rested }) => part > 0 && hasReadAll && rested > 0.999 * part,
-    );
+    return this.#shards.every((shard) => shard.hasReadAll && this.#isRested(shard));
   }
 
   /** Servers that this one knows of. */
@@ -310,7 +308,7 @@ export class Shares {
     shard.live.add(share);
     this.#look(shard, share, nowMs);
     if (shard.isLearning || this.#isShardAway(shard, nowMs)) return;
-    const asks = share.isShort && !share.isActive && shard.part < 1;
+    const asks = share.isShort && !share.isActive && shard.part < 1 && this.#isRested(shard);
     if (asks || share.months.some((each) => this.#isLow(shard, share, each, nowMs)))
       shard.askedMs = Math.min(shard.askedMs, shard.lookedMs + minPauseMs);
   }
@@ -378,6 +376,11 @@ export class Shares {
   /** Whether this server hasn't said and read all yet, and got its part. */
   #isJoining({ toSay, part, hasReadAll, life, nextLife }: Shard): boolean {
     return toSay.size > 0 || part === 0 || !hasReadAll || life !== nextLife;
+  }
+
+  /** Whether this server has its part, and buckets had time to fill. */
+  #isRested({ part, rested }: Shard): boolean {
+    return part > 0 && rested > 0.999 * part;
   }
 
   #isShardAway({ contactMs, tripMs }: Shard, nowMs: number): boolean {
@@ -586,7 +589,8 @@ export class Shares {
     const rest = row.burst * shard.part;
     if (!share.isActive) {
       const isShort = share.isShort || (share.demand > 0.8 * rest && share.level < (rest + 1) / 2);
-      if (!isShort || isIdle || shard.part >= 1) return;
+      // A bucket that only begins to fill after the start says nothing of the demand.
+      if (!isShort || isIdle || shard.part >= 1 || !this.#isRested(shard)) return;
       row.asks = true;
     }
     const rests = share.isActive && !share.isProposed && isIdle && nowMs - share.usedMs >= restMs;
