@@ -311,7 +311,9 @@ local function join()
     servers[me], meta.ids[#meta.ids + 1], isChanged = own, me, true
   end
   own.gone = nil
-  if isAsserting then meta.knew, own.old, isChanged = max(meta.knew, ask.knew), own.old or ask.knew > 0, true end
+  if isAsserting then own.old = own.old or ask.knew > 0 end
+  -- Who comes later may have learned it in this life.
+  if isAsserting and isLearning then meta.knew, isChanged = max(meta.knew, ask.knew), true end
   own.at, own.seq, own.months = now, ask.seq, ask.months
   own.read = isAsserting and 0 or ask.read
   local place = string.match(me, '^[^.]*')
