@@ -10,6 +10,7 @@ const names: Readonly<Record<string, string>> = {
   nginx: "nginx, static file",
   "node-http": "node:http, same engine",
   sqlite: "Fastify + better-sqlite3",
+  "sqlite-cached": "… with a cache of answers",
   duckdb: "Fastify + DuckDB",
 };
 

@@ -2,9 +2,18 @@ import { strict as assert } from "node:assert";
 import { randomBytes } from "node:crypto";
 import { sum } from "d3";
 import { Bench, type BenchOptions } from "tinybench";
+import { readPlaces } from "../datasets/places.ts";
 import { defaultSampleSeed as seed, syntheticSnapshot } from "../datasets/sample/synthetic.ts";
 import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, partsOf } from "../engine/index.ts";
-import { arrowPieces, csvPieces, encodePrices, findGroup, search, textOf } from "../engine/query.ts";
+import {
+  arrowPieces,
+  csvPieces,
+  encodePrices,
+  findGroup,
+  groupSize,
+  search,
+  textOf,
+} from "../engine/query.ts";
 import { maxKeys } from "../server/accounts/key-table.ts";
 import { hashKey } from "../server/accounts/keys.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../server/api/cursor.ts";
@@ -16,7 +25,16 @@ import { openService } from "../test/support/asking.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits } from "./figures.ts";
 import { smoke } from "./options.ts";
-import { allPriceQueries, answerOf, hotQuery, searchPath, searchTexts } from "./requests.ts";
+import {
+  allPriceQueries,
+  answerOf,
+  byMarkup,
+  hotQuery,
+  inDepth,
+  madeAnew,
+  searchPath,
+  searchTexts,
+} from "./requests.ts";
 import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
@@ -33,8 +51,15 @@ type Cases = Record<string, () => number>;
 
 const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });
 const file = encodeSnapshot(snapshot);
-const image = attachImage(buildImage(snapshot));
-const versions = { images: [image], byName: new Map(), loadedAt: new Map(), files: new Map(), hidden: [] };
+const image = attachImage(buildImage(snapshot, undefined, readPlaces()));
+const versions = {
+  images: [image],
+  byName: new Map(),
+  loadedAt: new Map(),
+  previous: new Map(),
+  files: new Map(),
+  hidden: [],
+};
 const { service, key, keys } = openService(versions);
 const authorization = `Bearer ${key}`;
 const bodyOf = (query: string, path = pricesPath) => {
@@ -79,6 +104,19 @@ assert.equal(keys.slotOf(keys.find(hashKey(key)), 0), 0);
 const found = JSON.parse(textOf(bodyOf("q=general+hospital", searchPath)));
 assert.equal(found.summary.matches, search(image, "facility", "general hospital", 0, 25).total);
 
+const byMarkupFound = JSON.parse(textOf(madeAnew(image, byMarkup)));
+assert.equal(byMarkupFound.summary.facilities, groupSize(image, findGroup(image, "8011", null)));
+const markups: number[] = byMarkupFound.data.map(({ markup }: { markup: number }) => markup);
+assert.deepEqual(
+  markups,
+  markups.toSorted((a, b) => a - b),
+);
+const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
+assert.ok(JSON.parse(textOf(madeAnew(image, nearest))).summary.facilities > 0);
+const [ccn] = partsOf(snapshot.table).facilities.ccn;
+const [{ code }] = JSON.parse(textOf(madeAnew(image, `/healthcare/facilities/${ccn}`))).data;
+const trend = `/healthcare/facilities/${ccn}/trends?procedure=${code}`;
+
 const lookups: Cases = {
   "engine: look up a group, any procedure and state": () => {
     const { procedure, state } = next(queries);
@@ -97,6 +135,11 @@ const lookups: Cases = {
   "engine: search never seen before": () => search(image, "facility", next(searches), 0, 25).total,
   "request to reply, search never seen before": () => bodyOf(next(searchQueries), searchPath).length,
   "request to reply, one search (kept)": () => bodyOf("q=general+hospital", searchPath).length,
+  "all hospitals with a procedure by markup, 25 rows (made anew)": () => madeAnew(image, byMarkup).length,
+  "hospitals with a procedure within 500 miles by distance, 25 rows (made anew)": () =>
+    madeAnew(image, nearest).length,
+  "one procedure in depth (made anew)": () => madeAnew(image, inDepth).length,
+  "one facility over the years, one year (made anew)": () => madeAnew(image, trend).length,
 };
 /** Whole exports, made but not sent. */
 const bytesOf = (pieces: Iterable<Uint8Array>) => sum(pieces, ({ length }) => length);

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bisect, cumsum } from "d3";
@@ -5,6 +6,8 @@ import { defaultSampleSeed } from "../datasets/sample/synthetic.ts";
 import { encodePrices, findGroup, type Image, partsOf, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { basePath } from "../server/api/endpoint.ts";
+import { decodeTarget, resolve } from "../server/api/routes.ts";
+import { RequestContext } from "../server/serving/context.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
@@ -68,6 +71,29 @@ export function writeLists(
 export function answerOf(image: Image, { procedure, state, limit }: Query): Uint8Array {
   return encodePrices(image, findGroup(image, procedure, state), limit);
 }
+
+const scratch = Buffer.alloc(2 ** 16);
+
+/** What an endpoint answers from one data version, made anew. @param target path and query below `basePath` */
+export function madeAnew(image: Image, target: string): Uint8Array {
+  const [path, query = ""] = target.split("?");
+  const versions = {
+    images: [image],
+    byName: new Map(),
+    loadedAt: new Map(),
+    previous: new Map(),
+    files: new Map(),
+    hidden: [],
+  };
+  const found = decodeTarget(resolve(basePath + path));
+  const usage = () => assert.fail("nobody asks for the usage");
+  const body = found.endpoint.answer(new RequestContext(versions, found, scratch, usage), query);
+  return body instanceof Uint8Array ? body : assert.fail(`${target} is a file`);
+}
+
+/** The most frequent procedure, nationally, by markup. */
+export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
+export const inDepth = "/healthcare/procedures/8011";
 
 /** Every procedure, state (or none) and limit that has an answer, in random order. */
 export function allPriceQueries(image: Image, random: Random): Query[] {

@@ -11,7 +11,7 @@ import { ask, json } from "./check.ts";
 import { rounded, spreadOf } from "./figures.ts";
 import { run } from "./measure.ts";
 import { runToEnd, smoke } from "./options.ts";
-import { allPriceQueries, answerOf } from "./requests.ts";
+import { allPriceQueries, answerOf, byMarkup, inDepth, madeAnew } from "./requests.ts";
 import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareGround, Servers } from "./servers.ts";
 
@@ -87,7 +87,23 @@ async function time(files: string[]) {
       times[at].push((cpuUs() - before) / batch);
     }
   assert.ok(sink > 0);
-  return { queryUs: times.map((list) => spreadOf(list).median), groups: queries.length };
+  return {
+    queryUs: times.map((list) => spreadOf(list).median),
+    byMarkupMs: images.map((image) => cpuMs(image, byMarkup)),
+    inDepthMs: images.map((image) => cpuMs(image, inDepth)),
+    groups: queries.length,
+  };
+}
+
+/** CPU time of an answer that is made anew, the median over batches. */
+function cpuMs(image: Image, target: string): number {
+  const perBatch = 10;
+  const times = Array.from({ length: smoke ? 3 : 60 }, () => {
+    const before = cpuUs();
+    for (let i = 0; i < perBatch; i++) madeAnew(image, target);
+    return (cpuUs() - before) / perBatch / 1000;
+  });
+  return spreadOf(times).median;
 }
 
 /** Runs a function of this file in a process of its own, for as long as it takes. */
@@ -138,8 +154,13 @@ async function main(): Promise<void> {
       "MB a further thread": (many - few) / (manyThreads - fewThreads),
     });
   }
-  const { queryUs, groups } = await inProcess(time, files);
-  console.table(table.map((row, i) => rounded({ ...row, "query CPU µs": queryUs[i] })));
+  const { queryUs, byMarkupMs, inDepthMs, groups } = await inProcess(time, files);
+  const costs = (i: number) => ({
+    "query CPU µs": queryUs[i],
+    "list by markup CPU ms": byMarkupMs[i],
+    "procedure in depth CPU ms": inDepthMs[i],
+  });
+  console.table(table.map((row, i) => rounded({ ...row, ...costs(i) })));
   console.log(`queries over ${groups} groups, ${limit} rows an answer, seed ${seed}`);
 }
 

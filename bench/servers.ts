@@ -21,7 +21,7 @@ const maxStartMs = 300_000;
 const maxStopMs = 15_000;
 
 /** The service, a sender of constants, and servers that compute the answer. */
-export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "duckdb" | "node-http";
+export type Kind = "service" | "ceiling" | "nginx" | "sqlite" | "sqlite-cached" | "duckdb" | "node-http";
 
 export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
 
@@ -114,8 +114,19 @@ export class Servers {
     writeFileSync(bodyFile, constant.body);
     const port = kind === "nginx" ? await freePort() : 0;
     const { status, headers } = constant;
-    const settings: RivalSettings = { snapshotFile, headers, status, bodyFile, threads };
-    let command = [process.execPath, `bench/rivals/${kind}.ts`, JSON.stringify(settings)];
+    const settings: RivalSettings = {
+      snapshotFile,
+      headers,
+      status,
+      bodyFile,
+      threads,
+      caches: kind === "sqlite-cached",
+    };
+    let command = [
+      process.execPath,
+      `bench/rivals/${kind.replace("-cached", "")}.ts`,
+      JSON.stringify(settings),
+    ];
     if (kind === "service") command = [process.execPath, "server/main.ts"];
     if (kind === "nginx") command = ["nginx", "-p", folder, "-c", writeNginx(folder, port, constant)];
     const [file, ...args] = pinned(command, core);

@@ -1,21 +1,40 @@
 /** What serving threads need: images and queries, without what reads snapshots and builds images. */
 
 export { isSourceUrl, isWebAddress, shownAddress, sourceUrlExpected } from "./address.ts";
-export { type Coverage, coverageOf, statusOf } from "./answers/catalog.ts";
+export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfProcedure, rowsOfScope } from "./answers/counts.ts";
-export { allowedOf, histogramOf, markupOf, stateSummaries } from "./answers/distribution.ts";
-export { describeFacility, facilityPrices, findFacility, type Standing } from "./answers/facilities.ts";
-export { encodePrices, groupSize } from "./answers/prices.ts";
+export { histogramOf, stateSummaries } from "./answers/distribution.ts";
+export {
+  describeFacility,
+  type FacilityPrice,
+  facilityPrices,
+  findFacility,
+  findRow,
+  priceOfRow,
+  type Standing,
+} from "./answers/facilities.ts";
+export {
+  type FacilityFilter,
+  type FacilityList,
+  facilityAt,
+  facilitySorts,
+  listFacilities,
+  orderFacilities,
+  summaryOfList,
+} from "./answers/facility-list.ts";
+export { encodePrices } from "./answers/prices.ts";
 export { listProcedures, procedureOrders } from "./answers/procedures.ts";
 export { changeOf, matchGroups } from "./answers/trends.ts";
 export { DataError, fileReasonOf, jsonIn, reasonOf, SizeError, shown, systemCode } from "./errors.ts";
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
 export { csvBytes, csvPieces } from "./exports/csv.ts";
-export { type ExportScope, rowsInScope } from "./exports/scope.ts";
+export { type ExportScope, type RowStatus, rowStatuses, rowsInScope } from "./exports/scope.ts";
 export {
   attachImage,
+  detailsOf,
   dollarsOf,
   findGroup,
+  groupSize,
   type Image,
   imageFormatVersion,
   stateGroup,
@@ -24,8 +43,10 @@ export {
   textAt,
   textOf,
 } from "./image/image.ts";
+export { findPlace, type Places } from "./image/places.ts";
+export { hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type DocumentKind, documentKinds } from "./search/documents.ts";
 export { encodeMatches } from "./search/encode.ts";
-export { absentProcedure, explainNoMatch } from "./search/no-match.ts";
+export { absentProcedure, asksForVeterans, explainNoMatch } from "./search/no-match.ts";
 export { search, unpricedMatches } from "./search/search.ts";
 export * from "./snapshot/schema.ts";

@@ -2,7 +2,7 @@ import { DuckDBInstance, type DuckDBPreparedStatement } from "@duckdb/node-api";
 import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
-/** Fastify with DuckDB in memory: prepared statements over a table in the order of the answers. */
+/** Fastify with DuckDB in memory: prepared statements over a table of prices in the order of answers, and one of summaries. */
 
 const settings = readSettings();
 const { image } = loadSnapshot(settings.snapshotFile);
@@ -13,34 +13,40 @@ await connection.run(`CREATE TABLE prices AS
     medicare_allowed_cents AS allowed, services
   FROM read_parquet('${settings.snapshotFile}') WHERE charge > 0 AND allowed > 0 ORDER BY code, charge, ccn`);
 
-/** Without an index: they made both slower here. */
-async function statementsFor(where: string) {
+/** The summaries of the groups by some columns. Every priced row of the sample has services. */
+function summariesBy(columns: string, state: string): string {
   // A hundredth of a cent is the smallest difference, so that the tiny addition only mends floating point.
   const halfUp = (cents: string, name: string) => `floor(${cents} + 0.500001) / 100 AS ${name}`;
   const shares = Object.values(percentiles).map((percent) => percent / 100);
   const charges = Object.keys(percentiles).map((name, i) => halfUp(`charges[${i + 1}]`, name));
-  return {
-    summary: await connection.prepare(
-      `SELECT name, facilities::INTEGER AS facilities, low / 100 AS min_charge, high / 100 AS max_charge,
-         ((200 * high::BIGINT + low) // (2 * low)) / 100 AS spread, ${charges}, ${halfUp("allowed", "median_allowed")},
-         total::INTEGER AS services, least / 100 AS weighted_median_charge,
-         ((2 * weighted + total) // (2 * total))::BIGINT / 100 AS weighted_mean_charge
-       FROM (SELECT any_value(name) AS name, count(*) AS facilities, min(charge) AS low, max(charge) AS high,
-               quantile_cont(charge::DOUBLE, [${shares}]) AS charges, quantile_cont(allowed::DOUBLE, 0.5) AS allowed,
-               sum(services) AS total, sum(charge::BIGINT * services) AS weighted,
-               min(charge) FILTER (2 * reached >= every) AS least
-             FROM (SELECT *, sum(services) OVER (ORDER BY charge) AS reached, sum(services) OVER () AS every
-                   FROM prices WHERE ${where}))
-       WHERE facilities > 0`,
-    ),
-    rows: await connection.prepare(
-      `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
-       FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT $limit`,
-    ),
-  };
+  return `SELECT code, ${state} AS state, name, facilities::INTEGER AS facilities, low / 100 AS min_charge,
+      high / 100 AS max_charge, ((200 * high::BIGINT + low) // (2 * low)) / 100 AS spread, ${charges},
+      ${halfUp("allowed", "median_allowed")}, total::INTEGER AS services, least / 100 AS weighted_median_charge,
+      ((2 * weighted + total) // (2 * total))::BIGINT / 100 AS weighted_mean_charge,
+      facilities::INTEGER AS weighted_facilities
+    FROM (SELECT ${columns}, any_value(name) AS name, count(*) AS facilities, min(charge) AS low, max(charge) AS high,
+            quantile_cont(charge::DOUBLE, [${shares}]) AS charges, quantile_cont(allowed::DOUBLE, 0.5) AS allowed,
+            sum(services) AS total, sum(charge::BIGINT * services) AS weighted,
+            min(charge) FILTER (2 * reached >= every) AS least
+          FROM (SELECT *, sum(services) OVER (PARTITION BY ${columns} ORDER BY charge) AS reached,
+                  sum(services) OVER (PARTITION BY ${columns}) AS every FROM prices)
+          GROUP BY ${columns})`;
 }
-const national = await statementsFor("code = $procedure");
-const ofState = await statementsFor("code = $procedure AND state = $state");
+await connection.run(
+  `CREATE TABLE summaries AS ${summariesBy("code", "'national'")} UNION ALL ${summariesBy("code, state", "state")}`,
+);
+
+const summaryOf = await connection.prepare(
+  "SELECT * EXCLUDE (code, state) FROM summaries WHERE code = $procedure AND state = $state",
+);
+// Without an index: they made this slower here.
+const rowsWhere = (where: string) =>
+  connection.prepare(
+    `SELECT facility, city, state, ccn, charge / 100 AS submitted_charge, allowed / 100 AS medicare_allowed
+     FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT $limit`,
+  );
+const nationalRows = await rowsWhere("code = $procedure");
+const stateRows = await rowsWhere("code = $procedure AND state = $state");
 
 async function read(statement: DuckDBPreparedStatement, given: Record<string, string | number>) {
   statement.bind(given);
@@ -49,11 +55,13 @@ async function read(statement: DuckDBPreparedStatement, given: Record<string, st
 
 async function find(query: Query): Promise<object | undefined> {
   const { procedure, state, limit } = query;
-  const [statements, given] = state === null ? [national, { procedure }] : [ofState, { procedure, state }];
-  const [totals] = await read(statements.summary, given);
-  if (totals === undefined) return undefined;
-  const { name, ...summary } = totals;
-  const rows = await read(statements.rows, { ...given, limit });
+  const [found] = await read(summaryOf, { procedure, state: state ?? "national" });
+  if (found === undefined) return undefined;
+  const { name, ...summary } = found;
+  const rows =
+    state === null
+      ? await read(nationalRows, { procedure, limit })
+      : await read(stateRows, { procedure, state, limit });
   return pricesAnswer(image, query, name, { ...summary, facilities: Number(summary.facilities) }, rows);
 }
 

@@ -18,18 +18,30 @@ const querystring = {
 
 type Answer = (query: Query) => Promise<object | undefined> | object | undefined;
 
-/** Serves price queries, each answered by a database. */
-export async function serveWithFastify(headers: Headers, answer: Answer): Promise<void> {
+/** Answers that a database with a cache keeps, at most; the oldest is dropped for a new one. */
+const maxKept = 10_000;
+
+/** Serves price queries, each answered by a database, or from a cache of texts in front of it. */
+export async function serveWithFastify(headers: Headers, answer: Answer, caches = false): Promise<void> {
   const constant = Object.fromEntries(headers);
+  const kept = new Map<string, string>();
   const app = fastify();
   app.get<{ Querystring: { procedure: string; state?: string; limit: number } }>(
     pricesPath,
     { schema: { querystring, response: { 200: response } } },
     async (request, reply) => {
+      const { url } = request;
+      const known = kept.get(url);
+      if (known !== undefined) return reply.headers(constant).serializer(String).send(known);
       const { procedure, state = null, limit } = request.query;
       const found = await answer({ procedure, state, limit });
       if (found === undefined) return reply.code(404).send({ error: { type: "not_found" } });
-      return reply.headers(constant).send(found);
+      if (!caches) return reply.headers(constant).send(found);
+      const text = JSON.stringify(found);
+      const [oldest] = kept.size < maxKept ? [] : kept.keys();
+      if (oldest !== undefined) kept.delete(oldest);
+      kept.set(url, text);
+      return reply.headers(constant).serializer(String).send(text);
     },
   );
   console.log(`ready ${await app.listen({ host: "127.0.0.1", port: 0 })}`);

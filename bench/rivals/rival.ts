@@ -24,6 +24,8 @@ export interface RivalSettings {
   status: string;
   bodyFile: string;
   threads: number;
+  /** Whether a database keeps its answers. */
+  caches: boolean;
 }
 
 export function readSettings(): RivalSettings {
@@ -70,6 +72,7 @@ export function pricesAnswer(
 ): object {
   const { dataYear, revision, caveat } = image.description.provenance;
   return {
+    list: "prices",
     procedure: { code: query.procedure, name },
     scope: { state: query.state ?? "national" },
     summary,

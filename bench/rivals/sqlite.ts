@@ -3,7 +3,10 @@ import { partsOf } from "../../engine/index.ts";
 import { serveWithFastify } from "./fastify.ts";
 import { loadSnapshot, percentiles, pricesAnswer, type Query, readSettings } from "./rival.ts";
 
-/** Fastify with better-sqlite3: prepared statements, and an index that covers each. */
+/**
+ * Fastify with better-sqlite3: prepared statements over a table of prices with an index for each order, and a table of
+ * summaries. With `caches`, answers are kept as well.
+ */
 
 const settings = readSettings();
 const { snapshot, image } = loadSnapshot(settings.snapshotFile);
@@ -31,55 +34,53 @@ db.exec(`
   ANALYZE`);
 
 /*
- * A percentile reads its one or two rows off an index by OFFSET: nine times as fast here as window functions over the
- * group. Interpolated as the service does it: closest ranks, in whole numbers, half a cent up.
+ * The summaries of all groups, made at the start. A percentile reads its one or two rows off an index by OFFSET, and is
+ * interpolated as the service does it: closest ranks, in whole numbers, half a cent up.
  */
-function statementsFor(where: string) {
-  const percentile = (column: string) =>
-    db
-      .prepare<object, number>(
-        `SELECT (min(v) * 100 + (max(v) - min(v)) * CAST(@rest AS INTEGER) + 50) / 100 / 100.0
-         FROM (SELECT ${column} AS v FROM prices WHERE ${where} ORDER BY ${column} LIMIT 2 OFFSET @rank)`,
-      )
-      .pluck();
-  return {
-    summary: db.prepare<object, { name: string; facilities: number }>(
-      `SELECT facilities, low / 100.0 AS min_charge, high / 100.0 AS max_charge,
-         (200 * high + low) / (2 * low) / 100.0 AS spread, (SELECT name FROM prices WHERE ${where} LIMIT 1) AS name
-       FROM (SELECT count(*) AS facilities, min(charge) AS low, max(charge) AS high FROM prices WHERE ${where})`,
-    ),
-    // Every priced row of the sample has services.
-    weighted: db.prepare<object, object>(
-      `SELECT total AS services, weighted / 100.0 AS weighted_mean_charge,
-         (SELECT charge FROM (SELECT charge, sum(services) OVER (ORDER BY charge, ccn) AS reached FROM prices WHERE ${where})
-          WHERE 2 * reached >= total LIMIT 1) / 100.0 AS weighted_median_charge
-       FROM (SELECT sum(services) AS total, (2 * sum(charge * services) + sum(services)) / (2 * sum(services)) AS weighted
-             FROM prices WHERE ${where})`,
-    ),
-    charge: percentile("charge"),
-    allowed: percentile("allowed"),
-    rows: db.prepare<object, object>(
-      `SELECT facility, city, state, ccn, charge / 100.0 AS submitted_charge, allowed / 100.0 AS medicare_allowed
-       FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT @limit`,
-    ),
+function summarizeBy(columns: string, state: string): void {
+  const where = columns
+    .split(", ")
+    .map((column) => `prices.${column} = groups.${column}`)
+    .join(" AND ");
+  const at = (column: string, percent: number) => {
+    const hundredths = `(facilities - 1) * ${percent}`;
+    return `(SELECT (min(v) * 100 + (max(v) - min(v)) * (${hundredths} % 100) + 50) / 100 / 100.0
+      FROM (SELECT ${column} AS v FROM prices WHERE ${where} ORDER BY ${column} LIMIT 2 OFFSET ${hundredths} / 100))`;
   };
+  const charges = Object.entries(percentiles).map(([name, percent]) => `${at("charge", percent)} AS ${name}`);
+  // Every priced row of the sample has services.
+  const half = `(SELECT charge FROM (SELECT charge, sum(services) OVER (ORDER BY charge, ccn) AS reached
+    FROM prices WHERE ${where}) WHERE 2 * reached >= total LIMIT 1)`;
+  db.exec(`INSERT INTO summaries
+    SELECT code, ${state}, name, facilities, low / 100.0, high / 100.0, (200 * high + low) / (2 * low) / 100.0, ${charges},
+      ${at("allowed", 50)}, total, ${half} / 100.0, (2 * weighted + total) / (2 * total) / 100.0, facilities
+    FROM (SELECT ${columns}, min(name) AS name, count(*) AS facilities, min(charge) AS low, max(charge) AS high,
+            sum(services) AS total, sum(charge * services) AS weighted FROM prices GROUP BY ${columns}) AS groups`);
 }
-const national = statementsFor("code = @procedure");
-const ofState = statementsFor("code = @procedure AND state = @state");
+db.exec(`CREATE TABLE summaries (code TEXT, state TEXT, name TEXT, facilities, min_charge, max_charge, spread,
+  ${Object.keys(percentiles)}, median_allowed, services, weighted_median_charge, weighted_mean_charge,
+  weighted_facilities, PRIMARY KEY (code, state)) WITHOUT ROWID`);
+summarizeBy("code", "'national'");
+summarizeBy("code, state", "state");
+
+type Summary = { code: string; state: string; name: string; facilities: number };
+const summaryOf = db.prepare<[string, string], Summary>(
+  "SELECT * FROM summaries WHERE code = ? AND state = ?",
+);
+const rowsWhere = (where: string) =>
+  db.prepare<object, object>(
+    `SELECT facility, city, state, ccn, charge / 100.0 AS submitted_charge, allowed / 100.0 AS medicare_allowed
+     FROM prices WHERE ${where} ORDER BY charge, ccn LIMIT @limit`,
+  );
+const nationalRows = rowsWhere("code = @procedure");
+const stateRows = rowsWhere("code = @procedure AND state = @state");
 
 function answer(query: Query): object | undefined {
-  const { summary, weighted, charge, allowed, rows } = query.state === null ? national : ofState;
-  const found = summary.get(query);
-  if (found === undefined || found.facilities === 0) return undefined;
-  const { name, ...totals } = found;
-  const at = (statement: typeof charge, percent: number) => {
-    const hundredths = (totals.facilities - 1) * percent;
-    return statement.get({ ...query, rank: Math.floor(hundredths / 100), rest: hundredths % 100 });
-  };
-  const charges = Object.entries(percentiles).map(([name, percent]) => [name, at(charge, percent)]);
-  const median_allowed = at(allowed, 50);
-  const summed = { ...totals, ...Object.fromEntries(charges), median_allowed, ...weighted.get(query) };
-  return pricesAnswer(image, query, name, summed, rows.all(query));
+  const found = summaryOf.get(query.procedure, query.state ?? "national");
+  if (found === undefined) return undefined;
+  const { code, state, name, ...summary } = found;
+  const rows = (query.state === null ? nationalRows : stateRows).all(query);
+  return pricesAnswer(image, query, name, summary, rows);
 }
 
-await serveWithFastify(settings.headers, answer);
+await serveWithFastify(settings.headers, answer, settings.caches);

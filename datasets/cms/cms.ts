@@ -18,7 +18,9 @@ import {
   type TableParts,
   zipPattern,
 } from "../../engine/index.ts";
+import { orLostZero, orPlainNumber, orZip4 } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
+import { suspicionsAbout } from "./plausibility.ts";
 
 /** The columns that a file must have, in the spelling of the 2023 release. Only letters and digits are compared. */
 const requiredNames = {
@@ -49,7 +51,7 @@ const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
 const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
-/** Any of these, letters and digits only, marks the layout of 2011–2015. */
+/** Any of these, letters and digits only, marks a layout before the present one; without an allowed amount, that of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
 export function cmsProvenance(
@@ -166,10 +168,11 @@ export class CmsTable {
   }
 
   /**
-   * @returns the rows in snapshot order, and how many facilities are written with several names or addresses
+   * @returns the rows in snapshot order, how many facilities are written with several names or addresses, and what is
+   *   possible but suspect
    * @throws DataError if there is no priced row, or there are two rows for one facility and procedure
    */
-  finish(): { table: SnapshotTable; severalNames: number } {
+  finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
     const facility = this.#facility.values();
     const rowsOf = new Int32Array(this.#ccns.length);
@@ -199,7 +202,11 @@ export class CmsTable {
         `at least one with both ${columnNames.charge} and ${columnNames.allowed} above 0`,
       );
     const spellings = [this.#names, this.#cities, ...Object.values(this.#addresses)];
-    return { table, severalNames: new Set(spellings.flatMap(({ several }) => several)).size };
+    return {
+      table,
+      severalNames: new Set(spellings.flatMap(({ several }) => several)).size,
+      warnings: suspicionsAbout(table),
+    };
   }
 
   get absentColumns(): string[] {
@@ -320,11 +327,20 @@ export class CmsTable {
     if (trimmed === "") return "";
     if (column === "zip") {
       if (!zipPattern.test(trimmed))
-        this.#refuse(line, column, shown(text), `${orLostZero("five digits", trimmed, 5)}, or nothing`);
+        this.#refuse(
+          line,
+          column,
+          shown(text),
+          orZip4(`${orLostZero("five digits", trimmed, 5)}, or nothing`, trimmed),
+        );
       return trimmed;
     }
-    if (column === "ruralUrbanCode" && !ruralUrbanCodePattern.test(trimmed))
-      this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
+    if (column === "ruralUrbanCode") {
+      const code = trimmed.replace(/\.0$/, "");
+      if (!ruralUrbanCodePattern.test(code))
+        this.#refuse(line, column, shown(text), "a RUCA code such as 1 or 4.1, or nothing");
+      return code;
+    }
     // Addresses may have line ends.
     return this.#name(trimmed.replace(/[\t\r\n ]+/g, " "), column, line);
   }
@@ -334,7 +350,13 @@ export class CmsTable {
     const trimmed = text.trim();
     if (trimmed === "") return blank;
     const count = Number(countPattern.exec(trimmed)?.[1] ?? Number.NaN);
-    if (Number.isNaN(count)) this.#refuse(line, column, shown(text), "a whole number such as 41, or nothing");
+    if (Number.isNaN(count))
+      this.#refuse(
+        line,
+        column,
+        shown(text),
+        orPlainNumber("a whole number such as 41, or nothing", trimmed),
+      );
     if (count > maxCount) this.#refuse(line, column, shown(text), `at most ${maxCount}`);
     return count;
   }
@@ -343,7 +365,12 @@ export class CmsTable {
     const text = this.#cell(record, column);
     const cents = parseCents(text);
     if (Number.isNaN(cents))
-      this.#refuse(line, column, shown(text), "an amount in dollars such as 1234.56, or nothing");
+      this.#refuse(
+        line,
+        column,
+        shown(text),
+        orPlainNumber("an amount in dollars such as 1234.56, or nothing", text.trim()),
+      );
     if (cents > maxCents) this.#refuse(line, column, shown(text), `at most ${(maxCents / 100).toFixed(2)}`);
     return cents;
   }
@@ -353,17 +380,13 @@ export class CmsTable {
   }
 }
 
-/** Adds a hint to an error where a spreadsheet may have dropped leading zeros. */
-function orLostZero(expected: string, text: string, digits: number): string {
-  const isShort = /^[0-9]+$/.test(text) && text.length < digits;
-  return isShort ? `${expected}; a spreadsheet may have dropped the zeros before it` : expected;
-}
-
 /** The positions of the columns, −1 for a missing one that a file may lack. */
 function findColumns(header: string[], subject: string): Record<Column, number> {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = header.map(plain);
-  if (oldLayoutNames.some((name) => names.includes(name)))
+  const missing = Object.values(requiredNames).filter((name) => !names.includes(plain(name)));
+  const isOld = missing.length > 0 && oldLayoutNames.some((name) => names.includes(name));
+  if (isOld && !names.some((name) => /allowed|alowd/.test(name)))
     throw new DataError(
       subject,
       "the layout of the 2011–2015 files, which is not supported",
@@ -373,12 +396,11 @@ function findColumns(header: string[], subject: string): Record<Column, number> 
   if (twice !== -1)
     throw new DataError(subject, `column ${shown(header[twice].trim())} twice`, "each column once");
 
-  const missing = Object.values(requiredNames).filter((name) => !names.includes(plain(name)));
   if (missing.length > 0)
     throw new DataError(
       subject,
       `a header without ${missing.join(", ")}`,
-      "the columns of the CMS file by Provider and Service",
+      `the columns of the CMS file by Provider and Service${isOld ? ", as CMS publishes it now; rename older ones" : ""}`,
     );
   const columns = Object.keys(columnNames) as Column[];
   return byField(columns, (column) => names.indexOf(plain(columnNames[column])));

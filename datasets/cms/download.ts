@@ -70,8 +70,8 @@ function makeFolderOf(path: string): void {
   } catch (error) {
     const code = systemCode(error);
     if (code === undefined) throw error;
-    const expected = "a folder that can be made; --out names another";
-    throw new DataError(folder, `none, and a refusal to make it (${code})`, expected);
+    const expected = "one that can; --out names another";
+    throw new DataError(folder, `a folder that can't be created (${code})`, expected);
   }
 }
 

@@ -187,7 +187,7 @@ export async function openAddress(
     response.destroy();
     if (status < 300 || status > 399 || status === 304) throw refusal(url, response);
     address = redirection(url, status, address, response.headers.location);
-    if (visited.includes(address)) throw new DataError(url, "redirects in a circle", "a file");
+    if (visited.includes(address)) throw new DataError(url, "a redirect loop", "a file");
     if (visited.length > maxRedirects)
       throw new DataError(url, `more than ${maxRedirects} redirects`, "a file");
     visited.push(address);

@@ -1,32 +1,54 @@
-import { buildImage, decodeSnapshot, encodeSnapshot, partsOf, sealSnapshot } from "../../engine/index.ts";
-import { findContent, type KnownVersion, publishSnapshot } from "../publish/publish.ts";
+import {
+  buildImage,
+  DataError,
+  decodeSnapshot,
+  encodeSnapshot,
+  type HcpcsCode,
+  partsOf,
+  type SnapshotTable,
+  sealSnapshot,
+} from "../../engine/index.ts";
+import { findContent, type KnownVersion, newestSnapshot, publishSnapshot } from "../publish/publish.ts";
+import { contradictedCodes, readAddendum } from "./addendum.ts";
+import { suspectGrowth } from "./plausibility.ts";
 import { type ReleaseOptions, readRelease } from "./release.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   out: string;
+  /** An OPPS Addendum B with the codes that the procedure groups include. */
+  codesFile: string | null;
   /** Whether to write rows that a snapshot of the year in the folder already has. */
   force: boolean;
 }
 
 /**
- * Imports a CMS release as the next snapshot of its year, unless one has its rows already.
+ * Imports a CMS release as the next snapshot of its year, unless one has its rows and codes already.
  *
- * @throws DataError when the file isn't a sound release; nothing has been written then
+ * @throws DataError when a file isn't sound; nothing has been written then
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
-  const { file, year, out, released, sourceUrl } = options;
+  const { file, year, out, released, sourceUrl, codesFile } = options;
   const { table, provenance, ...said } = await readRelease(options);
-  const sealed = sealSnapshot(table, { ...provenance, revision: 1 });
-  const there = options.force ? undefined : findContent(out, year, sealed.contentSha256, known);
+  const included = codesFile === null ? null : await codesOf(codesFile, table, year);
+  const codes = included?.codes ?? null;
+  const sealed = sealSnapshot(table, { ...provenance, revision: 1 }, codes);
+  const before = newestSnapshot(out, year);
+  const warnings = [
+    ...said.warnings,
+    ...(before === undefined ? [] : suspectGrowth(table, before)),
+    ...(included?.warnings ?? []),
+  ];
+  const there = options.force ? undefined : findContent(out, year, sealed, known);
   const written = () =>
     publishSnapshot(out, year, known, (revision) => {
-      const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }));
+      const bytes = encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
       // A server would refuse what fails here, mostly for its size.
       buildImage(decodeSnapshot(bytes, `${file} as a snapshot`));
       return bytes;
     });
   return {
     ...said,
+    warnings,
     path: there?.path ?? written(),
     /** Whether the file was written now. Otherwise a snapshot with the same rows was there. */
     isNew: there === undefined,
@@ -37,5 +59,34 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     ],
     counts: sealed.counts,
     states: new Set(partsOf(table).facilities.state).size,
+    codes: codes?.length ?? null,
+  };
+}
+
+/** The codes of an addendum that belong to the procedures of a release, and what is suspect about the addendum. */
+async function codesOf(
+  file: string,
+  table: SnapshotTable,
+  year: number,
+): Promise<{ codes: HcpcsCode[]; warnings: string[] }> {
+  const addendum = await readAddendum(file);
+  const procedures = partsOf(table).procedures.code;
+  const codes = addendum.codes.filter(({ procedure }) => procedures.includes(procedure));
+  if (codes.length === 0)
+    throw new DataError(file, "no code of the release's procedure groups", `an OPPS Addendum B of ${year}`);
+  const withCodes = new Set(codes.map(({ procedure }) => procedure));
+  const without = procedures.filter((code) => !withCodes.has(code));
+  const contradicted = contradictedCodes(addendum);
+  return {
+    codes,
+    warnings: [
+      ...(addendum.year === undefined || addendum.year === String(year)
+        ? []
+        : [`${file} is of ${addendum.year}, the release of ${year}; groups change from year to year`]),
+      ...(without.length === 0 ? [] : [`${file} has no code of ${without.join(", ")}`]),
+      ...(contradicted.length === 0
+        ? []
+        : [`${file} contradicts the codes beside this program's plain words: ${contradicted.join("; ")}`]),
+    ],
   };
 }

@@ -15,7 +15,7 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
   [/\p{Co}|\p{Noncharacter_Code_Point}/u, "character without a meaning"],
 ];
 
-/** Cleans a name: trims it and folds runs of spaces into one. */
+/** Cleans a name: composes accents (NFC), trims it, and folds spaces of any kind and their runs into one plain space. */
 export function cleanName(text: string): string | Flaw {
   const [character] = forbidden.exec(text) ?? [];
   if (character !== undefined) {
@@ -23,7 +23,10 @@ export function cleanName(text: string): string | Flaw {
     const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
     return { found: `the ${kind} U+${code}`, expected: "printable text" };
   }
-  const name = text.trim().replace(/ {2,}/g, " ");
+  const name = text
+    .normalize("NFC")
+    .replace(/\p{Zs}+/gu, " ")
+    .trim();
   if (name === "") return { found: "nothing", expected: "a name" };
   if (name.length > maxNameCharacters)
     return { found: `${name.length} characters`, expected: `at most ${maxNameCharacters}` };

@@ -12,6 +12,13 @@ const readChunkBytes = 2 ** 20;
 /** Bytes of a record, at most: more than any record has, and few enough to notice an open quote. */
 const maxRecordBytes = 2 ** 16;
 
+/** Lines before the header, at most, that are called title lines. */
+const maxTitleLines = 50;
+const unterminated = [
+  "a last line without a line break, as in a truncated file",
+  "a complete file; --allow-unterminated accepts it as complete",
+] as const;
+
 export interface ReleaseOptions {
   file: string;
   year: number;
@@ -30,6 +37,8 @@ interface Release {
   severalNames: number;
   /** Columns that the file lacks, in CMS's spelling. */
   absentColumns: string[];
+  /** What is possible but suspect, a sentence each. */
+  warnings: string[];
 }
 
 /** Reads a CMS release: once for encoding and truncation, then its rows. @throws DataError when it isn't sound */
@@ -73,11 +82,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
     const { size } = await handle.stat();
     const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
     if (!allowUnterminated && !/[\r\n]/.test(buffer.toString("latin1")))
-      throw new DataError(
-        subject,
-        "a last line without its end, as in a file that was cut",
-        "a whole file; --allow-unterminated takes it for one",
-      );
+      throw new DataError(subject, ...unterminated);
   } finally {
     await handle.close();
   }
@@ -112,12 +117,7 @@ function checkText(
   file: string,
   allowUnterminated: boolean,
 ): void {
-  if (!isTerminated && !allowUnterminated)
-    throw new DataError(
-      `${file} line ${line}`,
-      "a last line without its end, as in a file that was cut",
-      "a whole file; --allow-unterminated takes it for one",
-    );
+  if (!isTerminated && !allowUnterminated) throw new DataError(`${file} line ${line}`, ...unterminated);
   if (stray !== undefined && multibyteLine !== undefined)
     throw new DataError(
       `${file} line ${stray.line}, byte ${stray.byte}`,
@@ -139,6 +139,8 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
+  /** Where no header was found in the first line with a value: the error, and the number of such lines. */
+  let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 
   const parser = parse({
@@ -157,7 +159,19 @@ async function readTable(
       // Empty lines of a spreadsheet have commas.
       if (record.every((field) => field.trim() === "")) return null;
       if (table === undefined) {
-        table = new CmsTable(file, record, line);
+        try {
+          table = new CmsTable(file, record, line);
+        } catch (error) {
+          titles = { error: titles?.error ?? error, lines: (titles?.lines ?? 0) + 1 };
+          if (titles.lines > maxTitleLines) throw titles.error;
+          return null;
+        }
+        if (titles !== undefined)
+          throw new DataError(
+            `${file} line ${line}`,
+            `the header after ${titles.lines} other ${titles.lines === 1 ? "line" : "lines"}`,
+            "the header in the first line; delete the lines before it",
+          );
         header = record;
       } else {
         table.add(record, line);
@@ -187,6 +201,7 @@ async function readTable(
     if (error instanceof CsvError) throw brokenRecord(error, file, startOfRecord(parser), header);
     throw error;
   }
+  if (titles !== undefined) throw titles.error;
   if (table === undefined) throw new DataError(file, "only empty lines", "a CSV file with a header");
   return { table, sha256: hash.digest("hex"), bytes };
 }
@@ -211,7 +226,7 @@ function brokenRecord(error: CsvError, file: string, line: number, header: strin
       return new DataError(
         subject,
         `a record of more than ${maxRecordBytes} bytes`,
-        "a shorter one; a quote may be open",
+        "a shorter record; a closing quote may be missing",
       );
     default:
       return error;

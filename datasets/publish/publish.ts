@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import {
   DataError,
   decodeSnapshot,
+  minDataYear,
   type Snapshot,
   snapshotHead,
   systemCode,
@@ -57,13 +59,13 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the newest snapshot of a year in a folder that has these rows. A file with the number of a version that was served,
- * but with other content, won't be served.
+ * Finds the newest snapshot of a year in a folder that has the same rows, and the same codes where `wanted` has some. A file
+ * with the number of a version that was served, but with other content, won't be served.
  */
 export function findContent(
   outDir: string,
   dataYear: number,
-  contentSha256: string,
+  wanted: Pick<Snapshot, "contentSha256" | "codes">,
   known: readonly KnownVersion[],
 ): { path: string; provenance: Snapshot["provenance"] } | undefined {
   if (!existsSync(outDir)) return undefined;
@@ -71,8 +73,10 @@ export function findContent(
   const pathOf = (revision: number) => join(outDir, `${dataYear}.${revision}.parquet`);
   for (const { revision } of revisionsOf(dataYear, namesIn(outDir)).toReversed()) {
     const [path, version] = [pathOf(revision), `${dataYear}.${revision}`];
-    const snapshot = snapshotWith(path, version, contentSha256);
-    if (snapshot !== undefined && snapshot.sha256 === (served.get(version) ?? snapshot.sha256))
+    const snapshot = snapshotWith(path, version, wanted.contentSha256);
+    if (snapshot === undefined) continue;
+    if (wanted.codes !== null && !isDeepStrictEqual(snapshot.codes, wanted.codes)) continue;
+    if (snapshot.sha256 === (served.get(version) ?? snapshot.sha256))
       return { path, provenance: snapshot.provenance };
   }
   return undefined;
@@ -92,6 +96,16 @@ function snapshotWith(path: string, version: string, contentSha256: string): Sna
     // A file that can't be read or decoded isn't the snapshot that is looked for.
     return undefined;
   }
+}
+
+/** The path of the newest revision of the latest data year up to `maxYear` in a folder. */
+export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
+  const names = existsSync(outDir) ? namesIn(outDir) : [];
+  for (let year = maxYear; year >= minDataYear; year--) {
+    const last = revisionsOf(year, names).at(-1);
+    if (last !== undefined) return join(outDir, last.name);
+  }
+  return undefined;
 }
 
 /** Whether a file is a synthetic snapshot by its metadata; false if it can't be read. */

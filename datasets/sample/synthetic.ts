@@ -11,6 +11,7 @@ import {
   sealSnapshot,
   type TableParts,
 } from "../../engine/index.ts";
+import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 import { syntheticPublisher } from "./synthetic-mark.ts";
 
@@ -136,6 +137,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   const count = Math.max(1, Math.round(rows / rowsPerFacility));
   const facilities: TableParts["facilities"] = byField(facilityFields, () => []);
   const zips = new Map<string, string>();
+  const known = zipsByStart();
   const state = statesOf(count);
   const size = new Float64Array(count);
   const offered = new Uint8Array(count);
@@ -150,7 +152,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
       `${1 + addresses.below(9999)} ${one(cityHeads, addresses)} ${one(ways, addresses)}`,
     );
     const place = `${city}, ${figures.state}`;
-    const zip = zips.get(place) ?? `${figures.zip}${String(addresses.below(1000)).padStart(3, "0")}`;
+    const zip = zips.get(place) ?? one(known.get(figures.zip) ?? [""], addresses);
     zips.set(place, zip);
     facilities.zip.push(zip);
     const { code, description } = ruralUrbanOf(addresses.below(100) / 100);

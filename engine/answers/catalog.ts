@@ -1,5 +1,6 @@
+import type { TextColumn } from "../encode.ts";
 import { groupOf, type Image, textAt } from "../image/image.ts";
-import { stateCodes } from "../snapshot/schema.ts";
+import { measureFields, stateCodes } from "../snapshot/schema.ts";
 
 /** What a data version covers, computed from its rows. */
 export interface Coverage {
@@ -46,4 +47,62 @@ export function statusOf(images: readonly Image[], image: Image): Status {
   const year = image.description.provenance.dataYear;
   const newest = images.find(({ description }) => description.provenance.dataYear === year);
   return image === newest ? "available" : "superseded";
+}
+
+/** How the rows of a version differ from those of another one. */
+export interface Changes {
+  rows_added: number;
+  rows_removed: number;
+  /** Rows of the same CCN and APC code of which anything differs, the names and addresses included. */
+  rows_changed: number;
+}
+
+/** Compares the rows of two versions. O(rows), for a thread that serves no requests. */
+export function changesBetween(before: Image, after: Image): Changes {
+  const facilities = counterparts(after, before, "ccn", [
+    ...(["facilityName", "city", "state", "street", "zip"] as const),
+    ...(["ruralUrbanCode", "ruralUrbanDescription"] as const),
+  ]);
+  const procedures = counterparts(after, before, "code", ["procedureName"]);
+  const measures = measureFields.map((field) => [before[field], after[field]]);
+  let [kept, changed] = [0, 0];
+  for (let row = 0, old = 0; row < after.facility.length; row++) {
+    const facility = facilities.positions[after.facility[row]];
+    const procedure = procedures.positions[after.procedure[row]];
+    if (facility < 0 || procedure < 0) continue;
+    // The rows of both are in order of CCN and code.
+    while (
+      before.facility[old] < facility ||
+      (before.facility[old] === facility && before.procedure[old] < procedure)
+    )
+      old++;
+    if (before.facility[old] !== facility || before.procedure[old] !== procedure) continue;
+    kept++;
+    if (
+      !facilities.isSame[after.facility[row]] ||
+      !procedures.isSame[after.procedure[row]] ||
+      measures.some(([there, here]) => there[old] !== here[row])
+    )
+      changed++;
+  }
+  return {
+    rows_added: after.facility.length - kept,
+    rows_removed: before.facility.length - kept,
+    rows_changed: changed,
+  };
+}
+
+type TextSection = { [Name in keyof Image]: Image[Name] extends TextColumn ? Name : never }[keyof Image];
+
+/** For each element of an image its position in another one, or −1, and whether it has the same texts there. */
+function counterparts(image: Image, other: Image, key: TextSection, texts: readonly TextSection[]) {
+  const count = image[key].offsets.length - 1;
+  const known = new Map<string, number>();
+  for (let i = 0; i + 1 < other[key].offsets.length; i++) known.set(textAt(other[key], i), i);
+  const positions = Int32Array.from({ length: count }, (_, i) => known.get(textAt(image[key], i)) ?? -1);
+  const isSame = Array.from(
+    positions,
+    (at, i) => at >= 0 && texts.every((name) => textAt(image[name], i) === textAt(other[name], at)),
+  );
+  return { positions, isSame };
 }

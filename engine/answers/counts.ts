@@ -30,6 +30,18 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
   return { rows: row - start, suppressed };
 }
 
+/** Counts the facilities of a group that charge less than so many cents. O(log facilities). */
+export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
+  let low = groupStart[group];
+  let high = groupStart[group + 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (charge[order[middle]] < cents) low = middle + 1;
+    else high = middle;
+  }
+  return low - groupStart[group];
+}
+
 /** The first row of a facility. Its rows are contiguous. */
 export function firstRow({ facility: column }: Image, facility: number): number {
   let low = 0;

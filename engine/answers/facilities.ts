@@ -1,22 +1,26 @@
-import { groupOf, type Image, summaryOf, textAt } from "../image/image.ts";
+import type { TextColumn } from "../encode.ts";
+import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
+import { groupSize, type Image, medianOf, stateGroup, textAt } from "../image/image.ts";
+import { ratioInHundredths } from "../image/statistics.ts";
 import { blank, ccnPattern } from "../snapshot/schema.ts";
-import { firstRow } from "./counts.ts";
+import { countBelow, firstRow } from "./counts.ts";
 
 /** The facility with a CCN, or −1. O(log facilities). Small letters, which older snapshots may hold, are found. */
 export function findFacility(image: Image, ccn: string): number {
   if (!ccnPattern.test(ccn)) return -1;
-  const found = findSpelling(image, ccn);
-  return found < 0 ? findSpelling(image, ccn.toUpperCase()) : found;
+  const found = findCode(image.ccn, ccn);
+  return found < 0 ? findCode(image.ccn, ccn.toUpperCase()) : found;
 }
 
-function findSpelling({ ccn: { offsets, bytes } }: Image, ccn: string): number {
+/** The position of a code among codes of its length, which ascend; −1 where there is none. O(log codes). */
+export function findCode({ offsets, bytes }: TextColumn, code: string): number {
   let low = 0;
   let high = offsets.length - 2;
   while (low <= high) {
     const middle = (low + high) >>> 1;
     let order = 0;
-    for (let i = 0; i < ccn.length && order === 0; i++)
-      order = bytes[offsets[middle] + i] - ccn.charCodeAt(i);
+    for (let i = 0; i < code.length && order === 0; i++)
+      order = bytes[offsets[middle] + i] - code.charCodeAt(i);
     if (order === 0) return middle;
     if (order < 0) low = middle + 1;
     else high = middle - 1;
@@ -48,61 +52,68 @@ export interface Standing {
   medianCharge: number;
 }
 
-/** A priced row. Amounts are in cents. */
+/** A row. Amounts are in cents; unknown values are null, and so is what only a priced row has. */
 export interface FacilityPrice {
   procedure: number;
-  charge: number;
-  allowed: number;
+  status: RowStatus;
+  charge: number | null;
+  allowed: number | null;
+  /** Charge ÷ allowed amount, in hundredths. */
+  markup: number | null;
   services: number | null;
   beneficiaries: number | null;
   payment: number | null;
   outlierServices: number | null;
   outlierAmount: number | null;
-  national: Standing;
-  state: Standing;
+  national: Standing | null;
+  state: Standing | null;
 }
 
 /** Every priced procedure at a facility, by code. */
 export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
-  const state = textAt(image.state, facility);
   const prices: FacilityPrice[] = [];
-  for (let row = firstRow(image, facility); image.facility[row] === facility; row++) {
-    const charge = image.charge[row];
-    const allowed = image.allowed[row];
-    if (charge <= 0 || allowed <= 0) continue;
-    const procedure = image.procedure[row];
-    prices.push({
-      procedure,
-      charge,
-      allowed,
-      services: known(image.services[row]),
-      beneficiaries: known(image.beneficiaries[row]),
-      payment: known(image.payment[row]),
-      outlierServices: known(image.outlierServices[row]),
-      outlierAmount: known(image.outlierAmount[row]),
-      national: standing(image, groupOf(image, procedure, null), charge),
-      state: standing(image, groupOf(image, procedure, state), charge),
-    });
-  }
+  for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
+    if (image.charge[row] > 0 && image.allowed[row] > 0) prices.push(priceOfRow(image, row));
   return prices;
+}
+
+/** The row of a facility and a procedure, or −1. O(log rows + rows of the facility). */
+export function findRow(image: Image, facility: number, procedure: number): number {
+  for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
+    if (image.procedure[row] === procedure) return row;
+  return -1;
+}
+
+export function priceOfRow(image: Image, row: number): FacilityPrice {
+  const [charge, allowed, procedure] = [image.charge[row], image.allowed[row], image.procedure[row]];
+  const status = rowStatuses[statusOfRow(charge, allowed)];
+  const isPriced = status === "priced";
+  const standing = (group: number) => (isPriced ? standingIn(image, group, charge) : null);
+  return {
+    procedure,
+    status,
+    charge: isPriced ? charge : null,
+    allowed: isPriced ? allowed : null,
+    markup: isPriced ? ratioInHundredths(charge, allowed) : null,
+    services: known(image.services[row]),
+    beneficiaries: known(image.beneficiaries[row]),
+    payment: known(image.payment[row]),
+    outlierServices: known(image.outlierServices[row]),
+    outlierAmount: known(image.outlierAmount[row]),
+    national: standing(procedure),
+    state: standing(stateGroup(image, procedure, image.stateOf[image.facility[row]])),
+  };
 }
 
 const known = (value: number) => (value === blank ? null : value);
 
-function standing(image: Image, group: number, charge: number): Standing {
-  const start = image.groupStart[group];
-  const facilities = image.groupStart[group + 1] - start;
-  let low = 0;
-  let high = facilities;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (image.charge[image.order[start + middle]] < charge) low = middle + 1;
-    else high = middle;
-  }
+function standingIn(image: Image, group: number, charge: number): Standing {
+  const facilities = groupSize(image, group);
+  const lower = countBelow(image, group, charge);
   return {
-    rank: low + 1,
+    rank: lower + 1,
     facilities,
-    permille: Math.floor((2000 * low + facilities) / (2 * facilities)),
-    medianCharge: summaryOf(image, group).median_charge,
+    permille: Math.floor((2000 * lower + facilities) / (2 * facilities)),
+    medianCharge: medianOf(image, group),
   };
 }

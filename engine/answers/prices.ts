@@ -3,10 +3,6 @@ import { bufferOf, endLength, room, writeEnd } from "./body.ts";
 
 const none = Buffer.alloc(0);
 
-export function groupSize(image: Image, group: number): number {
-  return image.groupStart[group + 1] - image.groupStart[group];
-}
-
 /**
  * The answer to a price query: the JSON of the summary over the whole group and of some of its rows.
  *

@@ -1,4 +1,4 @@
-import { groupOf, type Image } from "../image/image.ts";
+import { groupOf, type Image, stateIndex } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 
 /** The rows that are exported: all, or those of a procedure (by its position), of a state (by its code), or of both. */
@@ -8,6 +8,7 @@ export interface ExportScope {
 }
 
 export const rowStatuses = ["priced", "suppressed", "incomplete"] as const;
+export type RowStatus = (typeof rowStatuses)[number];
 
 export function statusOfRow(charge: number, allowed: number): number {
   if (charge > 0 && allowed > 0) return 0;
@@ -65,10 +66,8 @@ export class ScopeRows {
   }
 }
 
-function isInState({ state: { offsets, bytes } }: Image, facility: number, state: string | null): boolean {
-  if (state === null) return true;
-  const at = offsets[facility];
-  return bytes[at] === state.charCodeAt(0) && bytes[at + 1] === state.charCodeAt(1);
+function isInState({ stateOf }: Image, facility: number, state: string | null): boolean {
+  return state === null || stateOf[facility] === stateIndex.get(state);
 }
 
 /** The facilities with a row in a scope, ascending. O(rows) for one procedure, else O(facilities). */

@@ -19,7 +19,7 @@ export function encodeHeads(
     const procedure = inState < 0 ? group : Math.floor(inState / stateCodes.length);
     const state = inState < 0 ? "national" : stateCodes[inState % stateCodes.length];
     const summary = summaryText(summaries, group);
-    return `{"procedure":${named[procedure]},"scope":{"state":"${state}"},"summary":${summary},"data":[`;
+    return `{"list":"prices","procedure":${named[procedure]},"scope":{"state":"${state}"},"summary":${summary},"data":[`;
   });
   return encodeText(heads);
 }

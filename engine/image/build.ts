@@ -1,9 +1,9 @@
-import { utf8 } from "../encode.ts";
+import { encodeText, utf8 } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
-import { versionName } from "../snapshot/schema.ts";
+import { type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
-import { columnsOf, partsOf } from "../snapshot/table.ts";
+import { ascending, columnsOf, partsOf } from "../snapshot/table.ts";
 import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./answer-bytes.ts";
 import { groupRows } from "./groups.ts";
 import {
@@ -15,8 +15,8 @@ import {
   maxImageBytes,
   stateGroup,
   stateIndex,
-  textAt,
 } from "./image.ts";
+import { findPlace, noPlaces, type Places } from "./places.ts";
 import { summarize } from "./summaries.ts";
 
 export interface BuildLimits {
@@ -25,40 +25,73 @@ export interface BuildLimits {
   heap: number;
 }
 
-/** Builds the image of a snapshot. O(rows), runs at load only. @throws SizeError before it takes more than the limits */
-export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArrayBuffer {
-  const { provenance, counts, sha256, contentSha256 } = snapshot;
+/**
+ * Builds the image of a snapshot. O(rows), runs at load only.
+ *
+ * @param places where ZIP codes are; without them nothing is near anything
+ * @throws SizeError before it takes more than the limits
+ */
+export function buildImage(
+  snapshot: Snapshot,
+  limits?: BuildLimits,
+  places: Places = noPlaces,
+): SharedArrayBuffer {
+  const { provenance, counts, codes, sha256, contentSha256 } = snapshot;
   const columns = columnsOf(snapshot.table);
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const wordsOf = wordsByText();
   const version = versionName(provenance);
-  if (limits !== undefined) checkHeap(version, facilities, procedures, limits.heap, wordsOf);
+  const included = includedCodes(procedures.code, codes);
+  if (limits !== undefined) checkHeap(version, facilities, procedures, included, limits.heap, wordsOf);
   const source = { data_year: provenance.dataYear, data_version: version, caveat: provenance.caveat };
-  const { priced, ...groups } = groupRows(rows, facilities.state, procedures.code.length);
-  const summaries = summarize(rows, groups);
+  const stateOf = Uint8Array.from(facilities.state, (code) => stateIndex.get(code) ?? 0);
+  const { priced, ...groups } = groupRows(rows, stateOf, procedures.code.length);
+  const { summaries, details } = summarize(rows, groups);
+  const pricedProcedures = new Uint32Array(stateOf.length);
+  for (const row of priced) pricedProcedures[rows.facility[row]]++;
   const prefixes = encodePrefixes(facilities);
   const heads = encodeHeads(procedures, summaries, groups);
   const { answerBytes, ...extents } = measureAnswers(rows, groups, heads, prefixes);
   const { name: facilityName, ...facilityTexts } = columns.facilities;
+  const description: Description = {
+    provenance,
+    counts,
+    codes: codes?.length ?? null,
+    places: places.name,
+    sha256,
+    contentSha256,
+  };
+  const procedureOf = new Map(procedures.code.map((code, i) => [code, i]));
   const contents: Contents = {
-    description: utf8(JSON.stringify({ provenance, counts, sha256, contentSha256 } satisfies Description)),
+    description: utf8(JSON.stringify(description)),
     tail: utf8(`],"source":${JSON.stringify(source)},"next":`),
     ...facilityTexts,
     facilityName,
     code: columns.procedures.code,
     procedureName: columns.procedures.name,
     ...rows,
+    stateOf,
+    placeOf: Int32Array.from(facilities.zip, (zip) => findPlace(places.zip, zip)),
+    nameOrder: ranksOf(facilities.name),
+    pricedProcedures,
+    placeZip: places.zip,
+    placeLatitude: places.latitude,
+    placeLongitude: places.longitude,
     ...groups,
     csvBytes: new Float64Array(groups.groupRows.length),
     summaries,
+    details,
     ...extents,
     answers: {
       length: answerBytes,
       write: (out) => writeAnswers(out, rows, groups, heads, prefixes),
     },
+    hcpcs: encodeText((codes ?? []).map(({ code }) => code)),
+    hcpcsProcedure: Uint32Array.from(codes ?? [], ({ procedure }) => procedureOf.get(procedure) ?? 0),
+    includes: encodeText(included.map((of) => includesText(codes === null ? null : of))),
     documents: {
       facility: facilityDocuments(facilities, new Set(priced.map((row) => rows.facility[row])), wordsOf),
-      procedure: procedureDocuments(procedures, new Set(priced.map((row) => rows.procedure[row]))),
+      procedure: procedureDocuments(procedures, included, new Set(priced.map((row) => rows.procedure[row]))),
     },
   };
   const buffer = layOut(contents, version, limits?.image ?? maxImageBytes);
@@ -66,16 +99,36 @@ export function buildImage(snapshot: Snapshot, limits?: BuildLimits): SharedArra
   return buffer;
 }
 
+/** The codes that each procedure includes. */
+function includedCodes(procedures: string[], codes: Snapshot["codes"]): HcpcsCode[][] {
+  const byProcedure = Map.groupBy(codes ?? [], ({ procedure }) => procedure);
+  return procedures.map((code) => byProcedure.get(code) ?? []);
+}
+
+/** The JSON of a procedure's codes. */
+function includesText(codes: readonly HcpcsCode[] | null): string {
+  const shown = codes?.map(({ code, description }) => ({ code, description: description || null }));
+  return JSON.stringify(shown ?? null);
+}
+
+/** The rank of each name; equal names share one. */
+function ranksOf(names: string[]): Uint32Array {
+  const ranks = new Uint32Array(names.length);
+  const order = ascending(names);
+  for (let i = 1, rank = 0; i < order.length; i++) {
+    if (names[order[i]] !== names[order[i - 1]]) rank++;
+    ranks[order[i]] = rank;
+  }
+  return ranks;
+}
+
 /** Fills in the length of each group's rows as CSV, because an export says its length before it is written. */
 function measureCsv(image: Image): void {
   const lengthOf = csvLengths(image);
-  const stateOf = Array.from(image.ccn.offsets.keys())
-    .slice(1)
-    .map((i) => stateIndex.get(textAt(image.state, i - 1)) ?? 0);
   for (let row = 0; row < image.facility.length; row++) {
     const procedure = image.procedure[row];
     const length = lengthOf(row);
     image.csvBytes[procedure] += length;
-    image.csvBytes[stateGroup(image, procedure, stateOf[image.facility[row]])] += length;
+    image.csvBytes[stateGroup(image, procedure, image.stateOf[image.facility[row]])] += length;
   }
 }

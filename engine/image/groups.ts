@@ -1,23 +1,21 @@
 import { blank, stateCodes } from "../snapshot/schema.ts";
-import { identityOrder, stableOrder } from "../snapshot/sort.ts";
+import { identityOrder, stableOrder, taken } from "../snapshot/sort.ts";
 import type { TableColumns } from "../snapshot/table.ts";
-import { stateIndex } from "./image.ts";
 
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Sorts the priced rows by group, and within a group by charge, then CCN.
+ * Groups the rows by procedure, and sorts the priced rows by group, and within a group by charge, then CCN.
  *
- * @param states the state's code of each facility
+ * @param stateOf the state of each facility, by `stateIndex`
  * @param national how many procedures there are, and so how many groups over the nation
  */
-export function groupRows(rows: TableColumns["rows"], states: string[], national: number) {
+export function groupRows(rows: TableColumns["rows"], stateOf: Uint8Array, national: number) {
   const count = rows.charge.length;
   const priced = identityOrder(count).filter((row) => rows.charge[row] > 0 && rows.allowed[row] > 0);
   // Rows come by CCN, and the sort is stable: equal charges stay by CCN.
   const byCharge = stableOrder(rows.charge, priced);
 
-  const stateOf = states.map((code) => stateIndex.get(code) ?? 0);
   const stateGroup = new Int32Array(count);
   for (let row = 0; row < count; row++)
     stateGroup[row] = rows.procedure[row] * stateCodes.length + stateOf[rows.facility[row]];
@@ -42,5 +40,11 @@ export function groupRows(rows: TableColumns["rows"], states: string[], national
     groupStart[national + stateGroup[row] + 1]++;
   }
   for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
-  return { priced, order, groupStart, groupRows, groupSuppressed };
+  const procedureRows = stableOrder(rows.procedure, identityOrder(count));
+  const procedureStart = new Uint32Array(national + 1);
+  for (let i = 0; i < national; i++) procedureStart[i + 1] = procedureStart[i] + groupRows[i];
+  const procedureCharge = taken(rows.charge, procedureRows);
+  const procedureAllowed = taken(rows.allowed, procedureRows);
+  const procedures = { procedureRows, procedureStart, procedureCharge, procedureAllowed };
+  return { priced, order, groupStart, groupRows, groupSuppressed, ...procedures };
 }

@@ -6,16 +6,19 @@ import { type Counts, type Provenance, stateCodes } from "../snapshot/schema.ts"
  * The image is a data version at run time: one buffer that any thread attaches to by reference. It holds
  *
  *  - the columns of the snapshot's table, rows ascending by CCN and APC code;
+ *  - for each facility its state, its place, the rank of its name, and the number of procedures with a price there;
+ *  - the places: ZIP codes, ascending, with their coordinates;
  *  - the groups: first one per procedure over the nation, then one per procedure and state, procedure by procedure;
  *  - for each group the number of its rows, of its suppressed rows, and the length of its rows as CSV;
- *  - for each group its summary, and the positions of its priced rows in the order of an answer (charge, then CCN);
+ *  - for each group its summary and further statistics, and the positions of its priced rows in the order of an answer (charge, then CCN);
  *  - for each group its price list as JSON: the head up to the first row, then all rows;
+ *  - the HCPCS codes, each with its procedure, and for each procedure the list of its codes as JSON;
  *  - the search indexes.
  */
 
 const magic = 0x49514348; // "HCQI"
 /** Increased when the layout or the bytes of any answer change, including cursors, because ETags contain it. */
-export const imageFormatVersion = 11;
+export const imageFormatVersion = 12;
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
 const maxProcedures = 10_000;
@@ -97,16 +100,35 @@ const layout = {
   payment: int32,
   outlierServices: int32,
   outlierAmount: int32,
+  /** Per facility: its state by `stateIndex`, the position of its ZIP code among the places or −1, the rank of its name, priced procedures. */
+  stateOf: bytes,
+  placeOf: int32,
+  nameOrder: uint32,
+  pricedProcedures: uint32,
+  /** ZIP codes as numbers, ascending, and their coordinates in millionths of a degree. */
+  placeZip: int32,
+  placeLatitude: int32,
+  placeLongitude: int32,
+  /** The rows of each procedure, ascending, and where they start; and their amounts, because a list reads them all. */
+  procedureRows: uint32,
+  procedureStart: uint32,
+  procedureCharge: int32,
+  procedureAllowed: int32,
   groupStart: uint32,
   groupRows: uint32,
   groupSuppressed: uint32,
   csvBytes: float64,
   summaries: float64,
+  details: float64,
   headStart: uint32,
   headEnd: uint32,
   order: uint32,
   rowEnd: uint32,
   answers: bytes,
+  /** Codes, ascending; their procedures; and the codes of each procedure as JSON, `null` where the snapshot has none. */
+  hcpcs: texts,
+  hcpcsProcedure: uint32,
+  includes: texts,
   documents: { facility: documents, procedure: documents },
 };
 
@@ -129,8 +151,9 @@ const elementTypes = leavesOf<ElementType>(layout);
 const headerWords = 2 + 2 * elementTypes.length;
 
 /**
- * Statistics of a group, in the order of `summaries`: amounts in cents, spread in hundredths. The last three are NaN if
- * no row of the group has services.
+ * Statistics of a group, in the order of `summaries`: amounts in cents, spread in hundredths. `services` is NaN if no row
+ * of the group has services, and the weighted charges if there is no service. `weighted_facilities` counts the rows that
+ * have services.
  */
 export const summaryFields = [
   "facilities",
@@ -146,14 +169,32 @@ export const summaryFields = [
   "services",
   "weighted_median_charge",
   "weighted_mean_charge",
+  "weighted_facilities",
+] as const;
+
+/** Further statistics of a group, in the order of `details`: allowed amounts in cents, markups in hundredths. */
+export const detailFields = [
+  "min_allowed",
+  "p10_allowed",
+  "p25_allowed",
+  "p75_allowed",
+  "p90_allowed",
+  "max_allowed",
+  "p25_markup",
+  "median_markup",
+  "p75_markup",
 ] as const;
 
 export interface Description {
   provenance: Provenance;
   counts: Counts;
+  /** HCPCS codes of all procedures; null where the snapshot doesn't know them. */
+  codes: number | null;
   /** SHA-256 of the snapshot's content and provenance, and of its rows alone. */
   sha256: string;
   contentSha256: string;
+  /** The name of the table of places; null where there is none. */
+  places: string | null;
 }
 
 /** An attached image: typed arrays over shared memory, read-only by convention, and look-up tables. */
@@ -174,8 +215,24 @@ export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((c
 export type Summary = Record<(typeof summaryFields)[number], number>;
 
 export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
-  const at = group * summaryFields.length;
-  return Object.fromEntries(summaryFields.map((field, i) => [field, summaries[at + i]])) as Summary;
+  return fieldsAt(summaries, summaryFields, group);
+}
+
+const medianAt = summaryFields.indexOf("median_charge");
+
+/** A group's median charge alone: reading the whole summary takes longer than finding a rank. */
+export function medianOf({ summaries }: Image, group: number): number {
+  return summaries[group * summaryFields.length + medianAt];
+}
+
+export function detailsOf({ details }: Image, group: number): Record<(typeof detailFields)[number], number> {
+  return fieldsAt(details, detailFields, group);
+}
+
+function fieldsAt<Field extends string>(values: Float64Array, fields: readonly Field[], group: number) {
+  const found: Partial<Record<Field, number>> = {};
+  for (const [i, field] of fields.entries()) found[field] = values[group * fields.length + i];
+  return found as Record<Field, number>;
 }
 
 /** A summary in dollars and ratios. Unknown values are NaN, which JSON writes as null. */
@@ -185,8 +242,10 @@ export function dollarsOf(summary: Summary): Summary {
   ) as Summary;
 }
 
+const counts: ReadonlySet<keyof Summary> = new Set(["facilities", "services", "weighted_facilities"]);
+
 export function inDollars(field: keyof Summary, value: number): number {
-  return field === "facilities" || field === "services" ? value : value / 100;
+  return counts.has(field) ? value : value / 100;
 }
 
 /** The group of a procedure over the nation (state null) or within a state, which has to be a known one. */
@@ -197,6 +256,11 @@ export function groupOf(image: Image, procedure: number, state: string | null): 
 /** The group of a procedure within a state, given by its `stateIndex`. */
 export function stateGroup(image: Image, procedure: number, state: number): number {
   return image.procedures + procedure * stateCodes.length + state;
+}
+
+/** The number of priced rows of a group, which is that of its facilities. */
+export function groupSize({ groupStart }: Image, group: number): number {
+  return groupStart[group + 1] - groupStart[group];
 }
 
 /** The group of an APC code over the nation (state null) or within a state; −1 where there is no priced row. */

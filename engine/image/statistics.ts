@@ -19,7 +19,8 @@ export function percentile(at: (rank: number) => number, count: number, percent:
  * @param scale what the quotients are multiplied by before they are rounded: 100 gives hundredths
  */
 export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLike<number>, scale: number) {
-  const ratios = Float64Array.from(dividends, (dividend, i) => dividend / divisors[i]);
+  const ratios = new Float64Array(dividends.length);
+  for (let i = 0; i < ratios.length; i++) ratios[i] = dividends[i] / divisors[i];
   const ascending = ratios.toSorted();
   const at = (rank: number) => {
     const i = ratios.indexOf(ascending[rank]);

@@ -1,24 +1,30 @@
 import { encodeText, jsonUpTo } from "../encode.ts";
 import { SizeError } from "../errors.ts";
-import { stateNames } from "../snapshot/schema.ts";
+import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { stableOrder } from "../snapshot/sort.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
+import { otherNames } from "./other-names.ts";
 import {
   beyondField,
   bitsOf,
   cityField,
   cityPartField,
   type Document,
+  describedField,
   indexText,
   indexWords,
+  initialsOf,
+  meaningOf,
   nameField,
   nameSizeOf,
   otherNameWords,
   placeWordsOf,
+  repeatField,
+  splitWords,
   stateField,
   statePartField,
 } from "./text.ts";
-import { plainWordsOf } from "./vocabulary.ts";
+import { genericWords, plainWordsOf } from "./vocabulary.ts";
 
 /** Estimated bytes on the heap: for a facility or procedure, a character of a text, a word, and a new word. */
 const bytesPerDocument = 512;
@@ -47,6 +53,7 @@ export function checkHeap(
   version: string,
   facilities: Facilities,
   procedures: Procedures,
+  included: readonly HcpcsCode[][],
   maxBytes: number,
   wordsOf: WordsOf,
 ): void {
@@ -70,6 +77,10 @@ export function checkHeap(
   count(facilities.city, 0);
   count(facilities.zip, 0);
   count(procedures.name, bytesPerDocument);
+  count(
+    included.flat().map(({ description }) => description),
+    0,
+  );
 }
 
 export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<number>, wordsOf: WordsOf) {
@@ -77,9 +88,14 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
     const [facility, city, state] = [facilities.name[i], facilities.city[i], facilities.state[i]];
     return jsonUpTo("score", { type: "facility", ccn, facility, city, state });
   });
+  const initials = unambiguousInitials(facilities, wordsOf);
   return documentsOf(facilities.name, priced, rows, (i) => [
     { words: wordsOf(facilities.name[i]), field: nameField },
     { words: otherNameWords(wordsOf(facilities.name[i])), field: nameField },
+    // What was written before it was replaced by what it means, so that each of its beginnings is found.
+    { words: writtenWords(`${facilities.name[i]} ${facilities.city[i]}`), field: repeatField },
+    { words: (otherNames.get(facilities.ccn[i]) ?? []).flatMap(indexWords), field: beyondField },
+    { words: initials[i], field: beyondField },
     ...placeWordsOf(wordsOf(facilities.city[i]), cityField, cityPartField),
     { words: [facilities.state[i].toLowerCase()], field: stateField },
     ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]), stateField, statePartField),
@@ -87,14 +103,44 @@ export function facilityDocuments(facilities: Facilities, priced: ReadonlySet<nu
   ]);
 }
 
-export function procedureDocuments(procedures: Procedures, priced: ReadonlySet<number>) {
+const writtenWords = (text: string) => splitWords(text).filter((word) => meaningOf(word) !== word);
+
+/** Facilities that may share initials: with a city these still tell them apart. */
+const mostWithInitials = 3;
+
+/** The initials of each facility's name that few facilities have, and that are no word of a name or city. */
+function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
+  const all = name.map(initialsOf);
+  const counts = new Map<string, number>();
+  for (const initials of all)
+    for (const letters of initials) counts.set(letters, (counts.get(letters) ?? 0) + 1);
+  for (const text of [...name, ...city]) for (const word of wordsOf(text)) counts.delete(word);
+  return all.map((initials) =>
+    initials.filter((letters) => (counts.get(letters) ?? Infinity) <= mostWithInitials),
+  );
+}
+
+/** @param included the HCPCS codes of each procedure */
+export function procedureDocuments(
+  procedures: Procedures,
+  included: readonly HcpcsCode[][],
+  priced: ReadonlySet<number>,
+) {
   const rows = procedures.code.map((code, i) =>
     jsonUpTo("score", { type: "procedure", code, name: procedures.name[i] }),
   );
-  return documentsOf(procedures.name, priced, rows, (i) => [
-    { words: indexWords(procedures.name[i]), field: nameField },
-    { words: indexWords(plainWordsOf[procedures.code[i]] ?? ""), field: beyondField },
-  ]);
+  return documentsOf(procedures.name, priced, rows, (i) => {
+    const name = indexWords(procedures.name[i]);
+    const plain = indexWords(plainWordsOf[procedures.code[i]]?.words ?? "");
+    // A word that is there twice, or is never needed, would only change the order of matches.
+    const others = new Set([...name, ...plain, ...genericWords.procedure]);
+    const described = new Set(included[i].flatMap(({ description }) => indexWords(description)));
+    return [
+      { words: name, field: nameField },
+      { words: plain, field: beyondField },
+      { words: [...described].filter((word) => !others.has(word)), field: describedField },
+    ];
+  });
 }
 
 /** Documents are in order of the sizes of their names, then of the names, so that equal matches are found in order. */

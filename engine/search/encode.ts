@@ -12,26 +12,33 @@ import type { Matches } from "./search.ts";
 export function encodeMatches(
   image: Image,
   kind: DocumentKind,
-  { documents, scores }: Matches,
+  { documents, scores, matched }: Matches,
   head: string,
   next: Uint8Array | null,
   out: Buffer,
 ): Buffer {
   const { offsets, bytes } = image.documents[kind].rows;
   const rows = bufferOf(bytes);
-  let most = 3 * head.length + endLength(image, next);
-  for (const document of documents) most += offsets[document + 1] - offsets[document] + maxScoreLength + 2;
+  const ends = Array.from(documents, (_, i) => endOfRow(matched?.[i] ?? []));
+  let most = ends.reduce((sum, { length }) => sum + length, 3 * head.length + endLength(image, next));
+  for (const document of documents) most += offsets[document + 1] - offsets[document] + maxScoreLength + 1;
   const body = room(most, out);
   let at = body.write(head);
   for (let i = 0; i < documents.length; i++) {
     if (i > 0) body[at++] = comma;
     at += rows.copy(body, at, offsets[documents[i]], offsets[documents[i] + 1]);
     at += body.write(String(scores[i]), at, "latin1");
-    body[at++] = closingBrace;
+    at += ends[i].copy(body, at);
   }
   return body.subarray(0, writeEnd(image, next, body, at));
 }
 
-const [comma, closingBrace] = [44, 125];
+/** The end of a row behind its score. */
+function endOfRow(matched: readonly string[]): Buffer {
+  return matched.length === 0 ? plainEnd : Buffer.from(`,"matched":${JSON.stringify(matched)}}`);
+}
+
+const plainEnd = Buffer.of(125);
+const comma = 44;
 /** `0.123` */
 const maxScoreLength = 5;

@@ -1,10 +1,11 @@
 import { findFacility } from "../answers/facilities.ts";
-import type { Image, TextIndex } from "../image/image.ts";
-import { findWord, lowerBound, startsWith } from "./dictionary.ts";
+import { type Image, type TextIndex, textOf } from "../image/image.ts";
+import { procedureIncluding } from "./codes.ts";
+import { findWord, lowerBound, startsWith, wordAt } from "./dictionary.ts";
 import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import {
+  citiesOf,
   cityField,
-  cityOf,
   fieldBits,
   fieldMask,
   meaningOf,
@@ -27,6 +28,7 @@ export const mostParts = 3;
 
 /** A word of the query, and its matches in the index. */
 export interface Term {
+  kind: DocumentKind;
   word: string;
   /** Whether every found document must match it. */
   isNeeded: boolean;
@@ -36,7 +38,7 @@ export interface Term {
   matches: number[];
   /** Documents that have it as several consecutive words → the field of these. */
   phrases: Map<number, number>;
-  /** The document whose CCN or APC code it is, or −1. */
+  /** The document whose CCN or APC code it is, or that includes it as a HCPCS code; or −1. */
   code: number;
 }
 
@@ -47,11 +49,16 @@ export function matchNeeded(image: Image, kind: DocumentKind, term: Term): void 
   // The index may have the singular of a plural with a typo.
   if (word.endsWith("s") && findWord(index, meaningOf(word)) < 0) matchTypos(index, term, word.slice(0, -1));
   if (kind === "facility" || !absentProcedures.has(word)) matchPrefix(index, Buffer.from(word), [term]);
-  for (const other of otherNumbers(word)) matchExactly(index, other, exact, [term]);
-  matchExactly(index, cityOf(word), exact, [term]);
+  // A word that is there as it was typed is hardly meant in another number, or as a city's nickname.
+  const other = findWord(index, meaningOf(word)) < 0 ? exact : prefix;
+  for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
+  for (const city of citiesOf(word)) matchExactly(index, city, term.isPlace ? exact : other, [term]);
   for (const other of otherMeanings(word)) matchExactly(index, other, prefix, [term]);
   matchPhrases(index, word, [], term);
-  const coded = kind === "facility" ? facilityWithCode(image, word) : (image.procedureOf.get(word) ?? -1);
+  const coded =
+    kind === "facility"
+      ? facilityWithCode(image, word)
+      : (image.procedureOf.get(word) ?? procedureIncluding(image, word));
   if (coded >= 0) term.code = index.documentOf[coded];
 }
 
@@ -75,13 +82,25 @@ export function matchPrefix(index: TextIndex, start: Uint8Array, terms: readonly
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-function matchTypos(index: TextIndex, { matches }: Term, word: string): void {
+/**
+ * What follows the part of a medical word that tells it apart: a vasectomy is no mastectomy. A typo is allowed only behind
+ * that part.
+ */
+const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
+
+function matchTypos(index: TextIndex, { kind, matches }: Term, word: string): void {
   const letters = [...word].length;
   const allowed = allowedTypos(letters);
   // Numbers aren't matched by typos: another number is another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
   forEachClose(index, Buffer.from(word), letters, allowed, (close, typos) => {
-    if (typos > 0) matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
+    if (typos === 0) return;
+    if (kind === "procedure") {
+      const found = textOf(wordAt(index, close));
+      const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
+      if (ending !== null && found.slice(0, ending.index) !== word.slice(0, ending.index)) return;
+    }
+    matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }
 

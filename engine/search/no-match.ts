@@ -7,10 +7,10 @@ import { find, type Matches } from "./search.ts";
 import { termsOf } from "./terms.ts";
 import { splitWords } from "./text.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
-import { absentProcedures } from "./vocabulary.ts";
+import { absentProcedures, veteransWords } from "./vocabulary.ts";
 
 interface NoMatch {
-  /** The word without a match; undefined if the text has no words. */
+  /** The word without a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
   /** Whether nothing at all matches it, or only nothing that matches the other words. */
   isUnknown: boolean;
@@ -25,8 +25,9 @@ const mostLeftOut = 8;
 export function explainNoMatch(image: Image, kind: DocumentKind, text: string): NoMatch {
   const index = image.documents[kind];
   const terms = termsOf(image, kind, text);
-  const namesOf = (found: Matches) =>
-    Array.from(found.documents, (document) => nameOf(image, kind, document));
+  const namesOf = (found: Matches) => [
+    ...new Set(Array.from(found.documents, (document) => nameOf(image, kind, document))),
+  ];
   const without = (left: Term) =>
     find(
       index,
@@ -42,7 +43,10 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   }
   let word: string | undefined;
   let nearest: Matches | undefined;
-  for (const term of terms.filter(({ isNeeded }) => isNeeded).slice(0, mostLeftOut)) {
+  // The rarest word first: it says most about what is looked for.
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const rarestFirst = needed.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b));
+  for (const term of rarestFirst.slice(0, mostLeftOut)) {
     const found = without(term);
     word ??= term.word;
     if (found.total === 0 || found.scores[0] <= (nearest?.scores[0] ?? 0)) continue;
@@ -57,12 +61,17 @@ export function absentProcedure(text: string): string | undefined {
   return splitWords(text).find((word) => absentProcedures.has(word));
 }
 
+/** Whether a text asks for a hospital of Veterans Affairs. */
+export function asksForVeterans(text: string): boolean {
+  return splitWords(text).some((word) => veteransWords.has(word));
+}
+
 function nameOf(image: Image, kind: DocumentKind, document: number): string {
   if (kind === "procedure") return `${textAt(image.code, document)} ${textAt(image.procedureName, document)}`;
-  const [name, city, state] = [image.facilityName, image.city, image.state].map((texts) =>
+  const [ccn, name, city, state] = [image.ccn, image.facilityName, image.city, image.state].map((texts) =>
     textAt(texts, document),
   );
-  return `${name} (${city} ${state})`;
+  return `${name} (${ccn}, ${city} ${state})`;
 }
 
 /** The words of an index with one typo more than a match may have, the closest first. */

@@ -4,6 +4,7 @@ import {
   beyondField,
   cityField,
   cityPartField,
+  describedField,
   fieldBits,
   fieldMask,
   fillerField,
@@ -18,7 +19,7 @@ import {
 
 /** Bonus for a match in several fields. */
 const severalFields = 0.02;
-/** Worth of a match by field. Words that may be a place, as after "in", have their own table. */
+/** Worth of a match by field. Procedures, and words that may be a place, as after "in", have their own tables. */
 const fieldWorth = worths({
   [nameField]: 1,
   [fillerField]: 1,
@@ -38,6 +39,13 @@ const placeWorth = worths({
   [cityPartField]: 0.84,
   [statePartField]: 0.8,
   [beyondField]: 0.92,
+});
+const procedureWorth = worths({
+  [nameField]: 1,
+  [fillerField]: 1,
+  [repeatField]: 1,
+  [beyondField]: 0.92,
+  [describedField]: 0.5,
 });
 /** Weight of a word that isn't needed. A needed word has weight 1. */
 const optionalWeight = 0.15;
@@ -110,7 +118,9 @@ export function scorerOf(index: SearchIndex, terms: readonly Term[]): Scorer {
   const levels = new Uint8Array(count);
   const fields = new Uint8Array(count);
   const needs = Uint8Array.from(terms, ({ isNeeded }) => (isNeeded ? 1 : 0));
-  const worths = terms.map(({ isPlace }) => (isPlace ? placeWorth : fieldWorth));
+  const worths = terms.map(({ kind, isPlace }) =>
+    kind === "procedure" ? procedureWorth : isPlace ? placeWorth : fieldWorth,
+  );
   const weights = Float64Array.from(terms, ({ isNeeded }) => weightOf(isNeeded) / exact);
   const weight = totalWeight(terms);
   const hasPhrases = terms.some(({ phrases }) => phrases.size > 0);

@@ -1,10 +1,23 @@
-import type { Image } from "../image/image.ts";
+import { groupOf, groupSize, type Image, stateIndex } from "../image/image.ts";
 import { Best } from "./best.ts";
 import { type DocumentKind, intersect, makeRoom, nextOf, type SearchIndex, sets } from "./documents.ts";
-import { documentsWith, exact, mark, none, type Term } from "./matching.ts";
+import { matchedBy } from "./matched.ts";
+import { documentsWith, exact, levelBits, mark, none, type Term } from "./matching.ts";
+import { type Nearby, nearbyIn } from "./near.ts";
 import { codedPoints, forgetWords, maxPoints, mostPoints, scorerOf } from "./scoring.ts";
 import { termsOf } from "./terms.ts";
-import { bitWordsOf } from "./text.ts";
+import {
+  bitsOf,
+  bitWordsOf,
+  cityField,
+  cityPartField,
+  fieldBits,
+  fieldMask,
+  meaningOf,
+  nameField,
+  stateField,
+} from "./text.ts";
+import { genericWords } from "./vocabulary.ts";
 
 /*
  * Finds the documents that match a text, best first. A search finds the words of the index that match each word of the
@@ -22,6 +35,8 @@ export interface Matches {
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1. */
   scores: number[];
+  /** The codes and words that found each procedure, if not its name. */
+  matched?: string[][];
 }
 
 /**
@@ -35,36 +50,125 @@ export function search(
   text: string,
   offset: number,
   limit: number,
+  state: string | null = null,
 ): Matches {
-  return find(image.documents[kind], termsOf(image, kind, text), offset, limit);
+  const index = image.documents[kind];
+  const terms = termsOf(image, kind, text);
+  const wanted = pricedIn(image, kind, state);
+  const nearby = kind === "facility" ? nearbyIn(image, text) : undefined;
+  if (nearby !== undefined) {
+    const near = nearMatches(image, nearby, offset, limit, wanted);
+    if (near.total > 0) return near;
+  }
+  const found = find(index, terms, offset, limit, wanted);
+  if (kind === "procedure") return { ...found, matched: matchedBy(image, terms, found.documents) };
+  return found.total === 0 ? withoutUnknownWords(index, terms, offset, limit, wanted) : found;
+}
+
+/** The facilities around a place that match the other words of a search, the nearest first: a mile lowers the score. */
+function nearMatches(
+  image: Image,
+  { rest, facilities, miles }: Nearby,
+  offset: number,
+  limit: number,
+  wanted: Int32Array,
+): Matches {
+  const index = image.documents.facility;
+  const terms = termsOf(image, "facility", rest);
+  const isAsked = terms.some(({ isNeeded, word }) => isNeeded && !genericWords.facility.has(meaningOf(word)));
+  const asked = isAsked
+    ? new Set(find(index, terms, 0, index.byName.length, wanted).documents)
+    : { has: (i: number) => isSet(wanted, index.documentOf[i]) };
+  const found = [...facilities.keys()].filter((i) => asked.has(facilities[i]));
+  const page = found.slice(offset, offset + limit);
+  return {
+    total: found.length,
+    documents: Uint32Array.from(page, (i) => facilities[i]),
+    scores: page.map((i) => Math.round(1000 - 10 * miles[i]) / 1000),
+  };
+}
+
+const isSet = (bits: Int32Array, i: number) => (bits[i >>> 5] & (1 << (i & 31))) !== 0;
+
+const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
+
+/**
+ * The one document that matches all needed words but those that no document has, such as a part of a brand's name: if two
+ * words or more match, one of them in its name and one in its place. Its score is lower by the share of unknown words.
+ */
+function withoutUnknownWords(
+  index: SearchIndex,
+  terms: readonly Term[],
+  offset: number,
+  limit: number,
+  wanted: Int32Array,
+): Matches {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const known = needed.filter((term) => documentsWith(index, term) > 0);
+  if (known.length < 2 || known.length === needed.length) return nothing;
+  const others = terms.filter((term) => !term.isNeeded || known.includes(term));
+  const found = find(index, others, 0, 1, wanted);
+  if (found.total !== 1) return nothing;
+  const fields = known.map((term) => fieldsOf(index, term, index.documentOf[found.documents[0]]));
+  const isIn = (some: number) => fields.some((matched) => (matched & some) !== 0);
+  if (!isIn(1 << nameField) || !isIn((1 << cityField) | (1 << cityPartField) | (1 << stateField)))
+    return nothing;
+  const share = known.length / needed.length;
+  const scores = found.scores.map((score) => Math.round(1000 * score * share) / 1000);
+  const end = offset + limit;
+  return { total: 1, documents: found.documents.slice(offset, end), scores: scores.slice(offset, end) };
+}
+
+/** The fields in which a document has words that match a term. */
+function fieldsOf(index: SearchIndex, { matches }: Term, document: number): number {
+  const words = new Set(matches.map((match) => match >>> levelBits));
+  let fields = 0;
+  for (let at = index.tokenStart[document]; at < index.tokenStart[document + 1]; at++)
+    if (words.has(index.tokens[at] >>> fieldBits)) fields |= 1 << (index.tokens[at] & fieldMask);
+  return fields;
 }
 
 export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
   const index = image.documents[kind];
-  return find(index, termsOf(image, kind, text), 0, index.byName.length, false).documents;
+  const unpriced = index.priced.map((bits) => ~bits);
+  return find(index, termsOf(image, kind, text), 0, index.byName.length, unpriced).documents;
+}
+
+/** The documents with prices in the nation (state null) or in a state, as bits. */
+function pricedIn(image: Image, kind: DocumentKind, state: string | null): Int32Array {
+  const { priced, documentOf } = image.documents[kind];
+  if (state === null) return priced;
+  const isThere = (i: number) =>
+    kind === "facility"
+      ? image.stateOf[i] === stateIndex.get(state)
+      : groupSize(image, groupOf(image, i, state)) > 0;
+  const there = bitsOf(
+    Array.from(documentOf).filter((_, i) => isThere(i)),
+    documentOf.length,
+  );
+  return there.map((bits, i) => bits & priced[i]);
 }
 
 /**
  * Goes from the best level to the worst, and scores no documents that can't be better than those of the page.
  *
- * @param isPriced whether to look for documents that have prices, or for the others
+ * @param wanted the documents to look for, as bits
  */
 export function find(
   index: SearchIndex,
   terms: readonly Term[],
   offset: number,
   limit: number,
-  isPriced = true,
+  wanted = index.priced,
 ): Matches {
-  const { byName, nameRank, documentOf, sizeStart, priced } = index;
+  const { byName, nameRank, documentOf, sizeStart } = index;
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0))
-    return { total: 0, documents: new Uint32Array(0), scores: [] };
+  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0)) return nothing;
   const bitWords = bitWordsOf(documentOf.length);
   makeRoom(index, needed.length);
   const { done, fresh } = sets;
   // Documents that aren't looked for count as found before.
-  for (let i = 0; i < bitWords; i++) done[i] = isPriced ? ~priced[i] : priced[i];
+  for (let i = 0; i < bitWords; i++) done[i] = ~wanted[i];
   const page = new Best(Math.min(offset + limit, documentOf.length));
   const codes = needed.map(({ code }) => code).filter((code) => code >= 0);
   const score = scorerOf(index, terms);

@@ -1,11 +1,13 @@
+import { findFacility } from "../answers/facilities.ts";
 import type { Image, TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
 import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
+import { otherNameIn } from "./other-names.ts";
 import {
+  citiesOf,
   cityField,
-  cityOf,
   cityPartField,
   fieldBits,
   lettersOf,
@@ -16,7 +18,7 @@ import {
   stateWords,
 } from "./text.ts";
 import { codePoints, hasMoreBits, oneTypoLetters, typosBetween } from "./typos.ts";
-import { fillerWords, genericWords, placeWords } from "./vocabulary.ts";
+import { fillerWords, genericWords, placeWords, wordsBeforeSelf } from "./vocabulary.ts";
 
 /** Parses a query: which of its words are needed, which are a place, and which belong together. */
 
@@ -27,24 +29,31 @@ const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) 
 /** The words of a query in order with their matches. A word is there once, or twice if it may also be a place. */
 export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] {
   const index = image.documents[kind];
-  const typed = splitWords(text).map((word) => kindMeant(index, kind, word));
+  const typed = withoutSelf(splitWords(text)).map((word) => kindMeant(index, kind, word));
   const words = typed.filter((word, i) => {
     if (typed.indexOf(word) === i) return true;
     return typed.lastIndexOf(word) === i && isInPlace(index, word);
   });
   const isFiller = (word: string, i: number) =>
-    fillerWords.has(word) && !(isStateCode(word) && isLast(i) && typed.at(-1) === word);
+    fillerWords.has(word) && !(isStateCode(word) && i + 1 === words.length && typed.at(-1) === word);
   const isLast = (i: number) => i > 0 && i + 1 === words.length;
   const saySomething = words.map((word, i) => !isFiller(word, i) && !genericWords[kind].has(meaningOf(word)));
-  const isAnyNeeded = saySomething.includes(true);
+  // A generic word alone asks for the names that have it; beside "near me" it says nothing.
+  const isAnyNeeded = saySomething.includes(true) || typed.length < splitWords(text).length;
+  // Beside words for a hospital only, "va" is no state: it means Veterans Affairs, whose hospitals aren't in the data.
+  const isForVeterans =
+    kind === "facility" &&
+    words.length > 1 &&
+    words.includes("va") &&
+    words.every((word, i) => word === "va" || !saySomething[i]);
   const places = words.findIndex((word, i) => placeWords.has(word) && !isLast(i));
   const inCity = new Set(
     kind === "facility" ? cityWithState(index, words, saySomething.lastIndexOf(true) + 1) : [],
   );
   const terms = words.map((word, i): Term => {
-    const isNeeded = saySomething[i] || !isAnyNeeded;
+    const isNeeded = !isForVeterans && (saySomething[i] || (!isAnyNeeded && !isFiller(word, i)));
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
-    const term = { word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
+    const term = { kind, word, isNeeded, isPlace, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, kind, term);
     matchExactly(index, word, exact, [term]);
     return term;
@@ -57,11 +66,25 @@ export function termsOf(image: Image, kind: DocumentKind, text: string): Term[] 
       const asTyped = words.slice(start, end);
       const joined = asTyped.join("");
       const meant = asTyped.map(meaningOf).join("");
-      matchExactly(index, cityOf(joined), exact, span);
+      for (const city of citiesOf(joined)) matchExactly(index, city, exact, span);
       if (meant !== joined) matchExactly(index, meant, exact, span);
       if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), span);
     }
+  if (kind === "facility") enterOtherName(image, terms);
   return terms;
+}
+
+/** Gives the words of the longest other name of a hospital in the query that hospital's code. */
+function enterOtherName(image: Image, terms: readonly Term[]): void {
+  const found = otherNameIn(terms.map(({ word }) => word));
+  const facility = found === undefined ? -1 : findFacility(image, found.ccn);
+  if (found === undefined || facility < 0) return;
+  for (const at of found.positions) terms[at].code = image.documents.facility.documentOf[facility];
+}
+
+/** The words without a "me" that stands for whoever asks, as in "near me", and not for Maine. */
+function withoutSelf(words: string[]): string[] {
+  return words.filter((word, i) => word !== "me" || i === 0 || !wordsBeforeSelf.has(words[i - 1]));
 }
 
 /** The word of kind that one with a typo stands for, where no word of the index begins with it; otherwise itself. */
@@ -109,7 +132,7 @@ function cityWithState(index: SearchIndex, words: readonly string[], end: number
 
 function isCityIn(index: SearchIndex, words: readonly string[], state: string): boolean {
   const { tokenStart, tokens, documentOf } = index;
-  const city = findWord(index, cityOf(words.map(meaningOf).join("")));
+  const city = findWord(index, citiesOf(words.map(meaningOf).join(""))[0]);
   const there = findWord(index, state);
   if (city < 0 || there < 0 || (index.wordFields[city] & (1 << cityField)) === 0) return false;
   const both = withWords(index, [city, there]);

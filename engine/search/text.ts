@@ -1,7 +1,14 @@
 import { encodeText } from "../encode.ts";
 import type { TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
-import { abbreviations, ambiguousForms, cityNicknames, institutions, weakWords } from "./vocabulary.ts";
+import {
+  abbreviations,
+  ambiguousForms,
+  cityNicknames,
+  fillerWords,
+  institutions,
+  weakWords,
+} from "./vocabulary.ts";
 
 /** The words of a text, without case, accents and punctuation. Initials (`M. D.`) and a possessive s make one word. */
 export function splitWords(text: string): string[] {
@@ -9,9 +16,9 @@ export function splitWords(text: string): string[] {
     .normalize("NFKD")
     .replace(/[\p{M}'’‘`´]/gu, "")
     .toLowerCase()
-    .replace(/\b([di]) ?& ?([cd])\b/g, "$1and$2")
     .replaceAll("&", " and ")
-    .replace(/\b(apc|ccn)(?=\d)/g, "$1 ")
+    .replace(/\b([di]) *and *([cd])\b/g, "$1and$2")
+    .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")
     // Facilities have only the first five digits of a ZIP code.
     .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
     .split(/[^\p{L}\p{N}]+/u)
@@ -21,7 +28,8 @@ export function splitWords(text: string): string[] {
   for (const [i, part] of parts.entries()) {
     const wasInitial = isInitial;
     isInitial = singleLetter.test(part);
-    const joins = wasInitial ? isInitial : part === "s" && i > 0 && !singleLetter.test(parts[i + 1] ?? "");
+    const isPossessive = part === "s" && i > 0 && !fillerWords.has(parts[i - 1]);
+    const joins = wasInitial ? isInitial : isPossessive && !singleLetter.test(parts[i + 1] ?? "");
     if (joins) words[words.length - 1] += part;
     else words.push(part);
   }
@@ -76,10 +84,23 @@ export function otherMeanings(word: string): readonly string[] {
   return others.get(word) ?? [];
 }
 
-/** The name of a city for its nickname. Both are written as one word. */
-export function cityOf(joined: string): string {
-  return cityNicknames.get(joined) ?? joined;
+/** The cities that a nickname stands for, or the text itself. All are written as one word. */
+export function citiesOf(joined: string): readonly string[] {
+  return cityNicknames.get(joined) ?? [joined];
 }
+
+/**
+ * The initials of a name, such as `bidmc` of Beth Israel Deaconess Medical Center: of all its words, and of those that
+ * aren't fillers. Only initials of three letters or more tell names apart.
+ */
+export function initialsOf(name: string): string[] {
+  const words = splitWords(name).filter((word) => /^\p{L}/u.test(word));
+  const both = [words, words.filter((word) => !fillerWords.has(word))];
+  const initials = both.map((of) => of.map(([letter]) => letter).join(""));
+  return [...new Set(initials)].filter(({ length }) => length >= initialLetters);
+}
+
+const initialLetters = 3;
 
 /**
  * The fields of a document that a word may be in: its name (there as a significant word, a weak word, or a repeated
@@ -96,6 +117,8 @@ export const [
   statePartField,
   beyondField,
 ] = [0, 1, 2, 3, 4, 5, 6, 7];
+/** The words of descriptors of a procedure's codes. Procedures have no places, so it has a place's number. */
+export const describedField = statePartField;
 /** Size of a significant word in a name. A weak word has size 1. */
 export const wordSize = 3;
 export const fieldBits = 3;

@@ -57,39 +57,77 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["co", "county"],
   ["dr", "doctors"],
   ["drs", "doctors"],
+  ["e", "east"],
+  ["joe", "joseph"],
+  ["joes", "joseph"],
+  ["joes", "josephs"],
+  ["n", "north"],
   ["ne", "northeast"],
   ["nw", "northwest"],
   ["nw", "northwestern"],
   ["pt", "point"],
+  ["s", "south"],
   ["se", "southeast"],
   ["so", "south"],
   ["sw", "southwest"],
+  ["w", "west"],
 ];
 
 /** Nicknames of cities, and of states with a city's name → their words in the index. Words are joined. */
-export const cityNicknames: ReadonlyMap<string, string> = new Map([
-  ["nyc", "newyork"],
-  ["newyorkcity", "newyork"],
-  ["philly", "philadelphia"],
-  ["washingtonstate", "wa"],
-  ["newyorkstate", "ny"],
-]);
+export const cityNicknames: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    abq: "albuquerque",
+    atl: "atlanta",
+    atx: "austin",
+    bham: "birmingham",
+    bmore: "baltimore",
+    cincy: "cincinnati",
+    dfw: "dallas fortworth",
+    dtla: "losangeles",
+    indy: "indianapolis",
+    jax: "jacksonville",
+    kc: "kansascity",
+    la: "losangeles la",
+    longisland: "manhasset newhydepark mineola bayshore patchogue stonybrook huntington riverhead roslyn",
+    manhattan: "newyork manhattan",
+    mpls: "minneapolis",
+    nola: "neworleans",
+    nyc: "newyork brooklyn bronx statenisland flushing jamaica elmhurst farrockaway",
+    newyorkcity: "newyork brooklyn bronx statenisland flushing jamaica elmhurst farrockaway",
+    okc: "oklahomacity",
+    pdx: "portland",
+    pgh: "pittsburgh",
+    philly: "philadelphia",
+    phx: "phoenix",
+    queens: "jamaica flushing elmhurst farrockaway",
+    satx: "sanantonio",
+    sf: "sanfrancisco",
+    slc: "saltlakecity",
+    stl: "saintlouis",
+    vegas: "lasvegas",
+    washingtonstate: "wa",
+    newyorkstate: "ny",
+  }).map(([nickname, cities]) => [nickname, cities.split(" ")]),
+);
 
 const setOf = (words: string) => new Set(words.split(" "));
 
 /** Words that are followed by a place. */
-export const placeWords: ReadonlySet<string> = setOf("in near");
+export const placeWords: ReadonlySet<string> = setOf("around in near");
+
+/** Words between which and a "me" nothing stands: near me, close to me, around me. */
+export const wordsBeforeSelf: ReadonlySet<string> = setOf("near nearest around by to beside");
 
 /** Words without meaning in a query. They are never needed. */
 export const fillerWords: ReadonlySet<string> = setOf(
-  "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc corp",
+  "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp",
 );
 
 /** Generic words, by what is searched for. Beside other words they aren't needed, but improve the score. */
 export const genericWords = {
   facility: setOf(
     "hospital medical center health healthcare system clinic institute network service facility authority campus " +
-      "main best cheapest nearest",
+      "main best cheapest nearest closest close nearby emergency er room rooms",
   ),
   procedure: setOf(
     "surgery surgical procedure procedures operation cost costs price prices charge charges removal repair treatment",
@@ -105,98 +143,135 @@ export const weakWords: ReadonlySet<string> = new Set([
 
 /** Names of institutions in the directory and their other names. Each finds the other. */
 export const institutions: readonly (readonly [name: string, otherName: string])[] = [
+  ["ahn", "allegheny"],
+  ["ecu", "east carolina university"],
   ["iu", "indiana university"],
+  ["kaiser foundation", "kaiser permanente"],
+  ["lsu", "louisiana state university"],
+  ["lvhn", "lehigh valley hospital"],
+  ["cpmc", "california pacific medical center"],
   ["musc", "medical university of south carolina"],
   ["nebraska medical center", "university of nebraska"],
+  ["new york presbyterian", "nyp newyork"],
   ["nyu", "new york university"],
   ["ohsu", "oregon health and science university"],
+  ["ohio state university", "osu"],
+  ["oklahoma state university", "osu"],
   ["ou", "university of oklahoma"],
+  ["rwj", "robert wood johnson"],
   ["uab", "university of alabama"],
   ["uc", "university of california"],
+  ["uc davis ucd", "university of california davis"],
+  ["uc irvine uci", "university of california irvine"],
+  ["uc san diego", "ucsd"],
+  ["uchealth", "university of colorado"],
   ["ucla", "university of california los angeles"],
   ["ucsf", "university of california san francisco"],
   ["uf", "university of florida"],
+  ["uk", "university of kentucky"],
+  ["um", "university of miami"],
   ["umass", "university of massachusetts"],
   ["unc", "university of north carolina"],
+  ["unm", "university of new mexico"],
   ["usc", "university of southern california"],
   ["ut", "university of texas"],
   ["uva", "university of virginia"],
+  ["uvm", "university of vermont"],
+  ["uw", "university of washington"],
+  ["uw", "university of wisconsin"],
   ["vcu", "virginia commonwealth university"],
+  ["wvu", "west virginia university"],
 ];
 
 /**
- * Patients' words for the frequent procedures of each APC. An APC is a mix of procedures of similar cost. Sources are the
- * groups' descriptions and CMS, Hospital Outpatient PPS Addendum B, which assigns each HCPCS code to its APC. The comments
- * name the HCPCS codes. Words that mean one thing only together are joined.
+ * Patients' words for the frequent procedures of each APC, and behind the bar the HCPCS codes of these procedures. An APC
+ * is a mix of procedures of similar cost. Sources are the groups' descriptions and CMS, Hospital Outpatient PPS Addendum
+ * B, which assigns each code to its APC; `import --codes` warns where an addendum says otherwise. Words that mean one thing
+ * only together are joined.
  */
-export const plainWordsOf: Readonly<Record<string, string>> = {
-  "5072": "skin lesion removal abscess drainage breast iandd liver", // 10061, 11042, 47000
-  "5073": "tumor cyst removal breast", // 21555
-  "5091": "lumpectomy breast cancer tumor removal", // 19301
-  "5092": "mastectomy breast removal", // 19303
-  "5093": "breast reconstruction implant", // 19357
-  "5113": "knee arthroscopy meniscus bunion hammertoe broken bone fracture", // 29881, 28285
-  "5114": "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture", // 29827, 28297, 29888
-  "5115": "total knee hip shoulder joint replacement arthroplasty spine fusion", // 27447, 27130, 23472
-  "5116": "spine spinal fusion ankle replacement", // 22551, 27702
-  "5153": "bronchoscopy sinus lung biopsy", // 31624
-  "5154": "bronchoscopy lung biopsy", // 31628
-  "5155": "sinus surgery sinuses", // 31267
-  "5163": "ear tubes", // 69436
-  "5164": "tonsils tonsillectomy", // 42826
-  "5165": "nose septum septoplasty ear drum", // 30520
-  "5166": "hearing", // 69930
-  "5183": "port catheter insertion varicose veins", // 36561
-  "5184": "dialysis fistula access", // 36821
-  "5191": "cardiac heart catheterization cath angiogram angiography", // 93458
-  "5192": "angioplasty leg artery balloon coronary heart stent dialysis access", // 37224, 36903
-  "5193": "coronary heart stent angioplasty drug eluting leg artery", // 92928, 37226
-  "5194": "coronary heart leg artery stent atherectomy", // 92933, 37227
-  "5200": "cardiomems heart failure", // 33289
-  "5212": "heart node ablation cardiac", // 93650
-  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia cardiac", // 93656
-  "5222": "loop recorder battery generator replacement implant", // 33285
-  "5223": "battery generator replacement leadless implant", // 33208
-  "5224": "biventricular implant cardiac", // 33225
-  "5231": "implantable defibrillator generator battery replacement aicd", // 33262
-  "5232": "implantable defibrillator aicd", // 33249
-  "5244": "stem cell bone marrow transplant", // 38240
-  "5302": "endoscopy egd ercp stomach esophagus", // 43259
-  "5303": "endoscopy ercp bile duct", // 43274
-  "5313": "colonoscopy endoscopy hemorrhoids colon rectal cancer screening", // 45389, 46260
-  "5331": "endoscopy bile duct esophagus", // 43276
-  "5341": "hernia inguinal umbilical", // 49505
-  "5361": "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole gallstones", // 47562, 49650, 44970
-  "5362": "hysterectomy laparoscopic uterus keyhole", // 58571
-  "5372": "bladder cystoscopy", // 52000
-  "5373": "bladder cystoscopy prostate biopsy", // 55700
-  "5374": "kidney stones stone lithotripsy bladder tumor", // 50590, 52235
-  "5375": "kidney stones stone laser prostate surgery turp bladder tumor", // 52356, 52601
-  "5376": "prostate brachytherapy incontinence sling", // 55875
-  "5377": "penile prosthesis", // 54401
-  "5378": "artificial urinary sphincter penile prosthesis", // 53445
-  "5414": "hysteroscopy uterus dandc", // 58558, 58120
-  "5415": "hysterectomy vaginal prolapse uterus", // 58260
-  "5431": "carpal tunnel nerveablation", // 64721, 64635
-  "5432": "nerve repair", // 64910
-  "5462": "spinal cord stimulator trial lead", // 63650
-  "5463": "spinal cord stimulator generator", // 63663
-  "5464": "spinal cord sacral nerve vagus stimulator bladder", // 64590
-  "5465": "spinal cord stimulator deep brain", // 63685
-  "5471": "pain pump", // 62362
-  "5491": "cataract lens eye glaucoma implant", // 66984
-  "5492": "glaucoma shunt cornea transplant retina vitrectomy eye cataract", // 66183, 65756, 67036
-  "5493": "artificial iris eye", // 0616T
-  "5503": "eyelid lift drooping", // 67904
-  "5504": "eyelid reconstruction eye socket", // 67414
-  "5627": "radiotherapy radiosurgery gamma knife stereotactic cancer", // 77371
-  "8011": "observation stay overnight", // G0378
+const plainWords: Readonly<Record<string, string>> = {
+  "5072": "skin lesion removal abscess drainage breast iandd liver debridement | 10061 11042 47000",
+  "5073": "tumor cyst removal breast | 21555",
+  "5091": "lumpectomy breast cancer tumor removal | 19301",
+  "5092": "mastectomy breast removal | 19303",
+  "5093": "breast reconstruction implant | 19357",
+  "5113":
+    "knee arthroscopy meniscus bunion hammertoe broken bone fracture toe finger amputation | 29881 28285 28820 26951",
+  "5114":
+    "shoulder arthroscopy rotator cuff bunion acl ligament broken bone fracture orif wrist laminectomy discectomy microdiscectomy herniated disc kyphoplasty | 29827 28297 29888 25609 63030 22514",
+  "5115":
+    "total knee hip shoulder joint replacement arthroplasty spine fusion tka tkr tha thr tsa | 27447 27130 23472",
+  "5116": "spine spinal fusion ankle replacement | 22551 27702",
+  "5153": "bronchoscopy sinus lung biopsy | 31624",
+  "5154": "bronchoscopy lung biopsy | 31628",
+  "5155": "sinus surgery sinuses fess | 31267",
+  "5163": "ear tubes | 69436",
+  "5164": "tonsils tonsillectomy adenoids | 42826",
+  "5165": "nose septum septoplasty ear drum | 30520",
+  "5166": "hearing | 69930",
+  "5183": "port catheter insertion varicose veins placement | 36561",
+  "5184": "dialysis fistula access | 36821",
+  "5191": "cardiac heart catheterization cath angiogram angiography | 93458",
+  "5192": "angioplasty leg artery balloon coronary heart stent dialysis access | 37224 36903",
+  "5193": "coronary heart stent angioplasty drug eluting leg artery pci ptca | 92928 37226",
+  "5194": "coronary heart leg artery stent atherectomy | 92933 37227",
+  "5200": "cardiomems heart failure | 33289",
+  "5212": "heart node ablation cardiac | 93650",
+  "5213": "heart catheter ablation atrial fibrillation afib arrhythmia cardiac ep study | 93656",
+  "5222": "loop recorder battery generator replacement implant | 33285",
+  "5223": "battery generator replacement leadless implant | 33208",
+  "5224": "biventricular implant cardiac | 33225",
+  "5231": "implantable defibrillator generator battery replacement aicd | 33262",
+  "5232": "implantable defibrillator aicd | 33249",
+  "5244": "stem cell bone marrow transplant | 38240",
+  "5302": "endoscopy egd ercp stomach esophagus | 43259",
+  "5303": "endoscopy ercp bile duct | 43274",
+  "5313": "colonoscopy endoscopy hemorrhoids colon rectal cancer screening | 45389 46260",
+  "5331": "endoscopy bile duct esophagus | 43276",
+  "5341": "hernia inguinal umbilical | 49505",
+  "5361":
+    "gallbladder cholecystectomy hernia laparoscopic appendix appendectomy keyhole gallstones chole lapchole thyroidectomy thyroid parathyroid tubal ligation | 47562 49650 44970 60240 58670",
+  "5362": "hysterectomy laparoscopic uterus keyhole | 58571",
+  "5372": "bladder cystoscopy | 52000",
+  "5373": "bladder cystoscopy prostate biopsy | 55700",
+  "5374": "kidney stones stone lithotripsy bladder tumor eswl turbt | 50590 52235",
+  "5375": "kidney stones stone laser prostate surgery turp bladder tumor | 52356 52601",
+  "5376": "prostate brachytherapy incontinence sling | 55875",
+  "5377": "penile prosthesis implant | 54401",
+  "5378": "artificial urinary sphincter penile prosthesis implant | 53445",
+  "5414": "hysteroscopy uterus dandc | 58558 58120",
+  "5415": "hysterectomy vaginal prolapse uterus pelvic | 58260",
+  "5431": "carpal tunnel nerveablation | 64721 64635",
+  "5432": "nerve repair | 64910",
+  "5462": "spinal cord stimulator trial lead | 63650",
+  "5463": "spinal cord stimulator generator | 63663",
+  "5464": "spinal cord sacral nerve vagus stimulator bladder | 64590",
+  "5465": "spinal cord stimulator deep brain | 63685",
+  "5471": "pain pump | 62362",
+  "5491": "cataract lens eye glaucoma implant | 66984",
+  "5492": "glaucoma shunt cornea transplant retina vitrectomy eye cataract | 66183 65756 67036",
+  "5493": "artificial iris eye | 0616T",
+  "5503": "eyelid lift drooping | 67904",
+  "5504": "eyelid reconstruction eye socket | 67414",
+  "5627": "radiotherapy radiosurgery gamma knife stereotactic cancer | 77371",
+  "8011": "observation stay overnight | G0378",
 };
+
+export const plainWordsOf = Object.fromEntries(
+  Object.entries(plainWords).map(([procedure, text]) => {
+    const [words, codes] = text.split(" | ");
+    return [procedure, { words, codes: codes.split(" ") }];
+  }),
+);
 
 /** Words for procedures that no comprehensive APC contains. */
 export const absentProcedures: ReadonlySet<string> = setOf(
   "mri ct cat scan scans xray x ray imaging ultrasound sonogram mammogram mammography pet emergency er ed visit visits " +
     "consultation checkup lab laboratory blood test tests ekg ecg echocardiogram vaccine vaccination shot chemo " +
     "chemotherapy infusion physiotherapy physical therapy childbirth delivery birth ambulance " +
-    "cesarean caesarean csection section pregnancy sleep lasik bypass",
+    "cesarean caesarean csection section pregnancy sleep lasik bypass cabg tavr transfusion cardioversion injection " +
+    "injections epidural nerveblock block craniotomy vasectomy urgent room telehealth dental teeth ivf",
 );
+
+/** Words for hospitals of Veterans Affairs, which Medicare doesn't pay under the OPPS. */
+export const veteransWords: ReadonlySet<string> = setOf("va vamc vha veteran veterans");

@@ -37,8 +37,8 @@ export interface ColumnChunk {
 export const headBytes = 4;
 /** Bytes of the footer's length and the magic number at the file's end. */
 export const tailBytes = 8;
-/** Bytes of a footer, at most: far more than the largest snapshot needs. */
-const maxFooterBytes = 2 ** 18;
+/** Bytes of a footer, at most: twice what every code of CMS's addendum that has an APC takes. */
+const maxFooterBytes = 2 ** 19;
 const magic = "PAR1";
 const codecs = "UNCOMPRESSED SNAPPY GZIP LZO BROTLI LZ4 ZSTD LZ4_RAW".split(" ");
 /** Parquet's names of the compressions that are read. Snapshots are written with zstd. */

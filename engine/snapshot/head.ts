@@ -23,6 +23,8 @@ import {
 const bytesPerRow = 108;
 /** Bytes of a row of the row group that is being read: codes of the text columns and one more column, and levels. */
 const bytesPerGroupRow = 64;
+/** Bytes of the heap for a character of the codes in the metadata: of three of them, an empty list. */
+const bytesPerCodeCharacter = 32;
 /** Bytes of a procedure: its summaries over the nation and every state, and the positions of its groups. */
 const bytesPerProcedure = 8192;
 
@@ -87,7 +89,10 @@ export function loadNeed({ fileBytes, footer: { groups, columns }, metadata }: S
       largest(groups.flatMap(({ chunks }) => chunks.map((chunk) => 2 * chunk.decodedLength))) +
       metadata.procedures * bytesPerProcedure,
     // A short string takes some dozen bytes on the heap. Strings of earlier row groups may be kept.
-    heap: 6 * largest(textBytes) + 2 * textBytes.reduce((sum, bytes) => sum + bytes, 0),
+    heap:
+      6 * largest(textBytes) +
+      2 * textBytes.reduce((sum, bytes) => sum + bytes, 0) +
+      bytesPerCodeCharacter * (metadata.hcpcs_codes?.length ?? 0),
   };
 }
 

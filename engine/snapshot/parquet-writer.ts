@@ -2,11 +2,11 @@ import { tableToIPC } from "apache-arrow";
 import * as parquet from "parquet-wasm";
 import type * as v from "valibot";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { codeValues, type Snapshot } from "./snapshot.ts";
 
 /** A snapshot as a Parquet file: zstd, dictionary-coded texts, `null` for what is absent, metadata in the footer. */
 export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
-  const { table, provenance, counts } = snapshot;
+  const { table, provenance, counts, codes } = snapshot;
   const metadata: Record<string, string> = {
     schema_version: String(schemaVersion),
     data_year: String(provenance.dataYear),
@@ -25,6 +25,7 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
     sha256: snapshot.sha256,
     content_sha256: snapshot.contentSha256,
     ...(provenance.sourceSha256 === null ? {} : { source_sha256: provenance.sourceSha256 }),
+    ...(codes === null ? {} : { hcpcs_codes: JSON.stringify(codes.map(codeValues)) }),
   } satisfies v.InferInput<typeof metadataSchema>;
   const properties = new parquet.WriterPropertiesBuilder()
     .setCompression(parquet.Compression.ZSTD)

@@ -1,4 +1,6 @@
-import { DataError, shown } from "../errors.ts";
+import * as v from "valibot";
+import { decodeTexts } from "../encode.ts";
+import { DataError, jsonIn, shown } from "../errors.ts";
 import type { ParquetFooter, RowGroup } from "./footer.ts";
 import { guarded, snapshotHead } from "./head.ts";
 import { type ColumnValues, type PlainType, plainInt32, plainText, readColumn } from "./pages.ts";
@@ -8,7 +10,9 @@ import {
   ccnPattern,
   type FacilityField,
   facilityFields,
+  hcpcsPattern,
   maxNameCharacters,
+  maxStatusCharacters,
   measureFields,
   procedureCodePattern,
   ruralUrbanCodePattern,
@@ -17,7 +21,7 @@ import {
   zipPattern,
 } from "./schema.ts";
 import { type Snapshot, sealSnapshot } from "./snapshot.ts";
-import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
+import { ascending, columnsOf, makeTable, ranked, type SnapshotTable, type TableParts } from "./table.ts";
 
 /**
  * Reads and verifies a snapshot file: the footer, then one column of a row group at a time, so memory stays within
@@ -29,7 +33,7 @@ import { ascending, makeTable, ranked, type SnapshotTable, type TableParts } fro
 export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows: number) => void): Snapshot {
   const { footer, metadata } = snapshotHead(file, subject);
   const table = readTable(file, footer, metadata.rows, subject, onRows);
-  const snapshot = sealSnapshot(table, {
+  const provenance = {
     dataYear: metadata.data_year,
     revision: metadata.revision,
     title: metadata.title,
@@ -38,7 +42,8 @@ export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows
     released: metadata.released === "" ? null : metadata.released,
     caveat: metadata.caveat,
     sourceSha256: metadata.source_sha256 ?? null,
-  });
+  };
+  const snapshot = sealSnapshot(table, provenance, codesIn(metadata.hcpcs_codes, table, subject));
   const { counts, sha256, contentSha256 } = snapshot;
   const agree = (what: string, found: string | number, expected: string | number) => {
     if (found !== expected)
@@ -53,6 +58,32 @@ export function decodeSnapshot(file: Uint8Array, subject: string, onRows?: (rows
   agree("checksum of the content", sha256, metadata.sha256);
   agree("checksum of the rows", contentSha256, metadata.content_sha256 ?? contentSha256);
   return snapshot;
+}
+
+const codesSchema = v.array(
+  v.strictTuple([
+    v.pipe(v.string(), v.regex(hcpcsPattern)),
+    v.pipe(v.string(), v.regex(procedureCodePattern)),
+    v.pipe(v.string(), v.maxLength(maxStatusCharacters)),
+    v.pipe(v.string(), v.maxLength(maxNameCharacters)),
+  ]),
+);
+
+/** The codes in the metadata, which ascend and belong to procedures of the table. */
+function codesIn(text: string | undefined, table: SnapshotTable, subject: string): Snapshot["codes"] {
+  if (text === undefined) return null;
+  const part = `${subject}: metadata hcpcs_codes`;
+  const parsed = v.safeParse(codesSchema, jsonIn(text, part, "a list of codes"), { abortEarly: true });
+  if (!parsed.success)
+    throw new DataError(part, `a fault at ${v.getDotPath(parsed.issues[0])}`, "a list of codes");
+  const procedures = new Set(decodeTexts(columnsOf(table).procedures.code));
+  return parsed.output.map(([code, procedure, status, description], i) => {
+    if (i > 0 && code <= parsed.output[i - 1][0])
+      throw new DataError(part, `${code} after ${parsed.output[i - 1][0]}`, "each code once, ascending");
+    if (!procedures.has(procedure))
+      throw new DataError(part, `${code} in ${procedure}`, "a procedure of the snapshot");
+    return { code, procedure, status, description };
+  });
 }
 
 function readTable(

@@ -92,11 +92,15 @@ export const stateCodes: readonly string[] = Object.freeze(Object.keys(stateName
 export const ccnPattern = /^[0-9A-Za-z]{6}$/;
 export const procedureCodePattern = /^[0-9]{4}$/;
 export const zipPattern = /^[0-9]{5}$/;
+/** A code of the Healthcare Common Procedure Coding System (HCPCS), which has the CPT codes: 27447, 0616T, G0105. */
+export const hcpcsPattern = /^(?:[0-9]{4}[0-9A-Z]|[A-Z][0-9]{4})$/;
 /** A code of the Rural-Urban Commuting Area (RUCA): 1 to 10 and perhaps a digit more, or 99 where none is coded. */
 export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
 /** The longest name of a facility, a city or a procedure, and the longest of their other texts. */
 export const maxNameCharacters = 500;
+/** The longest status indicator of a code. CMS's have one or two characters. */
+export const maxStatusCharacters = 10;
 
 export const minDataYear = 2016;
 export const maxDataYear = 2099;
@@ -113,6 +117,16 @@ export interface Provenance {
   sourceSha256: string | null;
   released: string | null;
   caveat: string;
+}
+
+/** A HCPCS code that belongs to a procedure group, from CMS's OPPS Addendum B. Absent texts are empty. */
+export interface HcpcsCode {
+  code: string;
+  /** APC code of the procedure group. */
+  procedure: string;
+  /** Status indicator, which says how Medicare pays for it, such as J1. */
+  status: string;
+  description: string;
 }
 
 /** `<data_year>.<revision>`, e.g. `2024.2`. */
@@ -169,4 +183,6 @@ export const metadataSchema = v.object({
   /** Optional, because older snapshots lack these two. */
   content_sha256: v.optional(sha256),
   source_sha256: v.optional(sha256),
+  /** JSON of the HCPCS codes, ascending, each as `[code, procedure, status, description]`; absent where there are none. */
+  hcpcs_codes: v.optional(v.string()),
 });

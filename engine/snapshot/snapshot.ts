@@ -1,20 +1,33 @@
 import { createHash } from "node:crypto";
-import { blank, type Counts, type Provenance, schemaVersion, snapshotColumns } from "./schema.ts";
+import {
+  blank,
+  type Counts,
+  type HcpcsCode,
+  type Provenance,
+  schemaVersion,
+  snapshotColumns,
+} from "./schema.ts";
 import { columnsOf, partsOf, type SnapshotTable } from "./table.ts";
 
 export interface Snapshot {
   table: SnapshotTable;
   provenance: Provenance;
   counts: Counts;
-  /** SHA-256 of rows and provenance, in hexadecimal: the content that a version's number stands for. */
+  /** What each procedure group includes, ascending by code; null where that isn't known. */
+  codes: readonly HcpcsCode[] | null;
+  /** SHA-256 of rows, provenance and codes, in hexadecimal: the content that a version's number stands for. */
   sha256: string;
   /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
 }
 
-export function sealSnapshot(table: SnapshotTable, provenance: Provenance): Snapshot {
+export function sealSnapshot(
+  table: SnapshotTable,
+  provenance: Provenance,
+  codes: readonly HcpcsCode[] | null = null,
+): Snapshot {
   const counts = countRows(table);
-  return { table, provenance, counts, ...checksums(table, provenance, counts) };
+  return { table, provenance, counts, codes, ...checksums(table, provenance, counts, codes) };
 }
 
 export function countRows(table: SnapshotTable): Counts {
@@ -41,14 +54,14 @@ export function countRows(table: SnapshotTable): Counts {
  * Both checksums cover the canonical content, whatever the Parquet encoding: a line of JSON with the schema's version
  * and the counts, a line each for every facility and procedure, then the columns of the rows as little-endian 32-bit
  * integers, first the positions of facilities and procedures. The checksum of the whole snapshot has another first
- * word, and a line with the provenance after the first line.
+ * word, and a line with the provenance and the codes after the first line.
  */
-function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts) {
+function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts, codes: Snapshot["codes"]) {
   const { facilities, procedures, rows } = partsOf(table);
   const [whole, content] = [createHash("sha256"), createHash("sha256")];
   const line = (value: unknown) => `${JSON.stringify(value)}\n`;
   const first = [schemaVersion, counts.rows, counts.facilities, counts.procedures];
-  whole.update(line(["hcqs-snapshot", ...first]) + line(provenanceValues(provenance)));
+  whole.update(line(["hcqs-snapshot", ...first]) + line(provenanceValues(provenance, codes)));
   content.update(line(["hcqs-content", ...first]));
   const both = (data: string | Int32Array) => {
     whole.update(data);
@@ -68,9 +81,18 @@ function checksums(table: SnapshotTable, provenance: Provenance, counts: Counts)
   return { sha256: whole.digest("hex"), contentSha256: content.digest("hex") };
 }
 
-function provenanceValues(provenance: Provenance): unknown[] {
+function provenanceValues(provenance: Provenance, codes: Snapshot["codes"]): unknown[] {
   const { dataYear, revision, title, publisher, sourceUrl, released, caveat, sourceSha256 } = provenance;
   const values = [dataYear, revision, title, publisher, sourceUrl, released, caveat];
-  // A snapshot without a source file has the checksum that it had before source files were hashed.
-  return sourceSha256 === null ? values : [...values, sourceSha256];
+  // A snapshot without a source file or codes has the checksum that it had before there were any.
+  return [
+    ...values,
+    ...(sourceSha256 === null ? [] : [sourceSha256]),
+    ...(codes === null ? [] : [codes.map(codeValues)]),
+  ];
+}
+
+/** A code as it stands in files. */
+export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
+  return [code, procedure, status, description];
 }

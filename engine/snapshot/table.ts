@@ -4,7 +4,7 @@ import { Field, Schema } from "apache-arrow/schema";
 import { Table } from "apache-arrow/table";
 import { Dictionary, Int32, Struct, Utf8 } from "apache-arrow/type";
 import { Vector } from "apache-arrow/vector";
-import { decodeTexts, encodeText, type TextColumn } from "../encode.ts";
+import { encodeText, type TextColumn } from "../encode.ts";
 import {
   blank,
   byField,
@@ -17,7 +17,7 @@ import {
   type SnapshotColumn,
   snapshotColumns,
 } from "./schema.ts";
-import { identityOrder, stableOrder } from "./sort.ts";
+import { identityOrder, stableOrder, taken } from "./sort.ts";
 
 type ColumnTypes = {
   [Column in SnapshotColumn as Column["name"]]: Column["part"] extends "rows"
@@ -74,8 +74,13 @@ export function makeTable({ facilities, procedures, rows }: TableParts): Snapsho
   });
   const { length } = rows.facility;
   const data = makeData({ type: new Struct<ColumnTypes>(schema.fields), length, nullCount: 0, children });
-  return new Table(new RecordBatch(schema, data));
+  const table = new Table(new RecordBatch(schema, data));
+  knownParts.set(table, { facilities, procedures, rows });
+  return table;
 }
+
+/** The parts of tables, because decoding their texts again takes 15 ms per load of 117,000 rows. */
+const knownParts = new WeakMap<SnapshotTable, TableParts>();
 
 function textVector(texts: string[]): Vector<Utf8> {
   const { offsets, bytes } = encodeText(texts);
@@ -122,13 +127,11 @@ export function columnsOf(table: SnapshotTable): TableColumns {
   };
 }
 
+/** @param table one that `makeTable` made */
 export function partsOf(table: SnapshotTable): TableParts {
-  const { facilities, procedures, rows } = columnsOf(table);
-  return {
-    facilities: byField(facilityFields, (field) => decodeTexts(facilities[field])),
-    procedures: byField(procedureFields, (field) => decodeTexts(procedures[field])),
-    rows,
-  };
+  const parts = knownParts.get(table);
+  if (parts === undefined) throw new TypeError("table: found one from elsewhere, expected one of makeTable");
+  return parts;
 }
 
 /**
@@ -175,10 +178,4 @@ export function ranked(column: Int32Array, order: number[]): Int32Array {
     ranks[position] = rank;
   });
   return taken(ranks, column);
-}
-
-function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
-  const values = new Int32Array(positions.length);
-  for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];
-  return values;
 }

@@ -210,7 +210,7 @@ export function importAccounts(
       : new DataError(
           subject,
           `${rest.length} accounts`,
-          `${accounts}, as its first line says: export them again, or enter those that are there with --skip-invalid`,
+          `${accounts}, as its first line says: export them again, or import the ones present with --skip-invalid`,
         ).message;
   const entered: AccountRecord[] = [];
   const refused: string[] = [];

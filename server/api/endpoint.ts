@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { type Image, versionName } from "../../engine/query.ts";
-import type { SnapshotFile } from "../shared/messages.ts";
+import type { Previous, SnapshotFile } from "../shared/messages.ts";
 import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 
@@ -16,6 +16,8 @@ export interface Versions {
   byName: ReadonlyMap<string, Image>;
   /** The ISO times at which the versions were loaded. */
   loadedAt: ReadonlyMap<string, string>;
+  /** What each version changed, compared with the revision before it; null where that isn't served. */
+  previous: ReadonlyMap<string, Previous | null>;
   /** The snapshot files of the versions. */
   files: ReadonlyMap<string, SnapshotFile>;
   /** Names of synthetic versions that aren't served because real ones are. */
@@ -38,13 +40,15 @@ export interface Context {
   versions: Versions;
   /** The data version of the path or the cursor, or the current one. @throws ApiError `not_found` */
   image: Image;
-  /** The decoded last segment, where the endpoint's path ends in a parameter. */
+  /** The decoded parameter in the path, where the endpoint's path has one. */
   segment: string;
   /** Rows before this page. */
   offset: number;
   /** Memory that the answer may be written to. The next answer overwrites it. */
   scratch: Buffer;
   usage(): Usage;
+  /** Says that the request names every data version that the answer comes from, so that it never changes. */
+  pin(): void;
   /** This context with another data version and offset, for a page of a list. */
   onPage(image: Image, offset: number): Context;
 }
@@ -66,7 +70,7 @@ export class FileBody {
 }
 
 export interface Endpoint {
-  /** The path below `basePath`. It may end in a parameter, `/{name}`. */
+  /** The path below `basePath`. Its last segment, or the one before, may be a parameter, `/{name}`. */
   path: string;
   /** Name of the operation in the OpenAPI document, and of the list in cursors. */
   name: string;
@@ -76,7 +80,7 @@ export interface Endpoint {
   returns: string;
   /** The subject of the answers: one data version, a page of one, all of them, or the service itself. */
   kind: "versioned" | "page" | "overall" | "service";
-  /** The parameter at the end of the path. */
+  /** The parameter in the path. */
   segment: { name: string; description: string; example: string } | undefined;
   parameters: v.ObjectSchema<Parameters, undefined>;
   response: v.GenericSchema;

@@ -1,12 +1,17 @@
 import {
   absentProcedure,
+  asksForVeterans,
   type Coverage,
   coverageOf,
   type DocumentKind,
   describeFacility,
   explainNoMatch,
+  type FacilityList,
   findFacility,
+  hcpcsCodeIn,
   type Image,
+  listFacilities,
+  procedureIncluding,
   type RowCounts,
   rowsOfFacility,
   rowsOfProcedure,
@@ -62,10 +67,11 @@ function whyNoPrices(image: Image, procedure: number, state: string | undefined)
   return unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
 }
 
+const nameOf = ({ description }: Image) => versionName(description.provenance);
+
 /** The error for a procedure without prices in any data year. @param images one for each year */
 export function noTrend(images: readonly Image[], code: string, state: string | undefined): ApiError {
-  const nameOf = ({ description }: Image) => versionName(description.provenance);
-  const years = `in any loaded data year (${images.map(nameOf).join(", ")})`;
+  const years = inAnyYear(images);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
     return new ApiError("not_found", `there is no procedure ${echo(code)} ${years}`);
   const reasons = Map.groupBy(images, (image) => {
@@ -79,6 +85,20 @@ export function noTrend(images: readonly Image[], code: string, state: string | 
   return new ApiError("not_found", `${what} ${years}: ${told.join("; ")}`);
 }
 
+/** The error for a facility without a row of a procedure in any data year. @param images one for each year */
+export function noFacilityTrend(images: readonly Image[], ccn: string, code: string): ApiError {
+  const isKnown = images.some((image) => findFacility(image, ccn) >= 0);
+  const isProcedure = images.some(({ procedureOf }) => procedureOf.has(code));
+  const what = !isKnown
+    ? `there is no facility ${echo(ccn)}`
+    : isProcedure
+      ? `facility ${echo(ccn)} has no row of procedure ${echo(code)}`
+      : `there is no procedure ${echo(code)}`;
+  return new ApiError("not_found", `${what} ${inAnyYear(images)}`);
+}
+
+const inAnyYear = (images: readonly Image[]) => `in any loaded data year (${images.map(nameOf).join(", ")})`;
+
 export function noRows(
   versions: Versions,
   image: Image,
@@ -88,6 +108,23 @@ export function noRows(
   if (code === undefined) return notFound(image, `no rows${inState(state)}`, noRowsIn(image, state));
   if (!image.procedureOf.has(code)) return noProcedure(versions, image, code);
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
+}
+
+/**
+ * The error for an empty list of facilities.
+ *
+ * @param asked the parameters that narrow the list, as text
+ * @param list the empty list
+ */
+export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
+  const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
+  const { procedure, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, states = [] } = filter;
+  if (minCharge > maxCharge) return notFound(image, what, "min_charge is above max_charge");
+  if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
+  const any = { ...filter, status: "all", minCharge: undefined, maxCharge: undefined } as const;
+  const others = procedure === undefined ? 0 : listFacilities(image, any, "name").items.length;
+  if (others > 0) return notFound(image, what, `facilities with another status or charge: ${others}`);
+  return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
 /** The error for an empty list of procedures. @param minFacilities the least number of facilities that was asked for */
@@ -117,20 +154,52 @@ export function noFacility(versions: Versions, image: Image, ccn: string, facili
   return notFound(image, `no prices at facility ${echo(known)} (${name})`, reason);
 }
 
+/** What to add to a search that has only words such as `the`, or `hospitals near me`. */
+const whatToAdd = {
+  facility:
+    "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
+    "or list hospitals around a ZIP code by /healthcare/facilities?near=",
+  procedure: "these words fit any procedure; add what is done, the part of the body, or an APC code",
+};
+
 /**
  * The error for a search without matches. It names the word without a match and similar words, or says that the
- * matches have no prices.
+ * matches have no prices or are in other states.
  */
-export function noMatches(image: Image, kind: DocumentKind, text: string): ApiError {
+export function noMatches(
+  image: Image,
+  kind: DocumentKind,
+  text: string,
+  state: string | undefined,
+): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
+  const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
+  if (code !== undefined && procedureIncluding(image, code) < 0)
+    return notFound(
+      image,
+      what,
+      image.description.codes === null
+        ? "no HCPCS or CPT codes are loaded; `import --codes` adds them from CMS's OPPS Addendum B"
+        : `no procedure group includes the code ${code}`,
+    );
+  const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
+  if (elsewhere > 0)
+    return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
   const { word, isUnknown, near } = explainNoMatch(image, kind, text);
   const absent = absentProcedure(text);
-  if (absent !== undefined && (kind === "procedure" || (isUnknown && absent === word)))
+  if (absent !== undefined && (kind === "procedure" || isUnknown))
     return notFound(
       image,
       what,
       `${echo(absent)} is not in this data set, which holds comprehensive APCs only: procedures that Medicare pays as ` +
         "one with all that belongs to them; imaging, tests, visits and drugs are paid by other APCs or fee schedules",
+    );
+  if (kind === "facility" && asksForVeterans(text))
+    return notFound(
+      image,
+      what,
+      "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS; " +
+        "for hospitals in Virginia add a name or a city, or `state=VA`",
     );
   const unpricedOnes = unpricedMatches(image, kind, text);
   if (unpricedOnes.length > 0) {
@@ -143,7 +212,8 @@ export function noMatches(image: Image, kind: DocumentKind, text: string): ApiEr
     }
     return notFound(image, `no ${kind} that matches ${echo(text)} has prices`, unpriced(counts));
   }
-  if (word === undefined) return notFound(image, what, "it has no word in it");
+  if (word === undefined)
+    return notFound(image, what, /[\p{L}\p{N}]/u.test(text) ? whatToAdd[kind] : "it has no word in it");
   const fault = isUnknown
     ? `nothing matches ${echo(word)}`
     : `nothing that matches the other words matches ${echo(word)}`;
@@ -163,7 +233,7 @@ function notFound({ description }: Image, what: string, reason?: string): ApiErr
   return new ApiError("not_found", reason === undefined ? place : `${place}: ${reason}`);
 }
 
-function noProcedure(versions: Versions, image: Image, code: string): ApiError {
+export function noProcedure(versions: Versions, image: Image, code: string): ApiError {
   const elsewhere = whereElse(versions, ({ procedureOf }) => procedureOf.has(code));
   return notFound(image, `there is no procedure ${echo(code)}`, elsewhere);
 }

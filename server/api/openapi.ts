@@ -81,21 +81,47 @@ An answer has a strong \`ETag\`; with \`If-None-Match\` an unchanged one is 304 
 
 type JsonSchema = ReturnType<typeof toJsonSchema>;
 
+type Variant = v.VariantSchema<string, v.VariantOptions<string>, undefined>;
+
+function isVariant(schema: v.GenericSchema | { type: string }): schema is Variant {
+  return schema.type === "variant";
+}
+
+/** Which schema a variant's answer has, by the value of one property. */
+function discriminatorOf({ key: propertyName, options }: Variant) {
+  const mapping = options.flatMap((option) => {
+    if (!("entries" in option)) return [];
+    const of = option.entries[propertyName];
+    const value = "literal" in of ? String(of.literal) : "";
+    return [[value, reference("schemas", v.getTitle(option) ?? schemaName(value)).$ref]];
+  });
+  return { propertyName, mapping: Object.fromEntries(mapping) };
+}
+
 /** The exceptions to the library's conversion. */
 const conversion: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "output",
   // What JSON Schema can't express, such as upper-casing, is in the description.
   errorMode: "ignore",
-  overrideAction: ({ valibotAction, jsonSchema }) =>
+  overrideAction({ valibotAction, jsonSchema }) {
     // Query parameters arrive as text; those that are parsed by Number take digits only, so they are integers.
-    "operation" in valibotAction && valibotAction.operation === Number ? { type: "integer" } : jsonSchema,
+    if (!("operation" in valibotAction)) return jsonSchema;
+    if (valibotAction.operation === Number) return { type: "integer" };
+    return valibotAction.operation === Number.parseFloat ? { type: "number" } : jsonSchema;
+  },
   overrideSchema({ valibotSchema, jsonSchema }) {
     if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
+    if (v.isOfType("literal", valibotSchema)) return { type: "string", ...jsonSchema };
+    if (isVariant(valibotSchema)) {
+      const discriminated = { ...jsonSchema, discriminator: discriminatorOf(valibotSchema) };
+      return discriminated;
+    }
     const [inner] = jsonSchema.anyOf ?? [];
-    if (valibotSchema.type === "nullable" && typeof inner === "object" && typeof inner.type === "string")
-      return { ...inner, type: [inner.type, "null"] };
-    return jsonSchema;
+    // A titled schema becomes a component, which others refer to.
+    if (valibotSchema.type !== "nullable" || typeof inner !== "object" || inner.title !== undefined)
+      return jsonSchema;
+    return typeof inner.type === "string" ? { ...inner, type: [inner.type, "null"] } : jsonSchema;
   },
 };
 
@@ -149,7 +175,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** A query parameter. Its example belongs to the request of the endpoint's example answer. */
+/** A query parameter. Its first example belongs to the request of the endpoint's example answer; several are choices. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description, examples, default: given, ...rest } = converted;
@@ -159,7 +185,11 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
     in: "query",
     required: schema.type !== "optional",
     description,
-    schema: value === undefined ? rest : { ...rest, default: value },
+    schema: {
+      ...rest,
+      ...(value !== undefined && { default: value }),
+      ...(Array.isArray(examples) && examples.length > 1 && { examples: examples.toSorted() }),
+    },
     ...(Array.isArray(examples) ? { example: examples[0] } : {}),
   };
 }

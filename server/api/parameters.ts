@@ -108,6 +108,16 @@ export function checkParameters<Schema extends Parameters>(
 
 export const required = v.pipe(v.string(), v.nonEmpty());
 
+/** A text that isn't empty, of at most so many characters. */
+export function textUpTo(most: number, expected: string) {
+  return v.pipe(
+    v.string(),
+    v.nonEmpty(expected),
+    v.check((text) => [...text].length <= most, expected),
+    v.metadata({ maxLength: most }),
+  );
+}
+
 export const procedure = v.pipe(
   required,
   v.description(
@@ -117,21 +127,74 @@ export const procedure = v.pipe(
 );
 
 const expectedState = `one of ${stateCodes.join(", ")}`;
-const inAnyCase = stateCodes.map((code) =>
-  code.replace(/./g, (letter) => `[${letter}${letter.toLowerCase()}]`),
-);
-// The pattern is checked first, because upper-casing turns some characters into two letters.
+const stateInAnyCase = `(${stateCodes
+  .map((code) => code.replace(/./g, (letter) => `[${letter}${letter.toLowerCase()}]`))
+  .join("|")})`;
 export const state = v.optional(
   v.pipe(
     v.string(),
-    v.regex(/^[A-Za-z]{2}$/, expectedState),
+    v.regex(new RegExp(`^${stateInAnyCase}$`), expectedState),
     v.toUpperCase(),
-    v.picklist(stateCodes, expectedState),
-    v.metadata({ enum: undefined, anyOf: [{ enum: stateCodes }, { pattern: `^(${inAnyCase.join("|")})$` }] }),
     v.description("Two-letter state code, in capital or small letters. The whole nation without it."),
-    v.examples(["DC"]),
+    v.examples(["DC", ...stateCodes.filter((code) => code !== "DC")]),
   ),
 );
+
+/** A list of values that commas separate. Values given twice count once. */
+function listOf(value: string, most: number, expected: string, description: string, example: string) {
+  return v.pipe(
+    v.string(),
+    v.regex(new RegExp(`^${value}(,${value}){0,${most - 1}}$`), `1 to ${most} ${expected}`),
+    v.description(`Up to ${most} ${description}`),
+    v.examples([example]),
+    v.transform((text) => [...new Set(text.split(","))]),
+  );
+}
+
+export const states = v.optional(
+  v.pipe(
+    listOf(
+      stateInAnyCase,
+      10,
+      `of ${stateCodes.join(", ")}, separated by commas`,
+      "state codes, separated by commas, in capital or small letters.",
+      "DC,MD",
+    ),
+    v.transform((codes) => [...new Set(codes.map((code) => code.toUpperCase()))]),
+  ),
+);
+
+export const ccns = v.optional(
+  listOf(
+    "[0-9A-Za-z]{6}",
+    50,
+    "CCNs of six letters or digits, separated by commas",
+    "CCNs, separated by commas. One that isn't in the data is left out.",
+    "990580,990581,990582",
+  ),
+);
+
+export const versionNames = v.optional(
+  listOf(
+    "[0-9]{4}\\.[0-9]+",
+    20,
+    "exact data versions such as 2024.1, separated by commas",
+    "exact data versions, separated by commas, to compare instead of the newest of each year. The answer never changes then.",
+    "2023.1,2024.1",
+  ),
+);
+
+/** Dollars with at most two decimals. */
+export function dollars(max: number) {
+  const expected = `dollars from 0 to ${max}, with at most two decimals`;
+  return v.pipe(
+    v.string(),
+    v.regex(/^(0|[1-9][0-9]*)(\.[0-9]{1,2})?$/, expected),
+    v.transform(Number.parseFloat),
+    v.minValue(0, expected),
+    v.maxValue(max, expected),
+  );
+}
 
 export const defaultLimit = 25;
 export const rowLimit = (max: number) =>

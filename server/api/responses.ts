@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { documentKinds } from "../../engine/query.ts";
+import { documentKinds, rowStatuses } from "../../engine/query.ts";
 import { planNames } from "../shared/plans.ts";
 
 /**
@@ -23,11 +23,14 @@ const count = (description: string) =>
 const dataYear = v.pipe(count("Year of the charges"), v.examples([2024]));
 const dataVersion = text("Data version: year and revision", "2024.1");
 const caveat = v.pipe(v.string(), v.description("What to know before using the numbers"));
+const sourceFields = { data_year: dataYear, data_version: dataVersion, caveat };
 const source = v.pipe(
-  v.object({ data_year: dataYear, data_version: dataVersion, caveat }),
+  v.object(sourceFields),
   v.title("Source"),
   v.description("Where the numbers come from"),
 );
+const list = <Name extends string>(name: Name) =>
+  described("The list that this is a page of: tells the answers of `/pages/{cursor}` apart", v.literal(name));
 const next = v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one"));
 const scope = v.pipe(
   v.object({ state: text("A state code, or `national`", "DC") }),
@@ -74,31 +77,36 @@ const standing = v.pipe(
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const time = v.pipe(v.string(), v.isoTimestamp());
 
+const facilitiesThatMatch = count("Facilities that match");
+const statistics = {
+  ...chargeFields,
+  p10_charge: dollars("10th percentile of the charges"),
+  p25_charge: dollars("25th percentile of the charges"),
+  p75_charge: dollars("75th percentile of the charges"),
+  p90_charge: dollars("90th percentile of the charges"),
+  median_allowed: dollars("Median allowed amount"),
+};
+const weightedStatistics = {
+  services: v.nullable(
+    count("Services of these facilities, as far as they are known; null where every row lacks them"),
+  ),
+  weighted_median_charge: v.nullable(
+    dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
+  ),
+  weighted_mean_charge: v.nullable(dollars("Mean charge per service: each charge weighs as its services do")),
+  weighted_facilities: count("Facilities whose services are known: those that the weighted charges rest on"),
+};
 const chargeSummary = v.pipe(
-  v.object({
-    facilities: count("Facilities that match"),
-    ...chargeFields,
-    p10_charge: dollars("10th percentile of the charges"),
-    p25_charge: dollars("25th percentile of the charges"),
-    p75_charge: dollars("75th percentile of the charges"),
-    p90_charge: dollars("90th percentile of the charges"),
-    median_allowed: dollars("Median allowed amount"),
-    services: v.nullable(count("Services of these facilities, as far as they are known")),
-    weighted_median_charge: v.nullable(
-      dollars("The least charge at which, from the lowest charge up, half of the services are reached"),
-    ),
-    weighted_mean_charge: v.nullable(
-      dollars("Mean charge per service: each charge weighs as its services do"),
-    ),
-  }),
+  v.object({ facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics }),
   v.title("ChargeSummary"),
   v.description(
     "Over all facilities that match, not only those that are listed. Charges are summed up per facility, each counted " +
-      "once, except for the weighted ones, which are per service and null where the snapshot has no services",
+      "once, except for the weighted ones, which are per service and null where no row of the scope has services",
   ),
 );
 
 export const pricesResponse = v.object({
+  list: list("prices"),
   procedure: object("The procedure group", procedureFields),
   scope,
   summary: chargeSummary,
@@ -108,6 +116,7 @@ export const pricesResponse = v.object({
 });
 
 export const proceduresResponse = v.object({
+  list: list("procedures"),
   scope,
   summary: object("Of the list", { procedures: count("Procedure groups on all pages") }),
   data: rows("A row per procedure group, in the order asked for", "ProcedureVariation", {
@@ -123,7 +132,24 @@ const ratio = (description: string) =>
   v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
 
 export const procedureResponse = v.object({
-  procedure: object("The procedure group", procedureFields),
+  procedure: object("The procedure group", {
+    ...procedureFields,
+    includes: described(
+      "The HCPCS and CPT codes of the group, ascending, from CMS's OPPS Addendum B; null where the data version has none. " +
+        "CPT codes and their descriptions are the American Medical Association's",
+      v.nullable(
+        v.array(
+          v.object({
+            code: described("HCPCS or CPT code", v.string()),
+            description: described(
+              "Short descriptor; null where the source has none",
+              v.nullable(v.string()),
+            ),
+          }),
+        ),
+      ),
+    ),
+  }),
   scope,
   summary: chargeSummary,
   rows: object("How many rows there are of the procedure in the scope, one per facility that has it", {
@@ -175,33 +201,39 @@ export const procedureResponse = v.object({
   source,
 });
 
-export const facilityResponse = v.object({
-  facility: object("The facility", {
-    ...facilityFields,
-    street: v.nullable(text("Street", "6203 Heron Street")),
-    zip: v.nullable(text("ZIP code", "99630")),
-    rural_urban: described(
-      "Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown",
-      v.nullable(
-        v.object({
-          code: v.nullable(text("RUCA code", "1")),
-          description: v.nullable(
-            text(
-              "What the code stands for",
-              "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
-            ),
+const zip = v.nullable(text("ZIP code", "99648"));
+const facilityAtLength = object("The facility", {
+  ...facilityFields,
+  street: v.nullable(text("Street", "6203 Heron Street")),
+  zip,
+  rural_urban: described(
+    "Where the facility lies by Rural-Urban Commuting Area (RUCA); null where unknown",
+    v.nullable(
+      v.object({
+        code: v.nullable(text("RUCA code", "1")),
+        description: v.nullable(
+          text(
+            "What the code stands for",
+            "Metropolitan area core: primary flow within an urbanized area of 50,000 and greater",
           ),
-        }),
-      ),
+        ),
+      }),
     ),
-  }),
+  ),
+});
+const measures = {
+  services: v.nullable(count("Services of the year")),
+  beneficiaries: v.nullable(count("Beneficiaries who had them")),
+  medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+};
+
+export const facilityResponse = v.object({
+  facility: facilityAtLength,
   summary: object("Of the facility", { procedures: count("Procedure groups with a price at the facility") }),
   data: rows("A row per procedure group, by code", "ProcedurePrice", {
     ...procedureFields,
     ...priceFields,
-    services: v.nullable(count("Services of the year")),
-    beneficiaries: v.nullable(count("Beneficiaries who had them")),
-    medicare_payment: v.nullable(dollars("Average amount that Medicare paid itself")),
+    ...measures,
     outlier_services: v.nullable(count("Services with an outlier payment")),
     outlier_amount: v.nullable(dollars("Average outlier payment of these")),
     national: standing,
@@ -210,12 +242,93 @@ export const facilityResponse = v.object({
   source,
 });
 
+const statusOfRow = described(
+  "`priced` with both amounts; `suppressed` where the publisher left them out for few services; `incomplete` without a price for another reason",
+  v.picklist(rowStatuses),
+);
+/** What only a priced row has. */
+const ifPriced = {
+  submitted_charge: v.nullable(priceFields.submitted_charge),
+  medicare_allowed: v.nullable(priceFields.medicare_allowed),
+};
+const standings = {
+  national: described("Among the nation's facilities; null unless priced", v.nullable(standing)),
+  within_state: described("Among the facilities of its state; null unless priced", v.nullable(standing)),
+};
+/** Makes each of some fields one that may be absent. */
+const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, v.optional(schema)]),
+  ) as unknown as { [Name in keyof Fields]: v.OptionalSchema<Fields[Name], undefined> };
+/** Makes each of some fields one that may be null. */
+const nullableFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, schema]) => [name, v.nullable(schema)]),
+  ) as unknown as { [Name in keyof Fields]: v.NullableSchema<Fields[Name], undefined> };
+const textOrNull = (description: string) => v.nullable(described(description, v.string()));
+const textsOrNull = (description: string) => v.nullable(described(description, v.array(v.string())));
+
+export const facilitiesResponse = v.object({
+  list: list("facilities"),
+  query: object("As it is understood, with all defaults; null for what isn't asked for", {
+    procedure: textOrNull("APC code"),
+    state: textsOrNull("State codes"),
+    city: textOrNull("The city's name as it was asked"),
+    ccn: textsOrNull("CCNs as they were asked"),
+    near: textOrNull("ZIP code"),
+    within: v.nullable(count("Miles")),
+    min_charge: v.nullable(dollars("The least charge")),
+    max_charge: v.nullable(dollars("The highest charge")),
+    status: textOrNull("Status of the rows"),
+    sort: described("What the list is sorted by", v.string()),
+    order: described("Ascending or descending", v.string()),
+    limit: count("Rows on a page"),
+  }),
+  procedure: v.optional(object("With `procedure`: the procedure group", procedureFields)),
+  summary: object(
+    "Over all facilities that match. The statistics are there with `procedure`: over the priced ones, null where none is priced",
+    {
+      facilities: facilitiesThatMatch,
+      ...optionalFields({
+        ...nullableFields(statistics),
+        ...weightedStatistics,
+        weighted_facilities: v.nullable(weightedStatistics.weighted_facilities),
+        unplaced: count(
+          "With `near`: facilities that match otherwise, and whose ZIP code has no known place; they aren't listed",
+        ),
+      }),
+    },
+  ),
+  data: rows("A row per facility, in the order asked for", "FacilityEntry", {
+    ...facilityFields,
+    zip,
+    procedures: count("Procedure groups with a price at the facility"),
+    ...optionalFields({
+      distance: described("With `near`: great-circle miles between the ZIP codes, one decimal", v.number()),
+      ...ifPriced,
+      medicare_payment: measures.medicare_payment,
+      markup: v.nullable(ratio("Charge divided by allowed amount")),
+      services: measures.services,
+      beneficiaries: measures.beneficiaries,
+      status: statusOfRow,
+      ...standings,
+    }),
+  }),
+  source: object("Where the numbers come from", {
+    ...sourceFields,
+    places: textOrNull("The table of ZIP codes' places that distances come from; null where there is none"),
+  }),
+  next,
+});
+
 const score = described("The higher, the better; comparable within one answer", v.number());
 
 export const searchResponse = v.object({
+  list: list("search"),
   query: object("What was asked for", {
     q: text("As it was asked", "harbor valley"),
     type: described("What was searched for", v.picklist(documentKinds)),
+    state: textOrNull("The state's code; null for the whole nation"),
   }),
   summary: object("Of the list", { matches: count("Matches on all pages") }),
   data: described(
@@ -227,7 +340,18 @@ export const searchResponse = v.object({
           v.title("FacilityMatch"),
         ),
         v.pipe(
-          v.object({ type: described("What it is", v.literal("procedure")), ...procedureFields, score }),
+          v.object({
+            type: described("What it is", v.literal("procedure")),
+            ...procedureFields,
+            score,
+            matched: v.optional(
+              described(
+                "The codes and words that found it, if not those of its name: HCPCS and CPT codes, and words of their " +
+                  "descriptors or of patients",
+                v.array(v.string()),
+              ),
+            ),
+          }),
           v.title("ProcedureMatch"),
         ),
       ]),
@@ -237,6 +361,14 @@ export const searchResponse = v.object({
   next,
 });
 
+const sourceOfYears = object("Where the numbers come from", {
+  data_years: described("The years of the rows", v.array(dataYear)),
+  data_versions: described(
+    "The data versions of the rows, in the same order: what to ask for by `versions` to get the same answer again",
+    v.array(dataVersion),
+  ),
+  caveat,
+});
 const percentChange = (what: string) => described(`${what}, in percent, one decimal`, v.number());
 
 export const trendsResponse = v.object({
@@ -276,10 +408,38 @@ export const trendsResponse = v.object({
       ),
     ),
   }),
-  source: object("Where the numbers come from", {
-    data_years: described("The years of the rows", v.array(dataYear)),
-    caveat,
-  }),
+  source: sourceOfYears,
+});
+
+const changeIfPriced = (what: string) => v.nullable(percentChange(what));
+
+export const facilityTrendsResponse = v.object({
+  facility: facilityAtLength,
+  procedure: object("The procedure group", procedureFields),
+  data: rows(
+    "A row per data year in which the facility has the procedure group, by year, from its newest revision",
+    "YearOfFacility",
+    {
+      data_year: dataYear,
+      data_version: dataVersion,
+      ...ifPriced,
+      services: measures.services,
+      status: statusOfRow,
+      ...standings,
+      change: described(
+        "Against the listed year before; null in the first",
+        v.nullable(
+          v.object({
+            submitted_charge: changeIfPriced("Change of the charge; null unless both years are priced"),
+            medicare_allowed: changeIfPriced(
+              "Change of the allowed amount; null unless both years are priced",
+            ),
+          }),
+        ),
+      ),
+    },
+  ),
+  source: sourceOfYears,
 });
 
 const status = described(
@@ -351,6 +511,17 @@ export const datasetsResponse = v.object({
     source_sha256: described("SHA-256 of the source file; null where it isn't known", v.nullable(sha256)),
     source_url: described("Where the source file was; null where it isn't known", v.nullable(v.string())),
     caveat,
+    previous: described(
+      "Compared with the revision before it of the same year; null where that isn't served",
+      v.nullable(
+        v.object({
+          data_version: dataVersion,
+          rows_added: count("Rows whose CCN and APC code the revision before doesn't have together"),
+          rows_removed: count("Rows of the revision before that this one doesn't have"),
+          rows_changed: count("Rows in both of which any value differs"),
+        }),
+      ),
+    ),
     coverage: object("What it has prices of, and what not", {
       states: described("State codes with prices", v.array(v.string())),
       missing_states: described(

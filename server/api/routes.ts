@@ -18,9 +18,9 @@ export interface Target {
 
 const versionsBase = "/versions/";
 
-/** Endpoints by path; where a path ends in a parameter, by what stands before it. */
+/** Endpoints by path, with `*` in place of a parameter. */
 const table: ReadonlyMap<string, Endpoint> = new Map(
-  allEndpoints.map((endpoint) => [endpoint.path.replace(/\{\w+\}$/, ""), endpoint]),
+  allEndpoints.map((endpoint) => [endpoint.path.replace(/\{\w+\}/, "*"), endpoint]),
 );
 
 const versionedPaths = allEndpoints.filter(({ kind }) => kind === "versioned").map(({ path }) => path);
@@ -79,11 +79,19 @@ function find(path: string, version: string | null): Target | undefined {
       ? undefined
       : find(path.slice(end), path.slice(versionsBase.length, end));
   }
-  const start = path.lastIndexOf("/") + 1;
-  const parent = table.get(path.slice(0, start));
-  return parent === undefined || start === path.length
-    ? undefined
-    : allowed(parent, version, path.slice(start));
+  // A parameter is the last segment of a path, or the one before it.
+  const last = path.lastIndexOf("/") + 1;
+  return (
+    withSegment(path, last, path.length, version) ??
+    withSegment(path, path.lastIndexOf("/", last - 2) + 1, last - 1, version)
+  );
+}
+
+/** The target of a path whose parameter is at these positions. */
+function withSegment(path: string, start: number, end: number, version: string | null): Target | undefined {
+  if (start >= end) return undefined;
+  const endpoint = table.get(`${path.slice(0, start)}*${path.slice(end)}`);
+  return endpoint && allowed(endpoint, version, path.slice(start, end));
 }
 
 function allowed(endpoint: Endpoint, version: string | null, segment: string): Target | undefined {

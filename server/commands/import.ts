@@ -20,7 +20,7 @@ import { runProgram, say } from "./program.ts";
 /** The `import` command: imports a CMS release as a snapshot. */
 
 const usage =
-  `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] ` +
+  `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] ` +
   "[--allow-unterminated] [--force]";
 export const defaultOut = "datasets/snapshots";
 const help = `usage: ${usage}
@@ -31,10 +31,12 @@ then.
 
   --year YYYY            calendar year of the services, the data year
   --out DIR              where snapshots lie; DATASETS_DIR, or else ${defaultOut}
+  --codes FILE           CMS's OPPS Addendum B as CSV: the HCPCS and CPT codes that each procedure group includes. CPT
+                         codes and descriptors are the American Medical Association's
   --released YYYY-MM     month of publication
   --source-url URL       where the file came from
   --allow-unterminated   takes a file whose last line has no end; it may have been cut
-  --force                writes rows that a data version of that year in DIR has already
+  --force                writes rows and codes that a data version of that year in DIR has already
 
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;
@@ -46,6 +48,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   const options = {
     year: text,
     out: { ...text, default: environment.DATASETS_DIR || defaultOut },
+    codes: text,
     released: text,
     "source-url": text,
     "allow-unterminated": flag,
@@ -56,7 +59,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   if (positionals.length !== 1)
     throw new DataError("command line", positionals.length === 0 ? "no FILE" : "more than one FILE", usage);
   const [file] = positionals;
-  const { year, out, released = null, "source-url": sourceUrl = null } = values;
+  const { year, out, codes: codesFile = null, released = null, "source-url": sourceUrl = null } = values;
   if (year === undefined) throw new DataError("command line", "no --year", usage);
   if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
     throw new DataError("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
@@ -74,8 +77,9 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   checkDataYear("a file", file, year);
   checkDataYear("a source URL", sourceUrl ?? "", year);
   if (out === "") throw new DataError("--out", "nothing", "a folder");
+  if (codesFile === "") throw new DataError("--codes", "nothing", "a file");
   const { "allow-unterminated": allowUnterminated, force } = values;
-  return { file, year: Number(year), out, released, sourceUrl, allowUnterminated, force };
+  return { file, year: Number(year), out, codesFile, released, sourceUrl, allowUnterminated, force };
 }
 
 /** CMS's names of files have the data year, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. */
@@ -91,7 +95,7 @@ function checkDataYear(what: string, named: string, year: string): void {
 export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const { known, notice } = registryOf(environment);
   const imported = await importFile(options, known);
-  const { counts, stray, severalNames, absentColumns } = imported;
+  const { counts, codes, stray, severalNames, absentColumns, warnings } = imported;
   process.stdout.write(`${imported.path}\n`);
   const gone = known.filter(
     ({ version }) =>
@@ -109,15 +113,17 @@ export async function importAndSay(options: ImportOptions, environment: NodeJS.P
   say(
     `${counts.rows} rows: ${counts.pricedRows} priced, ${counts.suppressedRows} suppressed, ` +
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
-      `${imported.states} states`,
+      `${imported.states} states${codes === null ? "" : `, ${codes} HCPCS codes`}`,
   );
+  for (const warning of warnings) say(`warning: ${warning}`);
   const version = path.basename(imported.path, ".parquet");
   const before = `${options.year}.${Number(version.split(".")[1]) - 1}`;
   if (imported.isNew && isSyntheticFile(path.join(options.out, `${before}.parquet`)))
     say(`numbered ${version}, as ${before} is synthetic, and a number never means other content`);
   if (notice !== undefined) say(notice);
   const lacks = imported.unwritten.length > 0 ? `, but not this ${imported.unwritten.join(" and ")}` : "";
-  if (!imported.isNew) say(`nothing written: ${version} has these rows already${lacks}; --force writes them`);
+  const same = codes === null ? "these rows" : "these rows and codes";
+  if (!imported.isNew) say(`nothing written: ${version} has ${same} already${lacks}; --force writes them`);
 }
 
 function run(args: string[]): Promise<void> {

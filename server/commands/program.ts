@@ -8,6 +8,19 @@ export const onSignal = { stop: (exitCode: number): void => process.exit(exitCod
 process.on("SIGINT", () => onSignal.stop(130));
 process.on("SIGTERM", () => onSignal.stop(143));
 
+/** Does long work in one go that leaves nothing behind. A signal ends the process at once meanwhile, without handlers. */
+export function interruptibly<Result>(work: () => Result): Result {
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  const handlers = signals.map((signal) => process.listeners(signal));
+  for (const signal of signals) process.removeAllListeners(signal);
+  try {
+    return work();
+  } finally {
+    for (const [i, signal] of signals.entries())
+      for (const handler of handlers[i]) process.on(signal, handler);
+  }
+}
+
 // A reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {

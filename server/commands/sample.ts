@@ -16,7 +16,7 @@ import {
 } from "../../engine/index.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { registryOf } from "../store/registry.ts";
-import { runProgram, say } from "./program.ts";
+import { interruptibly, runProgram, say } from "./program.ts";
 
 /** The `sample` command: writes a synthetic snapshot. */
 
@@ -64,7 +64,7 @@ function run(args: string[]): void {
   const { out, dataYear, rows, seed } = parseOptions(args);
   const { known, notice } = registryOf(process.env);
   let summary = "";
-  const path = publishSnapshot(out, dataYear, known, (revision) => {
+  const encode = (revision: number) => {
     const snapshot = syntheticSnapshot({ dataYear, revision, rows, seed });
     const { counts } = snapshot;
     summary =
@@ -72,7 +72,8 @@ function run(args: string[]): void {
       `${counts.suppressedRows} suppressed; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
       `seed ${seed}`;
     return encodeSnapshot(snapshot);
-  });
+  };
+  const path = publishSnapshot(out, dataYear, known, (revision) => interruptibly(() => encode(revision)));
   process.stdout.write(`${path}\n`);
   say(summary);
   if (notice !== undefined) say(notice);

@@ -85,7 +85,7 @@ export class Answers {
     const tagged = isFile && body.signature !== undefined ? `${query} ${body.signature}` : query;
     const head = {
       tag: isTagged ? requestTag(context.image, target, tagged) : digest(body),
-      cacheControl: isImmutable(this.#versions, target) ? immutable : current,
+      cacheControl: context.isPinned || isImmutable(this.#versions, target) ? immutable : current,
       resetLines: this.#resetLines,
     };
     if (isFile)

@@ -11,6 +11,8 @@ export class RequestContext implements Context {
   readonly offset: number;
   /** Whether the answer shows the account's state. */
   isLive = false;
+  /** Whether the answer never changes. */
+  isPinned = false;
   readonly #target: Target;
   readonly #usage: () => Usage;
   #image: Image | undefined;
@@ -48,6 +50,10 @@ export class RequestContext implements Context {
   usage(): Usage {
     this.isLive = true;
     return this.#usage();
+  }
+
+  pin(): void {
+    this.isPinned = true;
   }
 
   onPage(image: Image, offset: number): Context {

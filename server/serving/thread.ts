@@ -49,6 +49,7 @@ function versionsOf({ versions, hidden }: Published): Versions {
     images,
     byName: new Map(images.map((image, i) => [names[i], image])),
     loadedAt: new Map(versions.map(({ loadedAt }, i) => [names[i], loadedAt])),
+    previous: new Map(versions.map(({ previous }, i) => [names[i], previous])),
     files: new Map(versions.map(({ file }, i) => [names[i], file])),
     hidden,
   };

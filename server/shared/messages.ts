@@ -1,4 +1,5 @@
 import type { BuildLimits } from "../../engine/load.ts";
+import type { Changes } from "../../engine/query.ts";
 
 /** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
 
@@ -8,9 +9,21 @@ export interface SnapshotFile {
   sha256: string;
 }
 
+/** What a version changed, compared with the revision before it. */
+export type Previous = { data_version: string } & Changes;
+
+export interface PublishedVersion {
+  image: SharedArrayBuffer;
+  /** ISO time. */
+  loadedAt: string;
+  file: SnapshotFile;
+  /** Null where the revision before isn't served, or is synthetic and this one isn't. */
+  previous: Previous | null;
+}
+
 export interface Published {
-  /** Newest version first; `loadedAt` is an ISO time. */
-  versions: { image: SharedArrayBuffer; loadedAt: string; file: SnapshotFile }[];
+  /** Newest version first. */
+  versions: PublishedVersion[];
   /** Names of synthetic versions that aren't served because real ones are. */
   hidden: string[];
 }

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
+import { readPlaces } from "../../datasets/places.ts";
 import { buildImage, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, SizeError, textOf } from "../../engine/query.ts";
 import type { FromLoad, LoadData, LoadedSnapshot, ToLoad } from "../shared/messages.ts";
@@ -12,7 +13,7 @@ function readFile({ name, fd, size }: LoadData): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(size));
   for (let filled = 0; filled < size; ) {
     const count = readSync(fd, bytes, filled, size - filled, filled);
-    if (count === 0) throw new DataError(`${name}: size`, `${filled} bytes`, `${size} bytes`);
+    if (count === 0) throw new DataError(name, `the end of the file after ${filled} bytes`, `${size} bytes`);
     filled += count;
   }
   return bytes;
@@ -22,7 +23,7 @@ function load(data: LoadData): LoadedSnapshot {
   const { name, limits } = data;
   const bytes = readFile(data);
   const onRows = (rows: number) => send({ type: "progress", rows });
-  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits);
+  const image = buildImage(decodeSnapshot(bytes, name, onRows), limits, readPlaces());
   checkQuery(name, image);
   return { image, file: { bytes, sha256: hash("sha256", bytes) } };
 }

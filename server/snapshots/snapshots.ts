@@ -2,8 +2,16 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
 import type { SnapshotHead } from "../../engine/head.ts";
-import { attachImage, DataError, type Image, reasonOf, shown, versionName } from "../../engine/query.ts";
-import type { Published, SnapshotFile } from "../shared/messages.ts";
+import {
+  attachImage,
+  changesBetween,
+  DataError,
+  type Image,
+  reasonOf,
+  shown,
+  versionName,
+} from "../../engine/query.ts";
+import type { Previous, Published, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
 import { collectGarbage } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
@@ -117,6 +125,8 @@ export class SnapshotFolder {
   /** Whether requests are answered, so that every published version has to be in the registry. */
   #isServing = false;
   #isClosed = false;
+  /** The last comparison of each image with the revision before it, and that one's checksum. */
+  readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
   constructor(folder: string, surroundings: Surroundings) {
     this.#folder = folder;
@@ -130,9 +140,24 @@ export class SnapshotFolder {
 
   published(): Published {
     const versions = this.#served.map(({ decision: { image, loadedAt, file } }) => {
-      return { image: image.buffer, loadedAt, file };
+      return { image: image.buffer, loadedAt, file, previous: this.#previousOf(image) };
     });
     return { versions, hidden: this.#hiddenVersions };
+  }
+
+  /** Compares a version with the revision before it, where that is served too. Each pair is compared once. */
+  #previousOf(image: Image): Previous | null {
+    const { provenance } = image.description;
+    const version = versionName({ ...provenance, revision: provenance.revision - 1 });
+    const { decision } = this.#files.get(`${version}.parquet`) ?? {};
+    if (decision?.is !== "served") return null;
+    const { sha256, provenance: before } = decision.image.description;
+    if (isSynthetic(before) !== isSynthetic(provenance)) return null;
+    const known = this.#previous.get(image);
+    if (known?.sha256 === sha256) return known.changes;
+    const changes = { data_version: version, ...changesBetween(decision.image, image) };
+    this.#previous.set(image, { sha256, changes });
+    return changes;
   }
 
   get #entries(): Entry[] {

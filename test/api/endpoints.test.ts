@@ -102,7 +102,7 @@ describe("a facility", () => {
     assert.ok(ask(versions, "/healthcare/facilities/00000A"));
     assertRefused(versions, "/healthcare/facilities/%", "invalid_parameter");
     assertRefused(versions, "/healthcare/facilities/", "unknown_endpoint");
-    assertRefused(versions, "/healthcare/facilities", "unknown_endpoint");
+    assertRefused(versions, "/healthcare/facilities//trends", "unknown_endpoint");
     assertRefused(versions, "/healthcare/facilities/00000A/", "unknown_endpoint");
     assertRefused(versions, "/healthcare/facilities/00000A?limit=1", "invalid_parameter");
   });

@@ -236,7 +236,7 @@ describe("a search", () => {
   test("names what the other words find where nothing is near", () => {
     assert.match(
       told("q=grace+xqxq"),
-      /: nothing matches "xqxq"; near: Grace Clinic \(Boise ID\), Grace Memorial \(/,
+      /: nothing matches "xqxq"; near: Grace Clinic \(000002, Boise ID\), Grace Memorial \(/,
     );
   });
 
@@ -250,7 +250,7 @@ describe("a search", () => {
     for (const words of ["grace+boise+tampa", "grace+tampa+boise", "tampa+grace+boise"])
       assert.match(
         told(`q=${words}`),
-        /: nothing that matches the other words matches "tampa"; near: Grace Clinic \(Boise ID\)$/,
+        /: nothing that matches the other words matches "tampa"; near: Grace Clinic \(000002, Boise ID\)$/,
       );
   });
 

@@ -46,7 +46,15 @@ const found = new Map([
   ["/api/v1/search", "/api/v1/search?q=hospital&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
   ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
+  [
+    "/api/v1/healthcare/facilities",
+    "/api/v1/healthcare/facilities?procedure=5072&near=60601&within=500&min_charge=0&sort=charge&limit=2",
+  ],
   ["/api/v1/healthcare/facilities/{ccn}", "/api/v1/healthcare/facilities/000003"],
+  [
+    "/api/v1/healthcare/facilities/{ccn}/trends",
+    "/api/v1/healthcare/facilities/000003/trends?procedure=5072",
+  ],
   ["/api/v1/healthcare/trends", "/api/v1/healthcare/trends?procedure=5072"],
   ["/api/v1/export.csv", "/api/v1/export.csv?procedure=5073"],
   ["/api/v1/export.arrow", "/api/v1/export.arrow?procedure=5073"],
@@ -61,6 +69,7 @@ const versioned = [
   "/search",
   "/healthcare/procedures",
   "/healthcare/procedures/{code}",
+  "/healthcare/facilities",
   "/healthcare/facilities/{ccn}",
   "/export.csv",
   "/export.arrow",
@@ -132,20 +141,18 @@ test("an error has the headers that its kind has in the table, and no error has 
 });
 
 const limit = (maximum: number) => ({ type: "integer", minimum: 1, maximum, default: 25 });
-const state = {
-  type: "string",
-  anyOf: [
-    { enum: stateCodes },
-    {
-      pattern: `^(${stateCodes.map(([a, b]) => `[${a}${a.toLowerCase()}][${b}${b.toLowerCase()}]`).join("|")})$`,
-    },
-  ],
-};
+const aState = `(${stateCodes.map(([a, b]) => `[${a}${a.toLowerCase()}][${b}${b.toLowerCase()}]`).join("|")})`;
+const text = (pattern: string) => ({ type: "string", pattern: `^${pattern}$` });
+const listOf = (value: string, most: number) => text(`${value}(,${value}){0,${most - 1}}`);
+const state = { ...text(aState), examples: stateCodes };
+const procedure = { type: "string", minLength: 1 };
+const dollars = { type: "number", minimum: 0, maximum: 21_474_836.47 };
 const expectedParameters: Record<string, Record<string, object>> = {
-  "/healthcare/prices": { "procedure*": { type: "string", minLength: 1 }, state, limit: limit(50) },
+  "/healthcare/prices": { "procedure*": procedure, state, limit: limit(50) },
   "/search": {
     "q*": { type: "string", minLength: 1, maxLength: 200 },
     type: { type: "string", enum: ["facility", "procedure"], default: "facility" },
+    state,
     limit: limit(50),
   },
   "/healthcare/procedures": {
@@ -162,9 +169,52 @@ const expectedParameters: Record<string, Record<string, object>> = {
     state,
     bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
   },
-  "/healthcare/trends": { "procedure*": { type: "string", minLength: 1 }, state },
-  "/export.csv": { procedure: { type: "string", minLength: 1 }, state },
-  "/export.arrow": { procedure: { type: "string", minLength: 1 }, state },
+  "/healthcare/facilities": {
+    procedure,
+    state: listOf(aState, 10),
+    city: { type: "string", minLength: 1, maxLength: 100 },
+    ccn: listOf("[0-9A-Za-z]{6}", 50),
+    near: text("[0-9]{5}"),
+    within: { type: "integer", minimum: 1, maximum: 500 },
+    min_charge: dollars,
+    max_charge: dollars,
+    status: { type: "string", enum: ["priced", "suppressed", "incomplete", "all"] },
+    sort: {
+      type: "string",
+      enum: ["name", "distance", "charge", "allowed", "markup", "services"],
+      default: "name",
+    },
+    order: { type: "string", enum: ["asc", "desc"], default: "asc" },
+    limit: limit(100),
+  },
+  "/healthcare/facilities/{ccn}/trends": { "procedure*": procedure },
+  "/healthcare/trends": { "procedure*": procedure, state, versions: listOf("[0-9]{4}\\.[0-9]+", 20) },
+  "/export.csv": { procedure, state },
+  "/export.arrow": { procedure, state },
+};
+
+const list = (values: string[], length: number) =>
+  Array.from({ length }, (_, i) => values[i % values.length]).join(",");
+/** Texts that a parameter with a pattern takes, and texts that it refuses. */
+const patterned: Record<string, { taken: string[]; refused: string[] }> = {
+  state: { taken: [...stateCodes, "ca", "cA", "Ca"], refused: ["", "zz", "AKx", "AK,", "ſc"] },
+  states: {
+    taken: ["CA", "ca,Nv", list([...stateCodes], 10), "CA,CA"],
+    refused: ["", "ZZ", "CA,", ",CA", "CA NV", "CA,zz", list([...stateCodes], 11)],
+  },
+  ccn: {
+    taken: ["000003", "a0000z,999999", list(["000003"], 50)],
+    refused: ["", "3", "0000003", "000003,", "00000é", list(["000003"], 51)],
+  },
+  near: { taken: ["60601"], refused: ["", "6060", "606010", "60601-1234", "x0601", "00000"] },
+  min_charge: {
+    taken: ["0", "0.5", "12.34", "21474836.47"],
+    refused: ["", "-1", "1.234", "01", "1e3", ".5", "5.", "1,000", "21474836.48", "$5"],
+  },
+  versions: {
+    taken: ["2024.3", "2024.3,2023.1", list(["2024.3", "2023.1"], 20)],
+    refused: ["", "2024", "2024.3,", "2024.x", "x", list(["2024.3"], 21)],
+  },
 };
 
 for (const [path, { parameters }] of operations) {
@@ -207,8 +257,14 @@ for (const [path, { parameters }] of operations) {
     for (const { name, in: place, schema } of parameters) {
       if (place !== "query") continue;
       const { minimum, maximum, minLength, maxLength } = schema;
-      const values = schema.enum ?? (name === "state" ? [...stateCodes, "ca", "cA", "Ca"] : undefined);
+      const values = schema.enum;
       const cases: [value: string, outcome: string][] = [];
+      if (schema.pattern !== undefined || schema.type === "number") {
+        const key = plain === "/healthcare/facilities" && name === "state" ? "states" : name;
+        const { taken, refused } = patterned[key.replace("max_", "min_")];
+        cases.push(...taken.map((value): [string, string] => [value, "taken"]));
+        cases.push(...refused.map((value): [string, string] => [value, "refused"]));
+      }
       if (schema.type === "integer") {
         const [min, max] = [Number(minimum), Number(maximum)];
         for (const value of [min - 1, min, max, max + 1])
@@ -255,6 +311,8 @@ test("every page of every list, of every version, is as documented", async () =>
       "/healthcare/procedures?limit=1&sort=spread",
       "/search?q=hospital&limit=50",
       "/search?q=level&type=procedure&limit=1",
+      "/healthcare/facilities?limit=3&order=desc",
+      "/healthcare/facilities?procedure=5072&status=all&sort=markup&order=desc&limit=3",
     ]) {
       let next: string | null = `/api/v1${base}${list}`;
       for (; next !== null; pages.set(list, (pages.get(list) ?? 0) + 1))

@@ -183,6 +183,7 @@ describe("a cursor that was not given out", () => {
   const starts = [
     ...["/healthcare/prices?procedure=5072&limit=2", "/search?q=hospital&limit=3"],
     "/healthcare/procedures?limit=1",
+    "/healthcare/facilities?procedure=5072&sort=markup&order=desc&limit=3",
   ];
   const cursors = ["", "/versions/2023.1"].flatMap((base) =>
     starts.flatMap((start) => {
@@ -253,6 +254,8 @@ describe("a cursor that was not given out", () => {
     assertClean(image, "search", 1, {});
     assertClean(image, "search", 1, { q: "a".repeat(201) });
     assertClean(image, "procedures", 1, { sort: "price" });
+    for (const wrong of [{ within: "5" }, { sort: "distance" }, { near: "60601" }, { ccn: "999999" }])
+      assertClean(image, "facilities", 1, wrong);
     for (const list of ["prices", "search", "procedures"]) assertClean(absent, list, 1, right);
   });
 
@@ -267,6 +270,7 @@ describe("a cursor that was not given out", () => {
     ["prices", 60, { procedure: "5072", limit: "2" }],
     ["search", 60, { q: "hospital", type: "facility", limit: "2" }],
     ["procedures", 3, { sort: "code", min_facilities: "1", limit: "2" }],
+    ["facilities", 60, { procedure: "5073", sort: "charge", order: "asc", limit: "2" }],
   ];
   for (const [list, rows, given] of beyond)
     test(`though it has the right check is refused where it starts behind the last row of ${list}`, () => {

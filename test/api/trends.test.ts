@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import * as v from "valibot";
 import { syntheticPublisher } from "../../datasets/sample/synthetic-mark.ts";
 import type { Image, Snapshot } from "../../engine/index.ts";
+import { ask as askService, openService } from "../support/asking.ts";
 import { compareTrends } from "../support/distribution-oracle.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import {
@@ -31,6 +32,10 @@ const year = v.object({
   matched: v.nullable(
     v.object({ facilities: v.number(), median_charge: v.number(), median_allowed: v.number() }),
   ),
+});
+const pinned = v.object({
+  data: v.array(year),
+  source: v.object({ data_versions: v.array(v.string()) }),
 });
 const body = v.object({ data: v.array(year), source: v.object({ data_years: v.array(v.number()) }) });
 
@@ -94,6 +99,72 @@ describe("a trend", () => {
       'no prices for procedure "5072" in any loaded data year (2021.1, 2022.1, 2023.1, 2024.1): there is no such ' +
         "procedure (2021.1); the only row is suppressed (2022.1); all 2 rows are suppressed (2023.1, 2024.1)",
     );
+  });
+
+  test("of named data versions compares these, superseded ones too, and can be asked for again", () => {
+    const trendOf = (names: string, from = versions) => {
+      const answer = ask(from, `/healthcare/trends?procedure=5072&versions=${names}`);
+      const { data, source } = v.parse(pinned, answer);
+      assert.deepEqual(
+        source.data_versions,
+        data.map(({ data_version }) => data_version),
+      );
+      return { answer, rows: data.map(({ data_version, change }) => [data_version, change?.median_charge]) };
+    };
+    const { rows, answer } = trendOf("2024.1,2022.1,2023.1");
+    assert.deepEqual(rows, [
+      ["2022.1", undefined],
+      ["2024.1", 233],
+    ]);
+    assert.deepEqual(trendOf("2022.1,2024.1,2022.1").answer, answer);
+    const newer = versionsOf(charges(2024, 3, hospital("000001", 1)), ...versions.images);
+    assert.deepEqual(trendOf("2022.1,2024.1", newer).answer, answer);
+    const unpinned = v.parse(pinned, ask(versions, "/healthcare/trends?procedure=5072"));
+    assert.deepEqual(
+      v.parse(pinned, trendOf(unpinned.source.data_versions.join(","), newer).answer),
+      unpinned,
+    );
+    assert.deepEqual(trendOf("2024.1,2024.2").rows, [
+      ["2024.1", undefined],
+      ["2024.2", -84.9],
+    ]);
+  });
+
+  test("of named data versions never changes, so that it may be kept for ever", () => {
+    const { service, key } = openService(versions);
+    const cacheControl = (query: string) =>
+      askService(service, key, "/api/v1/healthcare/trends", () => query).headers.get("Cache-Control");
+    for (let i = 0; i < 3; i++) {
+      assert.equal(cacheControl("procedure=5072"), "private, no-cache");
+      assert.equal(cacheControl("procedure=5072&versions=2022.1"), "private, max-age=31536000, immutable");
+    }
+  });
+
+  test("of data versions that aren't loaded, named inexactly, or real and synthetic, is refused", () => {
+    const told = (names: string, from = versions) => {
+      const { type, param, message } = refusal(from, `/healthcare/trends?procedure=5072&versions=${names}`);
+      return [type, param, message];
+    };
+    assert.deepEqual(told("2022.1,2019.1"), [
+      "not_found",
+      undefined,
+      'there is no data version "2019.1"; loaded are 2024.2, 2024.1, 2023.1, 2022.1, 2021.1',
+    ]);
+    const [type, param] = told("2022");
+    assert.deepEqual([type, param], ["invalid_parameter", "versions"]);
+    const sample = imageOf(
+      snapshotOf([hospital("000001", 5)], {
+        ...testProvenance,
+        dataYear: 2020,
+        revision: 1,
+        publisher: syntheticPublisher,
+      }),
+    );
+    assert.deepEqual(told("2020.1,2022.1", versionsOf(...versions.images, sample)), [
+      "invalid_parameter",
+      "versions",
+      "versions has synthetic and real data versions, expected either: the two are never compared",
+    ]);
   });
 
   test("has real years alone where there are any, and synthetic ones where there are no others", () => {

@@ -109,7 +109,7 @@ test("what contradicts what is there, or isn't whole, is refused with its line, 
     [[changed(head, { version: 2, accounts: 0 })], "line 1: version: found 2, expected 1"],
     [
       [headOf(5)],
-      ": found 0 accounts, expected 5, as its first line says: export them again, or enter those that are there with --skip-invalid",
+      ": found 0 accounts, expected 5, as its first line says: export them again, or import the ones present with --skip-invalid",
     ],
     [
       [headOf(1), changed(one, { quota: -1 })],
@@ -281,7 +281,7 @@ test("an import goes without lines that are missing where it is told to, and bla
     `accounts import ${file}`,
     `accounts import ${file} --skip-invalid`,
   ]);
-  const miscount = `file ${file}: found 2 accounts, expected 3, as its first line says: export them again, or enter those that are there with --skip-invalid\n`;
+  const miscount = `file ${file}: found 2 accounts, expected 3, as its first line says: export them again, or import the ones present with --skip-invalid\n`;
   assert.deepEqual([refused.code, refused.stdout, refused.stderr], [1, "", miscount]);
   assert.deepEqual([skipped.code, skipped.stdout], [0, "entered 2 accounts\n"]);
   assert.ok(skipped.stderr.includes(miscount), skipped.stderr);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { after, describe, test } from "node:test";
 import * as v from "valibot";
 import { encodeSnapshot } from "../../engine/index.ts";
+import { datasetsResponse } from "../../server/api/responses.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
 import { snapshotOf, testProvenance } from "../support/fixtures.ts";
@@ -105,6 +106,12 @@ async function answering(server: TestServer, base = ""): Promise<string> {
   return versions[0];
 }
 
+/** What each version changed, by the catalog. */
+async function previous(server: TestServer) {
+  const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
+  return Object.fromEntries(data.map(({ data_version, previous }) => [data_version, previous]));
+}
+
 async function missing(server: TestServer, version: string): Promise<string> {
   const answer = await call(server, `GET /api/v1/versions/${version}/healthcare/prices${query}`);
   assert.equal(answer.status, 404);
@@ -143,6 +150,14 @@ describe("a running server", { concurrency: 4 }, () => {
     assert.equal((await change(server, "published", "2024.2")).current, "2024.2");
     put(folder, "2023.9.parquet", fileOf("2023.9"));
     await change(server, "published", "2023.9");
+    const changes = { rows_added: 0, rows_removed: 0, rows_changed: 2 };
+    assert.deepEqual(await previous(server), {
+      "2024.2": { data_version: "2024.1", ...changes },
+      "2024.1": null,
+      "2023.10": { data_version: "2023.9", ...changes },
+      "2023.9": null,
+      "2023.1": null,
+    });
     assert.equal(await answering(server), "2024.2");
     assert.equal(await answering(server, "/versions/2024"), "2024.2");
     assert.equal(await answering(server, "/versions/2024.1"), "2024.1");

@@ -301,8 +301,8 @@ test("a length that isn't true is refused, and nothing of it kept that isn't sou
   const shortUrl = serve(file(content, '"a"', { "content-length": "300" }));
   await assert.rejects(short.download(shortUrl), {
     message:
-      `${shortUrl}: found a last line without its end, as in a file that was cut, ` +
-      "expected a whole file; --allow-unterminated takes it for one",
+      `${shortUrl}: found a last line without a line break, as in a truncated file, ` +
+      "expected a complete file; --allow-unterminated accepts it as complete",
   });
   assert.deepEqual(short.files, []);
 
@@ -396,7 +396,7 @@ test("redirects are followed to other hosts, but not in a circle, without end, o
   const circle = publisher.answers("/circle", redirect("/back"));
   publisher.answers("/back", redirect("/circle"));
   await assert.rejects(new Trial().download(circle), {
-    message: `${circle}: found redirects in a circle, expected a file`,
+    message: `${circle}: found a redirect loop, expected a file`,
   });
   for (let i = 0; i < 9; i++) publisher.answers(`/endless/${i}`, redirect(`/endless/${i + 1}`));
   const endless = `${publisher.origin}/endless/0`;
@@ -594,7 +594,7 @@ test("a folder that can't be made, or read, is one error that names the option",
   writeFileSync(inFile, "");
   const downloading = { ...trial, onProgress: () => {}, check: async () => {} };
   await assert.rejects(download(serve(file(content)), path.join(inFile, "downloads", "a.csv"), downloading), {
-    message: `${inFile}/downloads: found none, and a refusal to make it (ENOTDIR), expected a folder that can be made; --out names another`,
+    message: `${inFile}/downloads: found a folder that can't be created (ENOTDIR), expected one that can; --out names another`,
   });
   assert.throws(() => listOf([], inFile, assert.fail), {
     message: `--out ${inFile}: found a refusal to read it (ENOTDIR), expected a folder that can be read`,

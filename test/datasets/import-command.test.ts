@@ -7,6 +7,7 @@ import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { parseOptions } from "../../server/commands/import.ts";
 import { Store } from "../../server/store/store.ts";
+import { addendum, codeLine } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, plainImport, row } from "../support/cms-files.ts";
 import { type Finished, Running, temporaryFolder } from "../support/server.ts";
 
@@ -125,6 +126,30 @@ test("the command says one line and exits with 1 when it refuses", async () => {
   );
 });
 
+test("the command says how many codes there are, and warns line by line", async () => {
+  const { file, out } = optionsFor(csv(row, otherRow));
+  const codes = `${file}.codes.csv`;
+  writeFileSync(
+    codes,
+    addendum(codeLine("10061", "5073"), codeLine("11042", "5072"), codeLine("27447", "5115")),
+  );
+  const run = () => command([file, "--year", "2023", "--out", out, "--codes", codes]);
+  const { code, stdout, stderr } = await run();
+  assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`]);
+  const [summary, ...warnings] = stderr.split("\n").slice(-3, -1);
+  assert.match(summary, /; 2 facilities, 2 procedures, 2 states, 2 HCPCS codes$/);
+  assert.deepEqual(warnings, [
+    `warning: ${codes} contradicts the codes beside this program's plain words: 10061 is in 5073, not 5072`,
+  ]);
+  assert.match(
+    (await run()).stderr,
+    /\nnothing written: 2023\.1 has these rows and codes already; --force writes them\n$/,
+  );
+  const missing = await command([file, "--year", "2023", "--out", out, "--codes", `${codes}.gone`]);
+  assert.equal(missing.code, 1);
+  assert.equal(missing.stderr, `${codes}.gone: found no readable file (ENOENT), expected a CSV file\n`);
+});
+
 const now = new Date("2026-11-21T12:00:00Z");
 
 test("the command line is taken apart, with the folder that is served by default", () => {
@@ -143,7 +168,7 @@ test("the command line is taken apart, with the folder that is served by default
   ];
   assert.deepEqual(parseOptions([...all, "--force", "--allow-unterminated"], environment, now), {
     ...{ file: "a.csv", year: 2016, out: "o", released: "2026-06", sourceUrl: "https://a.example/b" },
-    ...{ force: true, allowUnterminated: true },
+    ...{ force: true, allowUnterminated: true, codesFile: null },
   });
 });
 
@@ -186,7 +211,7 @@ test("a data year in the name of the file has to be the one given", () => {
 
 test("a wrong command line gets one error that says what is expected", () => {
   const usage =
-    "expected hcqs import FILE.csv --year YYYY [--out DIR] [--released YYYY-MM] [--source-url URL] " +
+    "expected hcqs import FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] " +
     "[--allow-unterminated] [--force]";
   const year = "expected a year from 2016 to 2099";
   const url = "expected an http or https URL, without a password";
@@ -207,6 +232,7 @@ test("a wrong command line gets one error that says what is expected", () => {
       '--released: found "2026-12", expected none after now, 2026-11',
     ],
     [["a.csv", "--year", "2024", "--out", ""], "--out: found nothing, expected a folder"],
+    [["a.csv", "--year", "2024", "--codes", ""], "--codes: found nothing, expected a file"],
     [
       ["a.csv", "--year", "2024", "--released", "2024-13"],
       '--released: found "2024-13", expected a month as YYYY-MM',

@@ -72,6 +72,40 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
     csv(row.replace("9652.79", "21474836.475")),
     ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "21474836.475", expected at most 21474836.47',
   ],
+  "an amount that stands for a suppressed one": [
+    csv(row.replace("9652.79", "NA")),
+    ' line 2, column Avg_Tot_Sbmtd_Chrgs: found "NA", expected an amount in dollars such as 1234.56, or nothing; ' +
+      "replace what marks a suppressed value by an empty cell",
+  ],
+  "services that stand for suppressed ones": [
+    fullCsv(`${row},${more.replace("41", "*")}`),
+    ' line 2, column CAPC_Srvcs: found "*", expected a whole number such as 41, or nothing; replace what marks a ' +
+      "suppressed value by an empty cell",
+  ],
+  "an amount with thousands separators": [
+    csv(row.replace("9652.79", '" 9,652.79 "')),
+    ' line 2, column Avg_Tot_Sbmtd_Chrgs: found " 9,652.79 ", expected an amount in dollars such as 1234.56, or nothing; ' +
+      "remove the commas between thousands",
+  ],
+  "services with thousands separators": [
+    fullCsv(`${row},${more.replace("41", '"1,041"')}`),
+    ' line 2, column CAPC_Srvcs: found "1,041", expected a whole number such as 41, or nothing; remove the commas between ' +
+      "thousands",
+  ],
+  "a ZIP code of nine digits": [
+    fullCsv(`${row},${more.replace("36301", "36301-1234")}`),
+    ' line 2, column Rndrng_Prvdr_Zip5: found "36301-1234", expected five digits, or nothing; keep the first five digits only',
+  ],
+  "lines of text before the header": [
+    `Medicare Outpatient Hospitals\nby Provider and Service\n${csv(row)}`,
+    " line 3: found the header after 2 other lines, expected the header in the first line; delete the lines before it",
+  ],
+  "names of columns that CMS used before": [
+    `${oldHeader},Average_Medicare_Allowed_Amount\n010001,A,B,0012,5,6,7,8\n`,
+    " line 1: found a header without Rndrng_Prvdr_CCN, Rndrng_Prvdr_Org_Name, Rndrng_Prvdr_City, " +
+      "Rndrng_Prvdr_State_Abrvtn, APC_Cd, APC_Desc, Avg_Tot_Sbmtd_Chrgs, Avg_Mdcr_Alowd_Amt, expected the columns of the " +
+      "CMS file by Provider and Service, as CMS publishes it now; rename older ones",
+  ],
   "services past the most": [
     fullCsv(`${row},${more.replace("41", "2147483648")}`),
     ' line 2, column CAPC_Srvcs: found "2147483648", expected at most 2147483647',
@@ -135,8 +169,8 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   ],
   "a line that is cut short": [
     csv(row, otherRow).slice(0, -9),
-    " line 3: found a last line without its end, as in a file that was cut, expected a whole file; " +
-      "--allow-unterminated takes it for one",
+    " line 3: found a last line without a line break, as in a truncated file, expected a complete file; " +
+      "--allow-unterminated accepts it as complete",
   ],
   "a file without a priced row": [
     csv(otherRow, row.replace("1854.35", ""), row.replace("010001", "010002").replace("9652.79", "0")),
@@ -153,7 +187,8 @@ const refusals: Record<string, [content: string | Buffer, messageAfterFile: stri
   ],
   "a quote that stays open in a large file": [
     csv(row, otherRow.replace("Level", '"Level'), ..."x".repeat(2000).split("").fill(row)),
-    " line 3, column APC_Desc: found a record of more than 65536 bytes, expected a shorter one; a quote may be open",
+    " line 3, column APC_Desc: found a record of more than 65536 bytes, expected a shorter record; a closing quote may be " +
+      "missing",
   ],
   "text after a closing quote": [
     csv(row.replace("Dothan", '"Dot"han')),

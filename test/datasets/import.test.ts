@@ -174,6 +174,32 @@ test("names are trimmed, runs of spaces folded, and nothing else about them is c
   assert.deepEqual(facilities.name, ["LAC/Rancho los AMIGOS -"]);
 });
 
+test("spaces of any kind become one plain space, and accents are composed", async () => {
+  const { facilities } = await imported(
+    fullCsv(
+      `${row.replace("Southeast Health", "\u00a0Cafe\u0301\u00a0 Saint\u2009Mary\u00a0").replace("1 Main St", "1\u00a0Main St")},${more}`,
+      `${row.replace("Southeast Health", "Café Saint Mary").replace("5072,Level 2", "5073,Level 3")},${more}`,
+    ),
+  );
+  assert.deepEqual([facilities.name, facilities.street], [["Café Saint Mary"], ["1 Main St"]]);
+});
+
+test("a RUCA code with a zero behind the point is the code without it", async () => {
+  const { facilities } = await imported(
+    fullCsv(
+      `${row},${more.replace("4.1", "1.0")}`,
+      `${row.replace("010001", "010002")},${more.replace("4.1", "10.0")}`,
+      `${row.replace("010001", "010003")},${more}`,
+    ),
+  );
+  assert.deepEqual(facilities.ruralUrbanCode, ["1", "10", "4.1"]);
+});
+
+test("columns of the layout before don't matter beside those of the present one", async () => {
+  const names = `${header},Provider_Id`;
+  assert.deepEqual(listed(await imported(`${names}\n${row},7\n`)), [listedRow]);
+});
+
 test("blank amounts are suppressed, zeros and single amounts incomplete, oddities kept", async () => {
   const amounts = [",", " ,\t", "0,5", "7.5,", "100,5209.03999999999"];
   const rows = amounts.map((pair, i) => `01000${i},Hospital,,Dothan,AL,5072,Level 2 Excision,${pair}`);

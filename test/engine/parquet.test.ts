@@ -307,16 +307,16 @@ for (const [name, parts, message] of footers)
     assert.throws(() => parse(parts), { message });
   });
 
-test("a footer may be as large as the file, and 256 KiB, and no larger", () => {
+test("a footer may be as large as the file, and 512 KiB, and no larger", () => {
   const head = Buffer.from("PAR1");
   const tail = (length: number) => Buffer.from([...lengthOf(length), ...head]);
   const range = (size: number, length: number) => footerRange(size, head, tail(length));
-  const [most, tooMany] = [2 ** 18, 2 ** 18 + 1];
+  const [most, tooMany] = [2 ** 19, 2 ** 19 + 1];
   assert.deepEqual(range(12, 0), { start: 4, length: 0 });
   assert.deepEqual(range(112, 100), { start: 4, length: 100 });
   assert.throws(() => range(112, 101), { message: "a footer of 101 bytes" });
-  assert.deepEqual(range(2 ** 20, most), { start: 2 ** 20 - 8 - most, length: most });
-  assert.throws(() => range(2 ** 20, tooMany), { message: `a footer of ${tooMany} bytes` });
+  assert.deepEqual(range(2 ** 21, most), { start: 2 ** 21 - 8 - most, length: most });
+  assert.throws(() => range(2 ** 21, tooMany), { message: `a footer of ${tooMany} bytes` });
   assert.throws(() => range(11, 0), { message: "no PAR1 at both ends" });
 });
 

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import { type Image, search, stateNames } from "../../engine/index.ts";
+import { attachImage, buildImage, type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
+import { otherNames } from "../../engine/search/other-names.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
-import { splitWords, wordSize } from "../../engine/search/text.ts";
-import { abbreviations, ambiguousForms, plainWordsOf } from "../../engine/search/vocabulary.ts";
+import { meaningOf, splitWords, wordSize } from "../../engine/search/text.ts";
+import { abbreviations, ambiguousForms, fillerWords, plainWordsOf } from "../../engine/search/vocabulary.ts";
+import { hcpcs } from "../support/addendum.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import {
   absentDirectory,
   assertInOrder,
@@ -93,11 +97,23 @@ describe("what people mean", () => {
     const named = changed(procedures, ({ procedures: { code, name } }) => {
       for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
     });
+    // Descriptors that have any of the patients' words, in any group, change no first answer.
+    const random = seededRandom(7);
+    const words = Object.values(plainWordsOf).flatMap(({ words }) => words.split(" "));
+    const codes = Array.from({ length: 40 * procedureFigures.length }, (_, i) =>
+      hcpcs(
+        String(10_000 + i),
+        procedureFigures[i % procedureFigures.length].code,
+        random.shuffled(words).slice(0, 4).join(" "),
+      ),
+    );
     const image = imageOf(named);
-    for (const [query, ...expected] of procedureQueries) {
-      const [first] = find(image, query, "procedure", 1);
-      assert.ok(expected.includes(first?.code), `${query} found ${first?.code}`);
-    }
+    const coded = imageOf(sealSnapshot(named.table, named.provenance, codes));
+    for (const [query, ...expected] of procedureQueries)
+      for (const each of [image, coded]) {
+        const [first] = find(each, query, "procedure", 1);
+        assert.ok(expected.includes(first?.code), `${query} found ${first?.code}`);
+      }
     for (const code of Object.keys(plainWordsOf)) assert.ok(names.has(code), code);
     for (const query of absentQueries) assert.deepEqual(find(image, query, "procedure"), [], query);
     t.diagnostic(`${procedureQueries.length} queries`);
@@ -161,6 +177,75 @@ test("every real hospital is found first by its CCN, and by its whole name and p
     const [first] = find(image, wholeName(hospital), "facility", 1);
     assert.equal(nameOf.get(first?.code), wholeName(hospital));
   }
+});
+
+test("other names of hospitals find them, belong to one hospital, and aren't the name of another", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  const officialNames = new Map(
+    hospitals.map(({ ccn, name }) => [splitWords(name).map(meaningOf).join(" "), ccn]),
+  );
+  const all = [...otherNames].flatMap(([ccn, names]) => names.map((name) => ({ ccn, name })));
+  assert.ok(all.length > 1000);
+  assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
+  for (const { ccn, name } of all) {
+    assert.equal(find(image, name, "facility", 1)[0]?.code, ccn, name);
+    const official = officialNames.get(splitWords(name).map(meaningOf).join(" "));
+    assert.ok(official === undefined || official === ccn, `${name} is the name of ${official}`);
+  }
+});
+
+test("every beginning of three letters or more of a word of the directory finds it, and one wrong letter does no harm", (t) => {
+  const hospitals = realHospitals();
+  if (hospitals === undefined) return t.skip(absentDirectory);
+  const image = imageOf(snapshotOfHospitals(hospitals));
+  const random = seededRandom(11);
+  const words = new Set(hospitals.flatMap(({ name, city }) => splitWords(`${name} ${city}`)));
+  for (const word of words) {
+    for (let letters = 3; letters <= word.length; letters++) {
+      const start = word.slice(0, letters);
+      if (fillerWords.has(start)) continue;
+      assert.ok(search(image, "facility", start, 0, 1).total > 0, `${start} of ${word}`);
+    }
+    if (!/^[a-z]{5,8}$/.test(word)) continue;
+    const at = 1 + random.int(word.length - 1);
+    const wrong = `${word.slice(0, at)}${random.pick([..."abcdefghijklmnopqrstuvwxyz"])}${word.slice(at + 1)}`;
+    assert.ok(search(image, "facility", wrong, 0, 1).total > 0, `${wrong} for ${word}`);
+  }
+});
+
+test("initials of a whole name find it where few hospitals share them", () => {
+  const image = placed(
+    ["Amber Bay Orlo Medical Center", "Tampa", "FL"],
+    ["Clinic of the Quill", "Tampa", "FL"],
+    ...Array.from({ length: 4 }, (): [string, string, string] => ["Zed Yellow Xenon", "Reno", "NV"]),
+  );
+  assert.deepEqual(names(image, "abomc"), ["Amber Bay Orlo Medical Center"]);
+  assert.deepEqual(names(image, "abomc tampa"), ["Amber Bay Orlo Medical Center"]);
+  assert.deepEqual(names(image, "cotq"), ["Clinic of the Quill"]);
+  assert.deepEqual(names(image, "zyx"), []);
+});
+
+test("a word that no hospital has is left out where the others single one out with its place", () => {
+  const image = placed(["Grace Foundation", "Tampa", "FL"], ["Grace Clinic", "Boise", "ID"]);
+  assert.deepEqual(names(image, "grace xylophone tampa"), ["Grace Foundation"]);
+  const score = (query: string) => find(image, query, "facility", 1)[0].score;
+  assert.ok(score("grace xylophone tampa") < score("grace tampa"));
+  for (const query of ["grace xylophone", "xylophone tampa", "clinic xylophone tampa"])
+    assert.deepEqual(names(image, query), [], query);
+});
+
+test("medical words never match others by a typo in the part that tells them apart", () => {
+  const image = imageOf(
+    changed(snapshotOf([["000001", "CA", "5092", 1, 1]]), ({ procedures }) => {
+      procedures.name[0] = "Mastectomy and Colonoscopy";
+    }),
+  );
+  for (const query of ["mastectomy", "mastectmy", "mastectomi", "colonoscpy", "colonoscop"])
+    assert.equal(find(image, query, "procedure").length, 1, query);
+  for (const query of ["vasectomy", "cystectomy", "gastrectomy", "masectomy", "colposcopy"])
+    assert.deepEqual(find(image, query, "procedure"), [], query);
 });
 
 describe("words", () => {
@@ -340,7 +425,7 @@ describe("prefixes and typos", () => {
   test("each word may have its typos, in the city and the state's name too", () => {
     const image = placed(["Presbyterian Hospital", "Albuquerque", "NM"]);
     assert.equal(names(image, "presbitarian hospitla albuqerqe mexcio").length, 1);
-    assert.equal(names(image, "presbitarian hospitla albuqerqe mxecio").length, 0);
+    assert.equal(names(image, "presbitarian hospitla mxecio").length, 0);
   });
 
   test("a letter is one letter, whatever its script", () => {
@@ -476,5 +561,39 @@ describe("a ZIP code", () => {
     const found = imageOf(placed);
     assert.deepEqual(names(found, "50625"), ["A by ZIP"]);
     assert.deepEqual(names(imageOf(both), "50625"), ["Z by CCN"]);
+  });
+});
+
+describe("a search near a place", () => {
+  const rows: ShortRow[] = [
+    ["000001", "MA", "5072", 1, 1, "Grace Hospital"],
+    ["000002", "MA", "5072", 1, 1, "Grace Clinic"],
+    ["000003", "MA", "5072", 1, 1, "Mercy Hospital"],
+    ["000004", "IL", "5072", 1, 1, "Grace Hospital"],
+  ];
+  const snapshot = changed(snapshotOf(rows), ({ facilities }) => {
+    for (const [i, [city, zip]] of [
+      ["Boston", "02115"],
+      ["Worcester", "01605"],
+      ["Springfield", "01103"],
+      ["Springfield", "62702"],
+    ].entries()) {
+      facilities.city[i] = city;
+      facilities.zip[i] = zip;
+    }
+  });
+  const image = attachImage(buildImage(snapshot, undefined, readPlaces()));
+  const ccns = (query: string) => find(image, query).map(({ code }) => code);
+
+  test("lists hospitals within 50 miles of a ZIP code or a city, the nearest first", () => {
+    assert.deepEqual(ccns("hospitals near 02120"), ["000001", "000002"]);
+    assert.deepEqual(ccns("emergency room close to worcester"), ["000002", "000001", "000003"]);
+    assert.deepEqual(ccns("hospitals near springfield ma"), ["000003", "000002"]);
+    assert.deepEqual(ccns("grace near 01605-1234"), ["000002", "000001"]);
+  });
+
+  test("is an ordinary search where the place isn't known or is in several states", () => {
+    assert.deepEqual(ccns("hospitals near springfield").toSorted(), ["000003", "000004"]);
+    assert.deepEqual(ccns("grace near 99999"), []);
   });
 });

@@ -444,6 +444,8 @@ test("what a load needs is reckoned from its largest row group and column, and f
     buffers: 123_456 + 10 * 108 + 7 * 64 + 2 * 30_000 + 3 * 8192,
     heap: 6 * 30_000 + 2 * 32_000,
   });
+  const coded = { ...head, metadata: { ...head.metadata, hcpcs_codes: "x".repeat(1000) } };
+  assert.equal(loadNeed(coded).heap, loadNeed(head).heap + 32 * 1000);
 });
 
 test("a file may have 2 GiB less one byte, and names 500 characters", () => {

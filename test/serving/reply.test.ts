@@ -21,6 +21,7 @@ const versions = {
   images: [image],
   byName: new Map([["2024.3", image]]),
   loadedAt: new Map([["2024.3", "2026-01-01T00:00:00.000Z"]]),
+  previous: new Map(),
   files: new Map(),
   hidden: [],
 };

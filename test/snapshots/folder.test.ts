@@ -594,6 +594,29 @@ const hiddenIn = (trial: Trial) =>
     msg.startsWith("synthetic data versions are hidden") ? [versions] : [],
   );
 
+test("a version is compared with the revision before it, as long as both are served and of one kind", async () => {
+  const trial = new Trial({ includeSample: true });
+  const previous = () => trial.snapshots.published().versions.map(({ previous }) => previous);
+  const changes = { rows_added: 0, rows_removed: 0, rows_changed: 1 };
+  trial.put("2023.1.parquet", sampleOf("2023.1"));
+  trial.put("2023.2.parquet", fileOf("2023.2"));
+  trial.put("2024.2.parquet", fileOf("2024.2", 200));
+  await trial.snapshots.settle();
+  assert.deepEqual(previous(), [null, null, null]);
+  trial.put("2024.1.parquet", fileOf("2024.1"));
+  trial.put("2024.3.parquet", fileOf("2024.3", 200));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.3", "2024.2", "2024.1", "2023.2", "2023.1"]);
+  const [last, second, ...others] = previous();
+  assert.deepEqual(last, { data_version: "2024.2", ...changes, rows_changed: 0 });
+  assert.deepEqual(second, { data_version: "2024.1", ...changes });
+  assert.deepEqual(others, [null, null, null]);
+  assert.equal(previous()[1], second, "compared once");
+  unlinkSync(trial.path("2024.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(previous(), [last, null, null, null]);
+});
+
 test("real versions hide synthetic ones, newer years too, at once, and say so once", async () => {
   const trial = new Trial();
   trial.put("2023.1.parquet", sampleOf("2023.1"));

@@ -95,6 +95,8 @@ export function pathOf(openapi: object, requestPath: string): string | undefined
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
 addFormats.default(ajv);
+// OpenAPI's own keyword, for generators: each schema of a `oneOf` has the property as a constant.
+ajv.addKeyword("discriminator");
 
 /** Asserts that a value is what a schema of the document says, and has no field that it doesn't name. */
 export function checkValue(of: Record<string, unknown>, value: unknown, what: string): void {

@@ -32,7 +32,13 @@ export function csv(...rows: string[]): string {
 
 /** An import of 2023 without anything beside the file. */
 export function plainImport(file: string, out: string): ImportOptions {
-  const nothing = { released: null, sourceUrl: null, allowUnterminated: false, force: false };
+  const nothing = {
+    codesFile: null,
+    released: null,
+    sourceUrl: null,
+    allowUnterminated: false,
+    force: false,
+  };
   return { file, year: 2023, out, ...nothing };
 }
 

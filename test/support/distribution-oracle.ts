@@ -78,7 +78,7 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const allowedAt = (percent: bigint) => hundredths(percentile(allowed, percent));
   const markupAt = (percent: number) => hundredths(quotientPercentile(markups, percent, 100n));
   return {
-    procedure: list.procedure,
+    procedure: { ...list.procedure, includes: null },
     scope: list.scope,
     summary: list.summary,
     rows: { priced: found.length, suppressed, incomplete: of.length - found.length - suppressed },
@@ -198,6 +198,7 @@ export function compareTrends(years: Snapshot[]): number {
         data,
         source: {
           data_years: data.map(({ data_year }) => data_year),
+          data_versions: data.map(({ data_version }) => data_version),
           caveat: years[0].provenance.caveat,
         },
       };

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import * as v from "valibot";
+import { noPlaces } from "../../engine/image/places.ts";
 import {
   attachImage,
   blank,
   buildImage,
   type Image,
+  type Places,
   partsOf,
   type Snapshot,
   stateCodes,
@@ -21,7 +23,9 @@ import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pri
 
 const loadedAt = "2026-07-01T12:34:56.000Z";
 
-export const imageOf = (snapshot: Snapshot) => attachImage(buildImage(snapshot));
+export const imageOf = (snapshot: Snapshot) => imageWith(snapshot, noPlaces);
+export const imageWith = (snapshot: Snapshot, places: Places) =>
+  attachImage(buildImage(snapshot, undefined, places));
 
 /** @param images newest version first */
 export function versionsOf(...images: Image[]): Versions {
@@ -30,6 +34,7 @@ export function versionsOf(...images: Image[]): Versions {
     images,
     byName: new Map(names.map((name, i) => [name, images[i]])),
     loadedAt: new Map(names.map((name) => [name, loadedAt])),
+    previous: new Map(),
     files: new Map(),
     hidden: [],
   };
@@ -61,14 +66,14 @@ export function assertRefused(versions: Versions, target: string, type: ErrorTyp
   assert.equal(refusal(versions, target).type, type, target);
 }
 
-const sourceOf = ({ provenance }: Snapshot) => ({
+export const sourceOf = ({ provenance }: Snapshot) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),
   caveat: provenance.caveat,
 });
 
 /** The standing of a charge among sorted ones, all in cents. */
-function standingIn(sorted: bigint[], charge: number) {
+export function standingIn(sorted: bigint[], charge: number) {
   const lower = sorted.filter((each) => each < charge).length;
   return {
     rank: lower + 1,
@@ -78,8 +83,8 @@ function standingIn(sorted: bigint[], charge: number) {
   };
 }
 
-const orNull = (count: number) => (count === blank ? null : count);
-const dollarsOrNull = (cents: number) => (cents === blank ? null : cents / 100);
+export const orNull = (count: number) => (count === blank ? null : count);
+export const dollarsOrNull = (cents: number) => (cents === blank ? null : cents / 100);
 
 function compareFacilities(versions: Versions, snapshot: Snapshot): number {
   const parts = partsOf(snapshot.table);
@@ -136,7 +141,7 @@ function compareFacilities(versions: Versions, snapshot: Snapshot): number {
   return compared;
 }
 
-const inText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+export const inText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 export const procedureSorts: Record<string, (a: PricesBody, b: PricesBody) => number> = {
   code: () => 0,
   name: (a, b) => inText(a.procedure.name, b.procedure.name),
@@ -171,6 +176,7 @@ function compareProcedures(versions: Versions, snapshot: Snapshot): number {
           continue;
         }
         const expected = {
+          list: "procedures",
           scope: { state: state ?? "national" },
           summary: { procedures: data.length },
           ...{ data, source: sourceOf(snapshot), next: null },
@@ -209,6 +215,7 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
     source_sha256: provenance.sourceSha256,
     source_url: provenance.sourceUrl,
     caveat: provenance.caveat,
+    previous: null,
   });
   const states = new Set(priced.map((row) => facilities.state[rows.facility[row]]));
   const codes = new Set(priced.map((row) => procedures.code[rows.procedure[row]]));

@@ -196,12 +196,16 @@ export function changed(
 ): Snapshot {
   const content = structuredClone(contentOf(snapshot));
   change(content);
-  return sealSnapshot(makeTable(content), content.provenance);
+  return sealSnapshot(makeTable(content), content.provenance, content.codes);
 }
 
 /** The same rows as another version. */
-export function asVersion({ table, provenance }: Snapshot, dataYear: number, revision: number): Snapshot {
-  return sealSnapshot(table, { ...provenance, dataYear, revision });
+export function asVersion(
+  { table, provenance, codes }: Snapshot,
+  dataYear: number,
+  revision: number,
+): Snapshot {
+  return sealSnapshot(table, { ...provenance, dataYear, revision }, codes);
 }
 
 /**

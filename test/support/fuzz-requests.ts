@@ -66,7 +66,17 @@ const parameters: Record<string, (random: Random) => string> = {
   limit: number,
   min_facilities: number,
   bins: number,
-  sort: (random) => random.pick(["code", "name", "spread", "facilities", "median_charge", "CODE", ""]),
+  sort: (random) =>
+    random.pick(["code", "name", "spread", "facilities", "median_charge", "charge", "distance", "CODE", ""]),
+  order: (random) => random.pick(["asc", "desc", "up", ""]),
+  status: (random) => random.pick(["priced", "suppressed", "incomplete", "all", ""]),
+  city: phrase,
+  ccn: (random) => random.pick(["000001", "000001,000042,999999", "000001,", "x", ""]),
+  near: (random) => random.pick(["60601", "10001", "00000", "6060", ""]),
+  within: number,
+  min_charge: number,
+  max_charge: number,
+  versions: (random) => random.pick([...versions, versions.join(","), "2024", "1999.1", "x", ""]),
   type: (random) => random.pick(["facility", "procedure", "city", ""]),
   q: (random) => (random.int(4) > 0 ? phrase(random) : oddText(random).repeat(random.int(40))),
 };
@@ -94,17 +104,26 @@ function nearTarget(random: Random): string {
   const known = ["", "", "", "", "", ...versions, "2024", "2023"];
   const version = random.pick(random.int(12) > 0 ? known : ["1999.1", "x", "%00"]);
   const base = version === "" ? "/api/v1" : `/api/v1/versions/${version}`;
-  switch (random.int(8)) {
+  switch (random.int(9)) {
     case 0:
-      return `${base}/search?q=${phrase(random)}${some(random, ["limit", "type"])}`;
+      return `${base}/search?q=${phrase(random)}${some(random, ["limit", "type", "state"])}`;
     case 1:
       return random.int(2) === 0
         ? `${base}/healthcare/procedures?${some(random, ["sort", "min_facilities", "state", "limit"])}`
         : random.int(2) === 0
-          ? `/api/v1/healthcare/trends?${some(random, ["procedure", "state"])}`
+          ? `/api/v1/healthcare/trends?procedure=${random.pick(procedures)}${some(random, ["state", "versions"])}`
           : `${base}/healthcare/procedures/${random.pick(procedures)}?${some(random, ["state", "bins"])}`;
-    case 2:
-      return `${base}/healthcare/facilities/${random.pick(["000001", "000042", "999999", "%30", "x"])}`;
+    case 2: {
+      const ccn = random.pick(["000001", "000042", "999999", "%30", "x"]);
+      if (random.int(2) === 0) return `${base}/healthcare/facilities/${ccn}`;
+      return `/api/v1/healthcare/facilities/${ccn}/trends?procedure=${random.pick(procedures)}`;
+    }
+    case 5: {
+      const place = random.pick(["", "&near=60601", "&near=10001&within=500"]);
+      const procedure = random.pick(["", `&procedure=${random.pick(procedures)}`]);
+      const names = ["state", "city", "ccn", "min_charge", "max_charge", "status", "sort", "order", "limit"];
+      return `${base}/healthcare/facilities?${place}${procedure}${some(random, names)}`;
+    }
     case 3:
       return `/api/v1/${random.pick(["datasets", "usage", "versions", "openapi.json"])}`;
     case 4:

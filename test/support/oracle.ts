@@ -42,6 +42,7 @@ function weighted(charges: bigint[], services: number[]) {
       services: known.length === 0 ? null : 0,
       weighted_median_charge: null,
       weighted_mean_charge: null,
+      weighted_facilities: known.length,
     };
   const below = (most: bigint) =>
     charges.reduce((sum, charge, i) => sum + (charge <= most ? weights[i] : 0n), 0n);
@@ -52,6 +53,7 @@ function weighted(charges: bigint[], services: number[]) {
     services: Number(total),
     weighted_median_charge: hundredths(median),
     weighted_mean_charge: hundredths(halfUp(sum, total)),
+    weighted_facilities: known.length,
   };
 }
 
@@ -93,6 +95,29 @@ export const isPriced = ({ charge, allowed }: TableParts["rows"], row: number) =
 export const bigints = (values: Iterable<number>) =>
   Array.from(values, BigInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
+/** The statistics of priced rows, which ascend by charge. */
+export function summaryOf({ rows }: TableParts, matches: number[]) {
+  const charges = matches.map((row) => BigInt(rows.charge[row]));
+  const allowed = bigints(matches.map((row) => rows.allowed[row]));
+  const [lowest, highest] = [charges[0], charges[charges.length - 1]];
+  return {
+    facilities: matches.length,
+    median_charge: hundredths(median(charges)),
+    min_charge: hundredths(lowest),
+    max_charge: hundredths(highest),
+    spread: hundredths(halfUp(highest * 100n, lowest)),
+    p10_charge: hundredths(percentile(charges, 10n)),
+    p25_charge: hundredths(percentile(charges, 25n)),
+    p75_charge: hundredths(percentile(charges, 75n)),
+    p90_charge: hundredths(percentile(charges, 90n)),
+    median_allowed: hundredths(median(allowed)),
+    ...weighted(
+      charges,
+      matches.map((row) => rows.services[row]),
+    ),
+  };
+}
+
 /**
  * The price list.
  *
@@ -110,29 +135,11 @@ export function naivePrices(
   const { facilities, procedures, rows } = parts;
   const matches = pricedRows(parts, code, state);
   if (matches.length === 0) return undefined;
-  const charges = matches.map((row) => BigInt(rows.charge[row]));
-  const allowed = bigints(matches.map((row) => rows.allowed[row]));
-  const lowest = charges[0];
-  const highest = charges[charges.length - 1];
   return {
+    list: "prices",
     procedure: { code, name: procedures.name[procedures.code.indexOf(code)] },
     scope: { state: state ?? "national" },
-    summary: {
-      facilities: matches.length,
-      median_charge: hundredths(median(charges)),
-      min_charge: hundredths(lowest),
-      max_charge: hundredths(highest),
-      spread: hundredths(halfUp(highest * 100n, lowest)),
-      p10_charge: hundredths(percentile(charges, 10n)),
-      p25_charge: hundredths(percentile(charges, 25n)),
-      p75_charge: hundredths(percentile(charges, 75n)),
-      p90_charge: hundredths(percentile(charges, 90n)),
-      median_allowed: hundredths(median(allowed)),
-      ...weighted(
-        charges,
-        matches.map((row) => rows.services[row]),
-      ),
-    },
+    summary: summaryOf(parts, matches),
     data: matches.slice(0, limit).map((row) => ({
       facility: facilities.name[rows.facility[row]],
       city: facilities.city[rows.facility[row]],

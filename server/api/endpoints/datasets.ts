@@ -12,7 +12,8 @@ export const datasets = endpoint({
   summary: "The data versions that are served, newest first, with their gaps",
   description:
     "Lists the loaded data versions: their sources, their checksums, and how many rows have prices. It also lists the " +
-    "states and procedure groups without prices, and the reason where it is known.",
+    "states and procedure groups without prices, and the reason where it is known; and how many rows a revision changed, " +
+    "compared with the revision before it.",
   returns: "The data versions, newest first.",
   kind: "service",
   parameters: v.object({}),
@@ -42,6 +43,7 @@ export const datasets = endpoint({
         source_sha256: provenance.sourceSha256,
         source_url: provenance.sourceUrl,
         caveat: provenance.caveat,
+        previous: versions.previous.get(version) ?? null,
         coverage: gapsOf(image),
       };
     }),

@@ -12,14 +12,15 @@ import { facilityResponse } from "../responses.ts";
 
 /** Answers with every price at one facility. */
 
-const standingOf = ({ rank, facilities, permille, medianCharge }: Standing) => ({
-  rank,
-  facilities,
-  percentile: permille / 10,
-  median_charge: medianCharge / 100,
-});
+export const standingOf = (standing: Standing | null) =>
+  standing && {
+    rank: standing.rank,
+    facilities: standing.facilities,
+    percentile: standing.permille / 10,
+    median_charge: standing.medianCharge / 100,
+  };
 
-const dollars = (cents: number | null) => (cents === null ? null : cents / 100);
+export const dollarsOrNull = (cents: number | null) => (cents === null ? null : cents / 100);
 
 export const facility = endpoint({
   path: "/healthcare/facilities/{ccn}",
@@ -45,13 +46,13 @@ export const facility = endpoint({
       data: list.map((price) => ({
         code: image.codes[price.procedure],
         name: textAt(image.procedureName, price.procedure),
-        submitted_charge: price.charge / 100,
-        medicare_allowed: price.allowed / 100,
+        submitted_charge: dollarsOrNull(price.charge),
+        medicare_allowed: dollarsOrNull(price.allowed),
         services: price.services,
         beneficiaries: price.beneficiaries,
-        medicare_payment: dollars(price.payment),
+        medicare_payment: dollarsOrNull(price.payment),
         outlier_services: price.outlierServices,
-        outlier_amount: dollars(price.outlierAmount),
+        outlier_amount: dollarsOrNull(price.outlierAmount),
         national: standingOf(price.national),
         state: standingOf(price.state),
       })),

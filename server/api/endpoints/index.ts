@@ -1,7 +1,9 @@
 import type { Endpoint } from "../endpoint.ts";
 import { datasets } from "./datasets.ts";
 import { arrow, csv, parquet } from "./exports.ts";
+import { facilities } from "./facilities.ts";
 import { facility } from "./facility.ts";
+import { facilityTrends } from "./facility-trends.ts";
 import { versions } from "./overview.ts";
 import { pages } from "./pages.ts";
 import { prices } from "./prices.ts";
@@ -18,7 +20,9 @@ export const endpoints: readonly Endpoint[] = [
   search,
   procedures,
   procedure,
+  facilities,
   facility,
+  facilityTrends,
   trends,
   datasets,
   usage,

@@ -4,6 +4,8 @@ import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
 import { unknownVersion } from "../not-found.ts";
 import { badCursor } from "../paging.ts";
+import { facilitiesResponse, pricesResponse, proceduresResponse, searchResponse } from "../responses.ts";
+import { facilities } from "./facilities.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
 import { search } from "./search.ts";
@@ -17,19 +19,19 @@ export const pages = endpoint({
   description:
     "Returns the next page of a list. Request the path in `next` unchanged, until `next` is null. All pages come from the " +
     "data version of the first page, even if a newer version was loaded meanwhile.",
-  returns: "The next page, in the shape of its list.",
+  returns: "The next page, in the shape of its list, which `list` names.",
   kind: "page",
   segment: {
     name: "cursor",
     description: "From the `next` of the page before.",
-    example: "MjAyNC4xfjY0ZTBiMTA5fnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTKCwkXh",
+    example: "MjAyNC4xfjRlZTA0ZmFlfnByaWNlc34yfnByb2NlZHVyZT01MDcyJnN0YXRlPURDJmxpbWl0PTI7oAKR",
   },
   parameters: v.object({}),
-  response: v.union([prices.response, procedures.response, search.response]),
+  response: v.variant("list", [pricesResponse, proceduresResponse, searchResponse, facilitiesResponse]),
   errors: ["not_found"],
   answer(context) {
     const cursor = decodeCursor(context.segment);
-    const list = cursor && [prices, procedures, search].find(({ name }) => name === cursor.list);
+    const list = cursor && [prices, procedures, search, facilities].find(({ name }) => name === cursor.list);
     if (cursor === undefined || list === undefined) throw badCursor(context.segment);
     const image = context.versions.byName.get(cursor.version);
     if (context.versions.hidden.includes(cursor.version))

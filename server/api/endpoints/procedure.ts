@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import {
-  allowedOf,
+  detailsOf,
   dollarsOf,
   findGroup,
   histogramOf,
-  markupOf,
   rowsOfProcedure,
   stateSummaries,
   summaryOf,
@@ -27,7 +26,8 @@ export const procedure = endpoint({
   summary: "The charges of one procedure group in depth: distribution, allowed amounts, markup and states",
   description:
     "Describes how the charges of one procedure group are distributed: statistics, a histogram, the amounts that Medicare " +
-    "allows, the markup (charge divided by allowed amount), and a row for each state.",
+    "allows, the markup (charge divided by allowed amount), and a row for each state. It also lists the HCPCS and CPT codes " +
+    "that the group includes, where they are loaded.",
   returns: "The procedure group in depth: summary, allowed amounts, markup, histogram, states.",
   kind: "versioned",
   segment: { name: "code", description: "APC code of the procedure group.", example: "5072" },
@@ -46,24 +46,44 @@ export const procedure = endpoint({
     const place = image.procedureOf.get(code) ?? 0;
     const { edges, counts } = histogramOf(image, group, values.bins);
     const summary = summaryOf(image, group);
+    const detail = detailsOf(image, group);
     const { rows, suppressed } = rowsOfProcedure(image, place, values.state ?? null);
-    return {
-      procedure: { code, name: textAt(image.procedureName, place) },
+    const named = JSON.stringify({ code, name: textAt(image.procedureName, place) });
+    const rest = JSON.stringify({
       scope: { state: values.state ?? "national" },
       summary: dollarsOf(summary),
       rows: { priced: summary.facilities, suppressed, incomplete: rows - summary.facilities - suppressed },
-      allowed: hundredths(allowedOf(image, group)),
-      markup: hundredths(markupOf(image, group)),
+      allowed: hundredths({
+        min: detail.min_allowed,
+        p10: detail.p10_allowed,
+        p25: detail.p25_allowed,
+        median: summary.median_allowed,
+        p75: detail.p75_allowed,
+        p90: detail.p90_allowed,
+        max: detail.max_allowed,
+      }),
+      markup: hundredths({
+        p25: detail.p25_markup,
+        median: detail.median_markup,
+        p75: detail.p75_markup,
+      }),
       histogram: { edges: edges.map((edge) => edge / 100), counts },
       data: stateSummaries(image, place)
         .filter((row) => values.state === undefined || row.state === values.state)
-        .map(({ state, facilities, ...row }) => {
-          const { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread, median_allowed } =
-            row;
-          const charges = { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread };
-          return { state, facilities, ...hundredths({ ...charges, median_allowed }) };
-        }),
+        .map((row) => ({
+          state: row.state,
+          facilities: row.facilities,
+          median_charge: row.median_charge / 100,
+          p25_charge: row.p25_charge / 100,
+          p75_charge: row.p75_charge / 100,
+          min_charge: row.min_charge / 100,
+          max_charge: row.max_charge / 100,
+          spread: row.spread / 100,
+          median_allowed: row.median_allowed / 100,
+        })),
       source: sourceOf(image),
-    };
+    });
+    const includes = textAt(image.includes, place);
+    return Buffer.from(`{"procedure":${named.slice(0, -1)},"includes":${includes}},${rest.slice(1)}`);
   },
 });

@@ -46,6 +46,7 @@ export const procedures: Endpoint = endpoint({
     const list = listProcedures(image, values.state ?? null, values.min_facilities, values.sort);
     if (list.length === 0) throw noProcedures(image, values.state, values.min_facilities);
     return {
+      list: procedures.name,
       scope: { state: values.state ?? "national" },
       summary: { procedures: list.length },
       data: list.slice(offset, offset + values.limit).map((row) => ({

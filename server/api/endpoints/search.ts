@@ -3,7 +3,7 @@ import { documentKinds, encodeMatches, search as findMatches } from "../../../en
 import { type Endpoint, endpoint } from "../endpoint.ts";
 import { noMatches } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
-import { required, rowLimit } from "../parameters.ts";
+import { rowLimit, state, textUpTo } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
 
 /** Answers searches. */
@@ -12,14 +12,16 @@ const howItMatches =
   "Case, accents and punctuation don't matter. Abbreviations match the words that they stand for, a state's code matches " +
   "its name, plurals match singulars, and words match whether they are written apart or together.\n\n" +
   "Every significant word has to match: a facility's name, city, state, ZIP code or CCN; a procedure group's name or APC " +
-  "code, or a patients' word for it. Words such as `the` and `of`, and beside other words also `hospital`, `medical " +
+  "code, a patients' word for it, or a HCPCS or CPT code that it includes and the words of its descriptor (`matched` says " +
+  "which). Words such as `the` and `of`, and beside other words also `hospital`, `medical " +
   "center`, `clinic` and `health system`, are optional, but matches that have them come first. A word also matches by its " +
   "beginning. A word that isn't a number may have one typo from 5 letters on, and two from 9. A word that is repeated, or " +
   "that stands before a state, is taken as a place.\n\n" +
   "A match is ranked by its worst word: exact words come before beginnings, and these before typos. Among equals, a name " +
   "counts more than a city, and a city more than a state. Then come the matches whose name is covered best by the query, " +
   "and whose name begins with it.\n\n" +
-  "Only what has prices is listed. If nothing matches, the answer is 404; its message names the word that has no match, " +
+  "Only what has prices is listed; with `state`, only what has prices there. A procedure group that isn't found by its name " +
+  "alone says in `matched` by which of patients' words. If nothing matches, the answer is 404; its message names the word that has no match, " +
   "and similar words. If all matches lack prices, the message says so.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
@@ -34,11 +36,9 @@ export const search: Endpoint = endpoint({
   kind: "versioned",
   parameters: v.object({
     q: v.pipe(
-      required,
-      v.check((text) => [...text].length <= maxQueryCharacters, expectedQuery),
-      v.metadata({ maxLength: maxQueryCharacters }),
+      textUpTo(maxQueryCharacters, expectedQuery),
       v.description(
-        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN or an APC code.`,
+        `What to look for, ${expectedQuery}: words of a name, a place, a ZIP code, a CCN, or an APC, HCPCS or CPT code.`,
       ),
       v.examples(["harbor valley"]),
     ),
@@ -50,16 +50,21 @@ export const search: Endpoint = endpoint({
       ),
       "facility",
     ),
+    state,
     limit: rowLimit(50),
   }),
   response: searchResponse,
   errors: ["missing_parameter", "not_found"],
   answer(context, values) {
     const { image, offset } = context;
-    const { q, type, limit } = values;
-    const matches = findMatches(image, type, q, offset, limit);
-    if (matches.total === 0) throw noMatches(image, type, q);
-    const head = JSON.stringify({ query: { q, type }, summary: { matches: matches.total } });
+    const { q, type, state, limit } = values;
+    const matches = findMatches(image, type, q, offset, limit, state);
+    if (matches.total === 0) throw noMatches(image, type, q, state);
+    const head = JSON.stringify({
+      list: search.name,
+      query: { q, type, state: state ?? null },
+      summary: { matches: matches.total },
+    });
     const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
     return encodeMatches(image, type, matches, `${head.slice(0, -1)},"data":[`, next, context.scratch);
   },

@@ -1,20 +1,18 @@
 import * as v from "valibot";
-import { isSynthetic } from "../../../datasets/sample/synthetic-mark.ts";
 import {
   changeOf,
   findGroup,
   type Image,
   matchGroups,
-  type Provenance,
-  statusOf,
   summaryOf,
   textAt,
   versionName,
 } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
 import { noTrend } from "../not-found.ts";
-import { procedure, state } from "../parameters.ts";
+import { procedure, state, versionNames } from "../parameters.ts";
 import { trendsResponse } from "../responses.ts";
+import { newestOfYears, sourceOfYears, versionsNamed } from "../years.ts";
 
 /** Answers with the charges of a procedure group over the data years. */
 
@@ -60,21 +58,6 @@ function comparison({ image, group }: Year, before: Year | undefined) {
   };
 }
 
-/** The real versions; where there are none, the synthetic ones. The two are never compared. */
-function ofOneKind(images: readonly Image[]): readonly Image[] {
-  const real = images.filter(({ description }) => !isSynthetic(description.provenance));
-  return real.length > 0 ? real : images;
-}
-
-/** Joins the caveats, each once. Caveats that differ in their data year only become one, with all years. */
-function caveatOf(said: readonly Provenance[]): string {
-  const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
-  const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));
-  return Array.from(alike.values(), ([{ caveat, dataYear }, ...others]) =>
-    caveat.replaceAll(String(dataYear), [dataYear, ...others.map((other) => other.dataYear)].join(", ")),
-  ).join(" ");
-}
-
 export const trends = endpoint({
   path: "/healthcare/trends",
   name: "trends",
@@ -82,29 +65,29 @@ export const trends = endpoint({
   description:
     "Shows how the charges of one procedure group changed over the years. `change` compares the medians of two years, which " +
     "also move when hospitals come and go. `matched` covers the hospitals with prices in both years: it is the median of " +
-    "each hospital's own change. Synthetic data versions are omitted where a real one is loaded: the two are never compared.",
+    "each hospital's own change. Synthetic data versions are omitted where a real one is loaded: the two are never compared.\n\n" +
+    "A new revision of a year changes the answer. `source.data_versions` names what an answer came from; with these as " +
+    "`versions` it can be asked for again, as long as they are loaded.",
   returns: "A row per data year that has prices, the oldest first.",
   kind: "overall",
-  parameters: v.object({ procedure, state }),
+  parameters: v.object({ procedure, state, versions: versionNames }),
   response: trendsResponse,
   errors: ["missing_parameter", "not_found"],
-  answer({ versions }, values) {
-    const images = ofOneKind(versions.images);
-    const newest = images.filter((image) => statusOf(images, image) !== "superseded").toReversed();
-    const years = newest
+  answer(context, values) {
+    const { versions } = context;
+    const pinned = values.versions && versionsNamed(versions, values.versions);
+    const images = pinned ?? newestOfYears(versions);
+    const years = images
       .map((image): Year => ({ image, group: findGroup(image, values.procedure, values.state ?? null) }))
       .filter(({ group }) => group >= 0);
     const latest = years.at(-1)?.image;
-    if (latest === undefined) throw noTrend(newest, values.procedure, values.state);
-    const said = years.map(({ image }) => image.description.provenance);
+    if (latest === undefined) throw noTrend(images, values.procedure, values.state);
+    if (pinned !== undefined) context.pin();
     return {
       procedure: { code: values.procedure, name: nameIn(latest, values.procedure) },
       scope: { state: values.state ?? "national" },
       data: years.map((year, i) => rowOf(values.procedure, year, years[i - 1])),
-      source: {
-        data_years: said.map(({ dataYear }) => dataYear),
-        caveat: caveatOf(said),
-      },
+      source: sourceOfYears(years.map(({ image }) => image)),
     };
   },
 });

@@ -9,6 +9,7 @@ export type PricesAnswer = InferOutput<typeof responses.pricesResponse>;
 export type Price = PricesAnswer["data"][number];
 export type TrendsAnswer = InferOutput<typeof responses.trendsResponse>;
 export type TrendYear = TrendsAnswer["data"][number];
+export type FacilitiesAnswer = InferOutput<typeof responses.facilitiesResponse>;
 export type FacilityAnswer = InferOutput<typeof responses.facilityResponse>;
 export type FacilityRow = FacilityAnswer["data"][number];
 export type Standing = FacilityRow["national"];

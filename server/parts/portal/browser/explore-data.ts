@@ -1,19 +1,16 @@
 import type {
+  FacilitiesAnswer,
   FacilityAnswer,
   PricesAnswer,
   ProcedureAnswer,
   ProceduresAnswer,
   TrendsAnswer,
 } from "./answers.ts";
-import { Failure, getFile } from "./api.ts";
+import { Failure, get } from "./api.ts";
 import { askIfThere, pathOf } from "./ask.ts";
 import type { Range } from "./facilities.ts";
 
-/**
- * Fetches what the page explore shows.
- *
- * Ranges of charges and rows without prices are read from whole exports, until the API has parameters for both.
- */
+/** Fetches what the page explore shows. */
 
 /** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most facilities do is shown. */
 export const defaultProcedure = "5072";
@@ -90,7 +87,7 @@ export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     scope: askIfThere<ProcedureAnswer>(paths.scope, signal),
     nation: paths.nation === paths.scope ? null : askIfThere<ProcedureAnswer>(paths.nation, signal),
     prices: askIfThere<PricesAnswer>(paths.prices, signal),
-    range: rangeOf(choice, paths.export, signal),
+    range: rangeOf(choice, code, signal),
     trends: askIfThere<TrendsAnswer>(paths.trends, signal),
     facility: facilityPath ? askIfThere<FacilityAnswer>(facilityPath, signal) : null,
   };
@@ -109,74 +106,85 @@ export async function load(choice: Choice, signal: AbortSignal): Promise<View> {
     if (found && found !== code) return { ...(await load({ ...choice, procedure: found }, signal)), choice };
   }
   const unpriced =
-    scope instanceof Failure && scope.status === 404 ? await unpricedOf(paths.export, signal) : null;
+    scope instanceof Failure && scope.status === 404 ? await unpricedOf(code, choice, signal) : null;
   return { choice, code, paths, scope, nation, prices, range, trends, facility, unpriced };
 }
 
-/** Fetches an export. @returns its lines, and a function that reads a line's column */
-async function linesOf(path: string, signal?: AbortSignal) {
-  const text = await getFile(path, signal).then((file) => file.text());
-  // d3.csvParse compiles a function from a string, which the page's policy forbids.
-  const [columns, ...lines] = d3.csvParseRows(text);
-  return { lines, cell: (line: string[], column: string) => line[columns.indexOf(column)] };
-}
+const facilitiesPath = (parameters: Record<string, string | number | null>, year: string | null) =>
+  pathOf("/healthcare/facilities", parameters, year);
 
 /** Counts the rows of a procedure without prices. @returns null where the data has no row */
-async function unpricedOf(path: string, signal: AbortSignal): Promise<Unpriced | null> {
-  try {
-    const { lines, cell } = await linesOf(path, signal);
-    const count = (status: string) => lines.filter((line) => cell(line, "status") === status).length;
-    return {
-      name: cell(lines[0], "procedure"),
-      year: cell(lines[0], "data_year"),
-      suppressed: count("suppressed"),
-      incomplete: count("incomplete"),
-    };
-  } catch (error) {
-    if (error instanceof Failure && error.status === 404) return null;
-    throw error;
-  }
+async function unpricedOf(
+  procedure: string,
+  { state, year }: Choice,
+  signal: AbortSignal,
+): Promise<Unpriced | null> {
+  const rowsOf = async (status: string) => {
+    const path = facilitiesPath({ procedure, state, status, limit: 1 }, year);
+    return there(await askIfThere<FacilitiesAnswer>(path, signal));
+  };
+  const all = await rowsOf("all");
+  if (all === null) return null;
+  const suppressed = (await rowsOf("suppressed"))?.summary.facilities ?? 0;
+  return {
+    name: all.procedure?.name ?? "",
+    year: String(all.source.data_year),
+    suppressed,
+    incomplete: all.summary.facilities - suppressed,
+  };
 }
 
 /** The part of a price list between two charges. */
-async function rangeOf({ from, to }: Choice, path: string, signal: AbortSignal): Promise<Range | null> {
+async function rangeOf(
+  { from, to, state, year }: Choice,
+  procedure: string,
+  signal: AbortSignal,
+): Promise<Range | null> {
   const [low, high] = [Number(from ?? Number.NaN), Number(to ?? Number.NaN)];
   if (!(low <= high)) return null;
-  const { lines, cell } = await linesOf(path, signal);
-  const all = lines
-    .filter((line) => cell(line, "status") === "priced")
-    .map((line) => ({
-      ccn: cell(line, "ccn"),
-      facility: cell(line, "facility"),
-      city: cell(line, "city"),
-      state: cell(line, "state"),
-      submitted_charge: Number(cell(line, "submitted_charge")),
-      medicare_allowed: Number(cell(line, "medicare_allowed")),
-    }));
-  all.sort((a, b) => a.submitted_charge - b.submitted_charge || d3.ascending(a.ccn, b.ccn));
-  const highest = all.at(-1)?.submitted_charge;
-  // As in the histogram, the last bar includes its end.
-  const isIn = (charge: number) =>
-    charge >= low && (charge < high || (charge === high && charge === highest));
+  const parameters = { procedure, state, min_charge: from, max_charge: to, sort: "charge", limit: 100 };
+  const first = await askIfThere<FacilitiesAnswer>(facilitiesPath(parameters, year), signal);
+  if (first instanceof Failure) return { from: low, to: high, before: 0, data: [] };
+  const rows = [...first.data];
+  for (let { next } = first; next !== null; ) {
+    const page: FacilitiesAnswer = await get(next, signal);
+    rows.push(...page.data);
+    next = page.next;
+  }
+  const standing = (row: (typeof rows)[number]) => (state === null ? row.national : row.within_state);
+  const prices = rows.map((row) => ({
+    ccn: row.ccn,
+    facility: row.facility,
+    city: row.city,
+    state: row.state,
+    submitted_charge: row.submitted_charge ?? 0,
+    medicare_allowed: row.medicare_allowed ?? 0,
+  }));
+  // As in the histogram, a bar doesn't include its end, but the last one does: there nobody charges more.
+  const ends = rows.filter((row) => row.submitted_charge === high);
+  const isLast = ends.some((row) => {
+    const { rank = 0, facilities = 0 } = standing(row) ?? {};
+    return rank - 1 + ends.length === facilities;
+  });
   return {
     from: low,
     to: high,
-    before: all.filter(({ submitted_charge }) => submitted_charge < low).length,
-    data: all.filter(({ submitted_charge }) => isIn(submitted_charge)),
+    before: (standing(rows[0])?.rank ?? 1) - 1,
+    data: prices.filter(({ submitted_charge }) => isLast || submitted_charge < high),
   };
 }
 
-let latestPriced: { path: string; facilities: Promise<Set<string> | null> } | null = null;
-
-/** CCNs of all facilities with a price for a procedure; null where the export can't be read. The latest is kept. */
-export function pricedIn(code: string, year: string | null): Promise<Set<string> | null> {
-  const path = pathOf("/export.csv", { procedure: code }, year);
-  if (latestPriced?.path === path) return latestPriced.facilities;
-  const read = async () => {
-    const { lines, cell } = await linesOf(path);
-    const priced = lines.filter((line) => cell(line, "status") === "priced");
-    return new Set(priced.map((line) => cell(line, "ccn")));
-  };
-  latestPriced = { path, facilities: read().catch(() => null) };
-  return latestPriced.facilities;
+/** CCNs of the facilities among some, at most 50, that have a price for a procedure; null where it can't be asked. */
+export async function pricedAmong(
+  ccns: readonly string[],
+  procedure: string,
+  year: string | null,
+  signal: AbortSignal,
+): Promise<Set<string> | null> {
+  const parameters = { procedure, ccn: ccns.join(","), limit: 50 };
+  const asked = askIfThere<FacilitiesAnswer>(facilitiesPath(parameters, year), signal);
+  const answer = await asked.catch(() => null);
+  if (answer === null) return null;
+  if (answer instanceof Failure) return answer.status === 404 ? new Set() : null;
+  return new Set(answer.data.map(({ ccn }) => ccn));
 }

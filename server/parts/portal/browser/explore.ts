@@ -13,7 +13,7 @@ import {
   choiceOf,
   defaultProcedure,
   load,
-  pricedIn,
+  pricedAmong,
   there,
   type Unpriced,
   type View,
@@ -121,7 +121,11 @@ function Controls({ choice, view, datasets, nation }: ControlsProps) {
   const findFacility = async (text: string, signal: AbortSignal): Promise<Option[]> => {
     if (text === "") throw new Error("Write a name, a city or a ZIP code.");
     const path = pathOf("/search", { q: text, limit: 20 }, year);
-    const [{ data }, pricedHere] = await Promise.all([ask<SearchAnswer>(path, signal), pricedIn(code, year)]);
+    const { data } = await ask<SearchAnswer>(path, signal);
+    const ccns = data.flatMap((found) => (found.type === "facility" ? [found.ccn] : []));
+    // With one that has a price: browsers write an answer that nothing is found to their consoles.
+    const cheapest = there(view?.prices ?? null)?.data[0]?.ccn ?? [];
+    const pricedHere = await pricedAmong(ccns.concat(cheapest), code, year, signal);
     const more = (ccn: string) =>
       pricedHere && !pricedHere.has(ccn) ? " · no price for this procedure" : "";
     return data.flatMap((found) =>

@@ -3,7 +3,8 @@
 export interface Schema {
   type?: string | string[];
   enum?: (string | number)[];
-  anyOf?: Schema[];
+  /** Choices, where not all values are listed by `enum`. */
+  examples?: (string | number)[];
   default?: string | number;
   minimum?: number;
   maximum?: number;
@@ -113,9 +114,9 @@ const errorsOf = ({ status, description }: Response & { status: string }): Error
     when,
   }));
 
-/** The valid values of a parameter, where they are listed. */
+/** The values of a parameter to choose from, where they are listed. */
 export const choicesOf = ({ schema }: Parameter): readonly (string | number)[] | undefined =>
-  schema.enum ?? schema.anyOf?.find((one) => one.enum !== undefined)?.enum;
+  schema.enum ?? schema.examples;
 
 export function typeOf({ schema }: Parameter): string {
   const { type = "string", minimum, maximum } = schema;

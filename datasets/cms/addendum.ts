@@ -1,0 +1,158 @@
+import { isUtf8 } from "node:buffer";
+import { readFile, stat } from "node:fs/promises";
+import { CsvError, type Info } from "csv-parse";
+import { parse } from "csv-parse/sync";
+import {
+  DataError,
+  type HcpcsCode,
+  hcpcsPattern,
+  maxStatusCharacters,
+  plainWordsOf,
+  shown,
+  systemCode,
+} from "../../engine/index.ts";
+import { orLostZero } from "./hints.ts";
+import { foreignKind } from "./kind.ts";
+import { cleanName } from "./names.ts";
+
+/**
+ * Reads CMS's OPPS Addendum B, which assigns HCPCS codes to APCs. Each quarter has its own lines of text before the header,
+ * and its own order and names of columns.
+ */
+
+/** Bytes of an addendum, at most. CMS's have one to three megabytes. */
+const maxAddendumBytes = 2 ** 25;
+/** Lines before the header, at most. */
+const maxTitleLines = 50;
+
+const columnNames = { code: "HCPCS Code", description: "Short Descriptor", status: "SI", apc: "APC" };
+type Columns = Record<keyof typeof columnNames, number>;
+
+export interface Addendum {
+  /** Ascending by code. The procedure is empty where a code has no APC. */
+  codes: HcpcsCode[];
+  /** The calendar year in the lines before the header, where they have one. */
+  year: string | undefined;
+}
+
+/** @throws DataError when the file isn't such an addendum */
+export async function readAddendum(file: string): Promise<Addendum> {
+  const bytes = await bytesOf(file);
+  const records = recordsIn(bytes, file);
+  const at = records.slice(0, maxTitleLines).findIndex(({ record }) => columnsIn(record) !== undefined);
+  const columns = columnsIn(records[at]?.record ?? []);
+  if (columns === undefined) throw notAddendum(file, foreignKind(bytes) ?? "no header with its columns");
+  const codes = new Map<string, HcpcsCode & { line: number }>();
+  for (const { record, line } of records.slice(at + 1)) {
+    const entry = codeIn(record, columns, `${file} line ${line}`);
+    const known = entry && codes.get(entry.code);
+    if (known !== undefined && known.procedure !== entry?.procedure)
+      throw new DataError(
+        `${file} line ${line}, column APC`,
+        `${shown(entry?.procedure ?? "")} for ${known.code}`,
+        `${shown(known.procedure)} as on line ${known.line}`,
+      );
+    if (entry !== undefined && known === undefined) codes.set(entry.code, { ...entry, line });
+  }
+  if (codes.size === 0) throw new DataError(file, "a header and no codes", "at least one code");
+  const title = records.slice(0, at).flatMap(({ record }) => record);
+  return {
+    codes: [...codes.values()].sort((a, b) => (a.code < b.code ? -1 : 1)).map(({ line: _, ...code }) => code),
+    year: /\bCY ?(20[0-9]{2})\b/i.exec(title.join(" "))?.[1],
+  };
+}
+
+async function bytesOf(file: string): Promise<Buffer> {
+  try {
+    const status = await stat(file);
+    // This comes before reading, because reading a pipe waits for its other end.
+    if (!status.isFile()) throw new DataError(file, "no regular file", "a CSV file");
+    if (status.size > maxAddendumBytes)
+      throw new DataError(file, `${status.size} bytes`, `at most ${maxAddendumBytes} of an OPPS Addendum B`);
+    return await readFile(file);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new DataError(file, `no readable file (${code})`, "a CSV file");
+  }
+}
+
+interface Line {
+  record: string[];
+  line: number;
+}
+
+function recordsIn(bytes: Buffer, file: string): Line[] {
+  const text = new TextDecoder(isUtf8(bytes) ? "utf-8" : "windows-1252").decode(bytes);
+  try {
+    const options = { bom: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
+    const lines: Line[] = [];
+    const collect = (record: string[], { lines: line }: Info) => {
+      lines.push({ record, line });
+      return null;
+    };
+    parse(text, { ...options, on_record: collect });
+    return lines;
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw notAddendum(file, foreignKind(bytes) ?? `broken quoting (${error.message})`);
+  }
+}
+
+function notAddendum(file: string, found: string): DataError {
+  const { code, description, apc } = columnNames;
+  return new DataError(
+    file,
+    found,
+    `the CSV file of CMS's OPPS Addendum B, with the columns ${code}, ${description} and ${apc}`,
+  );
+}
+
+/** The positions of the columns, if a line is the header. Only words of their names are looked for. */
+function columnsIn(record: string[]): Columns | undefined {
+  const names = record.map((name) => name.toLowerCase().split(/[^a-z0-9]+/));
+  const find = (fits: (words: string[]) => boolean) => names.findIndex(fits);
+  const begins = (words: string[], ...starts: string[]) =>
+    words.some((word) => starts.some((start) => word.startsWith(start)));
+  const columns = {
+    code: find((words) => begins(words, "hcpcs", "cpt") && !begins(words, "desc")),
+    description: find((words) => begins(words, "desc") && !words.includes("apc")),
+    status: find((words) => words.includes("si") || begins(words, "status")),
+    apc: find(
+      (words) => words.includes("apc") && !begins(words, "desc", "title", "name", "pay", "rate", "weight"),
+    ),
+  };
+  const { code, description, apc } = columns;
+  return Math.min(code, description, apc) < 0 || code === apc ? undefined : columns;
+}
+
+/** The code in a line; undefined for a line of text. */
+function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefined {
+  const cell = (column: keyof Columns) => (record[at[column]] ?? "").trim();
+  const refuse = (column: keyof Columns, found: string, expected: string) =>
+    new DataError(`${line}, column ${columnNames[column]}`, found, expected);
+  const [code, apc, status] = [cell("code").toUpperCase(), cell("apc"), cell("status")];
+  if (!hcpcsPattern.test(code)) {
+    if (!/[0-9]/.test(apc)) return undefined;
+    throw refuse("code", shown(code), orLostZero("a code such as 27447 or G0105", code, 5));
+  }
+  // What stands for none varies: nothing, a dash, N/A.
+  const procedure = /[0-9]/.test(apc) ? apc.padStart(4, "0") : "";
+  if (!/^([0-9]{4})?$/.test(procedure)) throw refuse("apc", shown(apc), "four digits, or nothing");
+  if (status.length > maxStatusCharacters)
+    throw refuse("status", shown(status), `at most ${maxStatusCharacters} characters`);
+  const text = cell("description").replace(/\s+/g, " ");
+  const description = text === "" ? "" : cleanName(text);
+  if (typeof description !== "string") throw refuse("description", description.found, description.expected);
+  return { code, procedure, status, description };
+}
+
+/** The codes beside the patients' words of search that an addendum has in another group, a sentence each. */
+export function contradictedCodes({ codes }: Addendum): string[] {
+  const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
+  return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>
+    codes
+      .filter((code) => (procedures.get(code) ?? expected) !== expected)
+      .map((code) => `${code} is in ${procedures.get(code)}, not ${expected}`),
+  );
+}

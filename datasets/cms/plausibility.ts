@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+import { blank, columnsOf, decodeSnapshot, partsOf, type SnapshotTable } from "../../engine/index.ts";
+
+/** Looks for figures that are possible, but rarely right. */
+
+/** The most services of a row whose amounts CMS suppresses. */
+const maxSuppressedServices = 10;
+/** Growth of the median charge from one release to the next, from which its amounts may be in another unit. */
+const suspectedGrowth = 30;
+/** CCNs that a warning names, at most. */
+const maxNamed = 3;
+
+/** What is suspect about the rows of a release, a sentence each. */
+export function suspicionsAbout(table: SnapshotTable): string[] {
+  const { ccn } = partsOf(table).facilities;
+  const { charge, allowed, services, beneficiaries } = columnsOf(table).rows;
+  let [priced, above, few, more] = [0, 0, 0, 0];
+  for (let row = 0; row < charge.length; row++) {
+    if (services[row] !== blank && beneficiaries[row] > services[row]) more++;
+    if (charge[row] <= 0 || allowed[row] <= 0) continue;
+    priced++;
+    if (allowed[row] > charge[row]) above++;
+    if (services[row] !== blank && services[row] <= maxSuppressedServices) few++;
+  }
+  const lettered = ccn.filter((text) => /[A-Z]/.test(text));
+  return [
+    ...(2 * above > priced
+      ? [
+          `${above} of ${priced} priced rows have an allowed amount above the charge; the columns may be swapped`,
+        ]
+      : []),
+    ...(few > 0
+      ? [
+          `priced rows with ${maxSuppressedServices} services or fewer, which CMS suppresses: ${few}; the services may ` +
+            "be of another column or file",
+        ]
+      : []),
+    ...(more > 0 ? [`rows with more beneficiaries than services: ${more}; the columns may be swapped`] : []),
+    ...(lettered.length > 0
+      ? [
+          `CCNs with letters: ${lettered.length}, such as ${lettered.slice(0, maxNamed).join(", ")}; an O or an I may ` +
+            "stand for a digit",
+        ]
+      : []),
+  ];
+}
+
+/** What is suspect about the amounts of a release, compared with the snapshot before it. */
+export function suspectGrowth(table: SnapshotTable, before: string): string[] {
+  const now = medianCharge(table);
+  const then = medianIn(before);
+  if (then === undefined || now < suspectedGrowth * then) return [];
+  const dollars = (cents: number) => (cents / 100).toFixed(2);
+  return [
+    `the median charge is ${dollars(now)}, ${Math.round(now / then)} times the ${dollars(then)} of ${before}; the amounts ` +
+      "may be in cents",
+  ];
+}
+
+/** The median charge in a snapshot file; undefined where it can't be read. */
+function medianIn(path: string): number | undefined {
+  try {
+    return medianCharge(decodeSnapshot(readFileSync(path), path).table);
+  } catch {
+    return undefined;
+  }
+}
+
+function medianCharge(table: SnapshotTable): number {
+  const { charge, allowed } = columnsOf(table).rows;
+  const priced = charge.filter((cents, row) => cents > 0 && allowed[row] > 0).sort();
+  return priced[Math.floor(priced.length / 2)];
+}

@@ -1,0 +1,191 @@
+import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
+import {
+  groupOf,
+  groupSize,
+  type Image,
+  type Summary,
+  stateIndex,
+  summaryFields,
+  summaryOf,
+} from "../image/image.ts";
+import { tenthsBetween } from "../image/places.ts";
+import { ratioInHundredths } from "../image/statistics.ts";
+import { summaryOfRows } from "../image/summaries.ts";
+import { facilitiesInCity } from "../search/cities.ts";
+import { blank, byField } from "../snapshot/schema.ts";
+import { identityOrder, stableOrder } from "../snapshot/sort.ts";
+import { findFacility } from "./facilities.ts";
+
+/** Which facilities to list: those that meet every condition that is given. */
+export interface FacilityFilter {
+  /** A procedure's position: facilities that have a row of it. */
+  procedure: number | undefined;
+  /** The status of that row. */
+  status: RowStatus | "all";
+  /** Cents; only priced rows have a charge. */
+  minCharge: number | undefined;
+  maxCharge: number | undefined;
+  states: readonly string[] | undefined;
+  city: string | undefined;
+  ccns: readonly string[] | undefined;
+  /** The position of a place, and the miles around it. */
+  near: { place: number; miles: number } | undefined;
+}
+
+/** The facilities that a filter leaves, ascending by CCN. */
+export interface FacilityList {
+  filter: FacilityFilter;
+  /** The row of the procedure at each facility; without a procedure the facilities. */
+  items: Uint32Array<ArrayBuffer>;
+  /** What the list is sorted by; `blank` where absent. */
+  values: Float64Array;
+  /** The distance of each in tenths of a mile; empty without a place. */
+  distances: Int32Array;
+  /** Facilities that meet every other condition, but whose place isn't known. */
+  unplaced: number;
+}
+
+export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
+type FacilitySort = (typeof facilitySorts)[number];
+
+const pricedStatus = rowStatuses.indexOf("priced");
+/** Miles in a degree of latitude, rounded down. */
+const milesPerDegree = 69;
+const millionths = 1e6;
+
+/** Lists facilities. O(rows of the procedure), or O(facilities) without one. */
+export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
+  const {
+    facility: facilityOf,
+    stateOf,
+    procedureRows,
+    procedureStart,
+    procedureCharge,
+    procedureAllowed,
+  } = image;
+  const { procedure, status, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, near } = filter;
+  const isAnyCharge = filter.minCharge === undefined && filter.maxCharge === undefined;
+  const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
+  const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
+  const chosen = chosenFacilities(image, filter);
+  const isAnyFacility = (states ?? chosen ?? near) === undefined;
+  const distanceTo = near && distancesFrom(image, near);
+  const sortedAt = sortedBy(image, sort, procedure !== undefined);
+  const start = procedure === undefined ? 0 : procedureStart[procedure];
+  const end = procedure === undefined ? stateOf.length : procedureStart[procedure + 1];
+  const items = new Uint32Array(end - start);
+  const values = new Float64Array(end - start);
+  const distances = new Int32Array(near === undefined ? 0 : end - start);
+  let found = 0;
+  let unplaced = 0;
+  for (let i = start; i < end; i++) {
+    let item = i;
+    let charge = blank;
+    let allowed = blank;
+    if (procedure !== undefined) {
+      item = procedureRows[i];
+      charge = procedureCharge[i];
+      allowed = procedureAllowed[i];
+      const actual = statusOfRow(charge, allowed);
+      if (wanted >= 0 && actual !== wanted) continue;
+      if (actual !== pricedStatus) charge = allowed = blank;
+      if (!isAnyCharge && (charge === blank || charge < minCharge || charge > maxCharge)) continue;
+    }
+    if (!isAnyFacility) {
+      const facility = procedure === undefined ? i : facilityOf[item];
+      if (states !== undefined && !states.has(stateOf[facility])) continue;
+      if (chosen !== undefined && !chosen.has(facility)) continue;
+      const distance = distanceTo === undefined ? 0 : distanceTo(facility);
+      if (distance === undefined) unplaced++;
+      if (distance === undefined || distance < 0) continue;
+      if (distanceTo !== undefined) distances[found] = distance;
+    }
+    values[found] = sort === "distance" ? distances[found] : sortedAt(item, charge, allowed);
+    items[found++] = item;
+  }
+  return {
+    filter,
+    items: items.subarray(0, found),
+    values: values.subarray(0, found),
+    distances: distances.subarray(0, found),
+    unplaced,
+  };
+}
+
+/** A facility of a list by its position there. */
+export function facilityAt(image: Image, { filter, items }: FacilityList, i: number): number {
+  return filter.procedure === undefined ? items[i] : image.facility[items[i]];
+}
+
+/**
+ * The value of a row or facility, by its amounts where it is priced. Each is as it is shown, so that what looks equal is.
+ */
+function sortedBy(
+  image: Image,
+  sort: FacilitySort,
+  isOfRows: boolean,
+): (item: number, charge: number, allowed: number) => number {
+  const { facility, nameOrder, services } = image;
+  const values = {
+    name: (item: number) => nameOrder[isOfRows ? facility[item] : item],
+    distance: () => blank,
+    charge: (_: number, charge: number) => charge,
+    allowed: (_: number, __: number, allowed: number) => allowed,
+    markup: (_: number, charge: number, allowed: number) =>
+      charge === blank ? blank : ratioInHundredths(charge, allowed),
+    services: (row: number) => services[row],
+  };
+  return values[sort];
+}
+
+/** The facilities with one of the CCNs and in the city; undefined where neither is asked for. */
+function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): ReadonlySet<number> | undefined {
+  const named = ccns && new Set(ccns.map((ccn) => findFacility(image, ccn)));
+  if (city === undefined) return named;
+  const inCity = facilitiesInCity(image, city);
+  return named === undefined ? inCity : new Set([...named].filter((facility) => inCity.has(facility)));
+}
+
+/** Gives a facility's distance in tenths of a mile: −1 beyond the miles, and undefined where its place isn't known. */
+function distancesFrom(image: Image, { place, miles }: { place: number; miles: number }) {
+  const { placeOf, placeLatitude, placeLongitude } = image;
+  const [latitude, longitude] = [placeLatitude[place], placeLongitude[place]];
+  const mostNorth = ((miles + 1) / milesPerDegree) * millionths;
+  return (facility: number): number | undefined => {
+    const there = placeOf[facility];
+    if (there < 0) return undefined;
+    // Most facilities are far to the north or south, which costs less to see than the distance.
+    if (Math.abs(placeLatitude[there] - latitude) > mostNorth) return -1;
+    const tenths = tenthsBetween(latitude, longitude, placeLatitude[there], placeLongitude[there]);
+    return tenths <= 10 * miles ? tenths : -1;
+  };
+}
+
+/** The positions of a list in its order: ties by CCN, absent values last. O(length). */
+export function orderFacilities({ values }: FacilityList, isDescending: boolean): Uint32Array {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] > most) most = values[i];
+  const keys = new Float64Array(values.length);
+  for (let i = 0; i < keys.length; i++)
+    keys[i] = values[i] === blank ? most + 1 : isDescending ? most - values[i] : values[i];
+  // What is stored in an array of integers loses all bits but the lower 32; a markup may have more.
+  const byLow = stableOrder(new Uint32Array(keys), identityOrder(keys.length));
+  if (most + 1 < 2 ** 32) return byLow;
+  return stableOrder(
+    Uint32Array.from(keys, (key) => key / 2 ** 32),
+    byLow,
+  );
+}
+
+/** The statistics of a list with a procedure, in cents: all but the number of facilities are NaN where none is priced. */
+export function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Summary {
+  const { procedure = 0, states, city, ccns, near, minCharge, maxCharge, status } = filter;
+  const narrowing = [city, ccns, near, minCharge, maxCharge, states?.[1]];
+  const isWhole = (status === "priced" || status === "all") && narrowing.every((each) => each === undefined);
+  const group = groupOf(image, procedure, states?.[0] ?? null);
+  const { charge, allowed } = image;
+  const priced = isWhole ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
+  const isNone = isWhole ? groupSize(image, group) === 0 : priced.length === 0;
+  const found = () => (isWhole ? summaryOf(image, group) : summaryOfRows(image, priced));
+  return { ...(isNone ? byField(summaryFields, () => Number.NaN) : found()), facilities: rows.length };
+}

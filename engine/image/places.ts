@@ -1,0 +1,46 @@
+/** A table of ZIP codes with their coordinates. */
+export interface Places {
+  /** What answers name as the source of distances. */
+  name: string | null;
+  /** ZIP codes as numbers, ascending. */
+  zip: Int32Array;
+  /** Millionths of a degree. */
+  latitude: Int32Array;
+  longitude: Int32Array;
+}
+
+const none = new Int32Array(0);
+export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
+
+/** The position of a ZIP code of five digits among sorted ones; −1 where it isn't there. O(log places). */
+export function findPlace(placeZip: Int32Array, zip: string): number {
+  if (zip === "") return -1;
+  const wanted = Number(zip);
+  let low = 0;
+  let high = placeZip.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (placeZip[middle] < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return placeZip[low] === wanted ? low : -1;
+}
+
+/** Mean radius of the Earth (IUGG), 6,371.0088 km, in miles. */
+const earthMiles = 3958.7613;
+const radiansPerMillionth = Math.PI / 180e6;
+
+/** Great-circle distance of two points in tenths of a mile, by the haversine formula. Coordinates are millionths of a degree. */
+export function tenthsBetween(
+  latitude: number,
+  longitude: number,
+  otherLatitude: number,
+  otherLongitude: number,
+): number {
+  const north = Math.sin(((otherLatitude - latitude) * radiansPerMillionth) / 2);
+  const east = Math.sin(((otherLongitude - longitude) * radiansPerMillionth) / 2);
+  const squared =
+    north * north +
+    Math.cos(latitude * radiansPerMillionth) * Math.cos(otherLatitude * radiansPerMillionth) * east * east;
+  return Math.round(20 * earthMiles * Math.asin(Math.sqrt(Math.min(1, squared))));
+}

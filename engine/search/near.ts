@@ -1,0 +1,63 @@
+import { facilityAt, listFacilities, orderFacilities } from "../answers/facility-list.ts";
+import type { Image } from "../image/image.ts";
+import { findPlace } from "../image/places.ts";
+import { stateCodes } from "../snapshot/schema.ts";
+import { facilitiesInCity } from "./cities.ts";
+import { otherMeanings, splitWords, stateWords } from "./text.ts";
+
+/** Finds hospitals around a place that a search names: `mercy near 63101`, `hospitals close to boston`. */
+
+const nearMiles = 50;
+const nearPattern = /^(.*?)\b(?:near|around|close to|closest to|nearest to|next to)\s+(.+)$/iu;
+
+/** What a search looks for, and the facilities around the place that it names, the nearest first. */
+export interface Nearby {
+  /** The text before the place. */
+  rest: string;
+  facilities: number[];
+  /** Miles to each. */
+  miles: number[];
+}
+
+/** The facilities within 50 miles of the place in a search; undefined where it names none, or a city of several states. */
+export function nearbyIn(image: Image, text: string): Nearby | undefined {
+  const [, rest, where] = nearPattern.exec(text) ?? [];
+  if (where === undefined) return undefined;
+  const place = placeNamed(image, where.trim());
+  if (place < 0) return undefined;
+  const list = listFacilities(
+    image,
+    {
+      procedure: undefined,
+      status: "all",
+      minCharge: undefined,
+      maxCharge: undefined,
+      states: undefined,
+      city: undefined,
+      ccns: undefined,
+      near: { place, miles: nearMiles },
+    },
+    "distance",
+  );
+  const order = Array.from(orderFacilities(list, false));
+  return {
+    rest,
+    facilities: order.map((i) => facilityAt(image, list, i)),
+    miles: order.map((i) => list.distances[i] / 10),
+  };
+}
+
+/** The place of a ZIP code, or of a city that is in one state; −1 for none. */
+function placeNamed(image: Image, where: string): number {
+  const zip = /^\d{5}(?=$|-\d{4}$)/.exec(where)?.[0];
+  if (zip !== undefined) return findPlace(image.placeZip, zip);
+  const words = splitWords(where);
+  const last = words.at(-1) ?? "";
+  const states = words.length > 1 && stateWords.has(last) ? [last, ...otherMeanings(last)] : [];
+  const city = (states.length > 0 ? words.slice(0, -1) : words).join(" ");
+  const there = [...facilitiesInCity(image, city)].filter(
+    (facility) => states.length === 0 || states.includes(stateCodes[image.stateOf[facility]].toLowerCase()),
+  );
+  if (new Set(there.map((facility) => image.stateOf[facility])).size !== 1) return -1;
+  return image.placeOf[there.find((facility) => image.placeOf[facility] >= 0) ?? there[0]];
+}

@@ -1,0 +1,252 @@
+import * as v from "valibot";
+import {
+  dollarsOf,
+  type FacilityFilter,
+  type FacilityPrice,
+  facilityAt,
+  facilitySorts,
+  findPlace,
+  type Image,
+  listFacilities,
+  maxCents,
+  orderFacilities,
+  priceOfRow,
+  rowStatuses,
+  summaryOfList,
+  textAt,
+  zipPattern,
+} from "../../../engine/query.ts";
+import { wholeNumber } from "../../shared/schemas.ts";
+import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
+import { ApiError } from "../errors.ts";
+import { noFacilities, noProcedure } from "../not-found.ts";
+import { nextPage, queryOf } from "../paging.ts";
+import { ccns, dollars, rowLimit, states, textUpTo } from "../parameters.ts";
+import { facilitiesResponse } from "../responses.ts";
+import { dollarsOrNull, standingOf } from "./facility.ts";
+
+/** Answers with the facilities that meet some conditions, and what they charge. */
+
+const statuses = [...rowStatuses, "all"] as const;
+const orders = ["asc", "desc"] as const;
+const maxCityCharacters = 100;
+const aZip = "a ZIP code of five digits";
+const defaultMiles = 50;
+
+const parameters = v.object({
+  procedure: v.optional(
+    v.pipe(
+      v.string(),
+      v.nonEmpty("an APC code"),
+      v.description("APC code of a procedure group: hospitals that have it, each with its price."),
+      v.examples(["5072"]),
+    ),
+  ),
+  state: states,
+  city: v.optional(
+    v.pipe(
+      textUpTo(maxCityCharacters, `a city's name of 1 to ${maxCityCharacters} characters`),
+      v.description(
+        "A city's name, compared without case, accents and abbreviations: `St Louis` is Saint Louis.",
+      ),
+      v.examples(["badger creek"]),
+    ),
+  ),
+  ccn: ccns,
+  near: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(zipPattern, aZip),
+      v.description("A ZIP code: hospitals around it, each with its distance."),
+      v.examples(["20001"]),
+    ),
+  ),
+  within: v.optional(
+    v.pipe(
+      wholeNumber(1, 500),
+      v.description(`Miles around \`near\`, 1 to 500; ${defaultMiles} without it. Only with \`near\`.`),
+      v.examples([25]),
+    ),
+  ),
+  min_charge: v.optional(
+    v.pipe(
+      dollars(maxCents / 100),
+      v.description("The least charge in dollars. Only with `procedure`."),
+      v.examples([1000]),
+    ),
+  ),
+  max_charge: v.optional(
+    v.pipe(
+      dollars(maxCents / 100),
+      v.description("The highest charge in dollars. Only with `procedure`."),
+      v.examples([20000]),
+    ),
+  ),
+  status: v.optional(
+    v.pipe(
+      v.picklist(statuses, `one of ${statuses.join(", ")}`),
+      v.description(
+        "Hospitals whose row of the procedure is so; `priced` without it. The amounts of the others are null. Only with `procedure`.",
+      ),
+      v.examples(["all"]),
+    ),
+  ),
+  sort: v.optional(
+    v.pipe(
+      v.picklist(facilitySorts, `one of ${facilitySorts.join(", ")}`),
+      v.description(
+        "`distance` only with `near`; `charge`, `allowed`, `markup` and `services` only with `procedure`. Ties are sorted by CCN.",
+      ),
+      v.examples(["charge"]),
+    ),
+    "name",
+  ),
+  order: v.optional(
+    v.pipe(
+      v.picklist(orders, `one of ${orders.join(", ")}`),
+      v.description("Ascending or descending. Absent values come last in both."),
+      v.examples(["desc"]),
+    ),
+    "asc",
+  ),
+  limit: rowLimit(100),
+});
+type Values = v.InferOutput<typeof parameters>;
+
+/** The parameter that each of these needs. */
+const needed: Partial<Record<string, "procedure" | "near">> = {
+  within: "near",
+  min_charge: "procedure",
+  max_charge: "procedure",
+  status: "procedure",
+  distance: "near",
+  charge: "procedure",
+  allowed: "procedure",
+  markup: "procedure",
+  services: "procedure",
+};
+
+/** @throws ApiError `invalid_parameter` for a parameter or an order without what it needs */
+function checkTogether(values: Values): void {
+  for (const [name, value] of Object.entries(values)) {
+    const other = needed[name === "sort" ? values.sort : name];
+    if (value === undefined || other === undefined || values[other] !== undefined) continue;
+    const what = name === "sort" ? `sort=${values.sort}` : name;
+    throw new ApiError(
+      "invalid_parameter",
+      `${what} is for requests with ${other}: add ${other}, or omit it`,
+      {
+        param: name,
+      },
+    );
+  }
+}
+
+function placeOf(image: Image, zip: string): number {
+  const place = findPlace(image.placeZip, zip);
+  if (place >= 0) return place;
+  const table = image.description.places ?? "no table of places";
+  const message = `near is "${zip}", expected a ZIP code that has a known place (${table})`;
+  throw new ApiError("invalid_parameter", message, { param: "near" });
+}
+
+const inCents = (amount: number | undefined) => (amount === undefined ? undefined : Math.round(amount * 100));
+
+function filterOf(values: Values, procedure: number | undefined, place: number | undefined): FacilityFilter {
+  return {
+    procedure,
+    status: values.status ?? "priced",
+    minCharge: inCents(values.min_charge),
+    maxCharge: inCents(values.max_charge),
+    states: values.state,
+    city: values.city,
+    ccns: values.ccn,
+    near: place === undefined ? undefined : { place, miles: values.within ?? defaultMiles },
+  };
+}
+
+/** The query as it is understood: with all defaults, and null for what isn't asked for. */
+function understood(values: Values) {
+  const { procedure, near } = values;
+  const all = Object.keys(parameters.entries).map((name) => [name, values[name as keyof Values] ?? null]);
+  return {
+    ...Object.fromEntries(all),
+    within: near === undefined ? null : (values.within ?? defaultMiles),
+    status: procedure === undefined ? null : (values.status ?? "priced"),
+  };
+}
+
+const priceFieldsOf = (price: FacilityPrice) => ({
+  submitted_charge: dollarsOrNull(price.charge),
+  medicare_allowed: dollarsOrNull(price.allowed),
+  medicare_payment: dollarsOrNull(price.payment),
+  markup: dollarsOrNull(price.markup),
+  services: price.services,
+  beneficiaries: price.beneficiaries,
+  status: price.status,
+  national: standingOf(price.national),
+  within_state: standingOf(price.state),
+});
+
+export const facilities: Endpoint = endpoint({
+  path: "/healthcare/facilities",
+  name: "facilities",
+  summary: "Hospitals by state, city, CCN or nearness, and with a procedure group what each charges for it",
+  description:
+    "Lists hospitals that meet every condition that is given: in some states, in a city, with some CCNs, near a ZIP code. With " +
+    "`procedure`, only hospitals that have the procedure group are listed, each with its price and its standing; they can be " +
+    "filtered and sorted by it. So `procedure`, `near` and `sort=charge` give the cheapest hospitals around a place, and " +
+    "`procedure` and `ccn` put some hospitals side by side.\n\n" +
+    "Distances are great-circle miles between the centers of ZIP codes, rounded to one decimal; `within` and `sort=distance` " +
+    "compare the rounded ones, and `sort=markup` the rounded markups. Hospitals whose ZIP code has no known place are left out " +
+    "of `near`, and counted in `summary.unplaced`.",
+  returns: "The query as it is understood, statistics of all hospitals that match, and the page's hospitals.",
+  kind: "versioned",
+  parameters,
+  response: facilitiesResponse,
+  errors: ["not_found"],
+  answer(context, values) {
+    checkTogether(values);
+    const { sort, order: _, limit, ...narrowing } = values;
+    const { versions, offset } = context;
+    // All data versions have the same table of places. A bad parameter is reported before an unknown version.
+    const place = values.near === undefined ? undefined : placeOf(versions.images[0], values.near);
+    const { image } = context;
+    const procedure = values.procedure === undefined ? undefined : image.procedureOf.get(values.procedure);
+    if (values.procedure !== undefined && procedure === undefined)
+      throw noProcedure(versions, image, values.procedure);
+    const list = listFacilities(image, filterOf(values, procedure, place), values.sort);
+    const { length } = list.items;
+    if (length === 0) throw noFacilities(image, queryOf(narrowing), list);
+    const order = orderFacilities(list, values.order === "desc");
+    const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(values));
+    const isPriced = procedure !== undefined;
+    const row = (i: number) => {
+      const facility = facilityAt(image, list, i);
+      return {
+        ccn: textAt(image.ccn, facility),
+        facility: textAt(image.facilityName, facility),
+        city: textAt(image.city, facility),
+        state: textAt(image.state, facility),
+        zip: textAt(image.zip, facility) || null,
+        procedures: image.pricedProcedures[facility],
+        ...(place !== undefined && { distance: list.distances[i] / 10 }),
+        ...(isPriced && priceFieldsOf(priceOfRow(image, list.items[i]))),
+      };
+    };
+    return {
+      list: facilities.name,
+      query: understood(values),
+      ...(procedure !== undefined && {
+        procedure: { code: values.procedure, name: textAt(image.procedureName, procedure) },
+      }),
+      summary: {
+        ...(isPriced ? dollarsOf(summaryOfList(image, list)) : { facilities: length }),
+        ...(place !== undefined && { unplaced: list.unplaced }),
+      },
+      data: Array.from(order.subarray(offset, offset + values.limit), row),
+      source: { ...sourceOf(image), places: image.description.places },
+      next: next?.toString() ?? null,
+    };
+  },
+});

@@ -1,0 +1,90 @@
+import * as v from "valibot";
+import {
+  changeOf,
+  describeFacility,
+  type FacilityPrice,
+  findFacility,
+  findRow,
+  type Image,
+  priceOfRow,
+  textAt,
+  versionName,
+} from "../../../engine/query.ts";
+import { endpoint } from "../endpoint.ts";
+import { noFacilityTrend } from "../not-found.ts";
+import { procedure } from "../parameters.ts";
+import { facilityTrendsResponse } from "../responses.ts";
+import { newestOfYears, sourceOfYears } from "../years.ts";
+import { dollarsOrNull, standingOf } from "./facility.ts";
+
+/** Answers with one facility's price over the data years. */
+
+interface Year {
+  image: Image;
+  facility: number;
+  price: FacilityPrice;
+}
+
+function yearsOf(images: readonly Image[], ccn: string, code: string): Year[] {
+  return images.flatMap((image) => {
+    const facility = findFacility(image, ccn);
+    const procedure = image.procedureOf.get(code);
+    const row = facility < 0 || procedure === undefined ? -1 : findRow(image, facility, procedure);
+    return row < 0 ? [] : { image, facility, price: priceOfRow(image, row) };
+  });
+}
+
+const change = (before: number | null, now: number | null) =>
+  before === null || now === null ? null : changeOf(before, now) / 10;
+
+function rowOf({ image, price }: Year, before: Year | undefined) {
+  const { provenance } = image.description;
+  return {
+    data_year: provenance.dataYear,
+    data_version: versionName(provenance),
+    submitted_charge: dollarsOrNull(price.charge),
+    medicare_allowed: dollarsOrNull(price.allowed),
+    services: price.services,
+    status: price.status,
+    national: standingOf(price.national),
+    within_state: standingOf(price.state),
+    change:
+      before === undefined
+        ? null
+        : {
+            submitted_charge: change(before.price.charge, price.charge),
+            medicare_allowed: change(before.price.allowed, price.allowed),
+          },
+  };
+}
+
+export const facilityTrends = endpoint({
+  path: "/healthcare/facilities/{ccn}/trends",
+  name: "facilityTrends",
+  summary: "One facility's price for a procedure group over the loaded data years",
+  description:
+    "Shows what one hospital charged for a procedure group in each data year, its standing in that year, and the change " +
+    "against the listed year before. A year in which its row has no price is listed with its `status`, and a year without a " +
+    "row is left out. Synthetic data versions are omitted where a real one is loaded.",
+  returns: "The facility as it is in the latest of these years, and a row per data year, the oldest first.",
+  kind: "overall",
+  segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "990901" },
+  parameters: v.object({ procedure }),
+  response: facilityTrendsResponse,
+  errors: ["missing_parameter", "not_found"],
+  answer({ versions, segment }, values) {
+    const images = newestOfYears(versions);
+    const years = yearsOf(images, segment, values.procedure);
+    const latest = years.at(-1);
+    if (latest === undefined) throw noFacilityTrend(images, segment, values.procedure);
+    return {
+      facility: describeFacility(latest.image, latest.facility),
+      procedure: {
+        code: values.procedure,
+        name: textAt(latest.image.procedureName, latest.price.procedure),
+      },
+      data: years.map((year, i) => rowOf(year, years[i - 1])),
+      source: sourceOfYears(years.map(({ image }) => image)),
+    };
+  },
+});

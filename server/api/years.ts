@@ -1,0 +1,50 @@
+import { isSynthetic } from "../../datasets/sample/synthetic-mark.ts";
+import { type Image, type Provenance, statusOf, versionName } from "../../engine/query.ts";
+import type { Versions } from "./endpoint.ts";
+import { ApiError } from "./errors.ts";
+import { unknownVersion } from "./not-found.ts";
+
+/** Chooses the data versions that trends compare, and names them as a source. */
+
+/** The newest revision of each year, the oldest first: of the real versions, or of the synthetic ones where no other is loaded. */
+export function newestOfYears({ images }: Versions): Image[] {
+  const real = images.filter((image) => !isInvented(image));
+  const ofOneKind = real.length > 0 ? real : images;
+  return ofOneKind.filter((image) => statusOf(ofOneKind, image) !== "superseded").toReversed();
+}
+
+/** The versions of these names, the oldest first. @throws ApiError where one isn't loaded, or real and synthetic ones are mixed */
+export function versionsNamed(versions: Versions, names: readonly string[]): Image[] {
+  for (const name of names) if (!versions.byName.has(name)) throw unknownVersion(versions, name);
+  const chosen = versions.images.filter(({ description }) =>
+    names.includes(versionName(description.provenance)),
+  );
+  if (new Set(chosen.map(isInvented)).size > 1)
+    throw new ApiError(
+      "invalid_parameter",
+      "versions has synthetic and real data versions, expected either: the two are never compared",
+      { param: "versions" },
+    );
+  return chosen.toReversed();
+}
+
+const isInvented = ({ description }: Image) => isSynthetic(description.provenance);
+
+/** @param images those that the answer comes from, the oldest first */
+export function sourceOfYears(images: readonly Image[]) {
+  const said = images.map(({ description }) => description.provenance);
+  return {
+    data_years: said.map(({ dataYear }) => dataYear),
+    data_versions: said.map(versionName),
+    caveat: caveatOf(said),
+  };
+}
+
+/** Joins the caveats, each once. Caveats that differ in their data year only become one, with all years. */
+function caveatOf(said: readonly Provenance[]): string {
+  const distinct = new Map(said.map((provenance) => [provenance.caveat, provenance])).values();
+  const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));
+  return Array.from(alike.values(), ([{ caveat, dataYear }, ...others]) =>
+    caveat.replaceAll(String(dataYear), [dataYear, ...others.map((other) => other.dataYear)].join(", ")),
+  ).join(" ");
+}

@@ -1,0 +1,394 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, test } from "node:test";
+import * as v from "valibot";
+import { importFile } from "../../datasets/cms/import.ts";
+import { readPlaces } from "../../datasets/places.ts";
+import {
+  decodeSnapshot,
+  type FacilityField,
+  type Places,
+  partsOf,
+  type Snapshot,
+} from "../../engine/index.ts";
+import type { Versions } from "../../server/api/endpoint.ts";
+import { plainImport } from "../support/cms-files.ts";
+import { ask, assertRefused, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import {
+  type Asked,
+  naiveFacilities,
+  naiveFacilityTrend,
+  randomPlaces,
+  randomQuery,
+} from "../support/facility-oracle.ts";
+import {
+  changed,
+  randomSnapshot,
+  type ShortRow,
+  sharedData,
+  snapshotOf,
+  testProvenance,
+  yearsOf,
+} from "../support/fixtures.ts";
+import { type Random, seededRandom } from "../support/random.ts";
+
+/** Lists of facilities, and one facility over the years. */
+
+const targetOf = (asked: Asked) => {
+  const given = Object.entries(asked).map(([name, value = ""]): [string, string] => [name, value]);
+  return `/healthcare/facilities?${new URLSearchParams(given)}`;
+};
+
+const page = v.looseObject({ data: v.array(v.unknown()), next: v.nullable(v.string()) });
+
+/** The whole list, page after page, and that all say the same of it. */
+function wholeList(versions: Versions, target: string, limit: number) {
+  let { next, data, ...rest } = v.parse(page, ask(versions, target));
+  const rows = [...data];
+  while (next !== null) {
+    assert.equal(data.length, limit, target);
+    const further = v.parse(page, ask(versions, next.replace("/api/v1", "")));
+    ({ next, data } = further);
+    const { next: _, data: __, ...same } = further;
+    assert.deepEqual(same, rest, target);
+    rows.push(...data);
+  }
+  return { ...rest, data: rows };
+}
+
+/** Compares lists of random queries with the definitions. @returns how many rows were compared */
+function compareLists(snapshot: Snapshot, places: Places, queries: number, random: Random): number {
+  const versions = versionsOf(imageWith(snapshot, places));
+  let compared = 0;
+  for (let i = 0; i < queries; i++) {
+    const asked = randomQuery(snapshot, places, random);
+    const target = targetOf(asked);
+    const expected = naiveFacilities(snapshot, places, asked);
+    if (expected === undefined) {
+      assertRefused(versions, target, "not_found");
+      continue;
+    }
+    assert.deepEqual(wholeList(versions, target, Number(asked.limit ?? 25)), expected, target);
+    compared += expected.data.length;
+  }
+  return compared;
+}
+
+describe("the definitions", () => {
+  test("give every list of 40 random tables, by any condition and order", (t) => {
+    let compared = 0;
+    for (let seed = 901; seed <= 940; seed++) {
+      const random = seededRandom(seed);
+      const snapshot = randomSnapshot(seed);
+      compared += compareLists(snapshot, randomPlaces(snapshot, random), 60, random);
+    }
+    t.diagnostic(`${compared} rows compared`);
+    assert.ok(compared > 5000, `${compared} rows compared`);
+  });
+
+  const excerpt = "prov_svc_dy23_subset.csv";
+  test("give lists of the real excerpt, near real places", async (t) => {
+    const file = sharedData(excerpt);
+    if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
+    const out = mkdtempSync(path.join(tmpdir(), "facilities-import-"));
+    try {
+      const imported = await importFile(plainImport(file, out), []);
+      const snapshot = decodeSnapshot(readFileSync(imported.path), excerpt);
+      const places = readPlaces();
+      const { zip } = partsOf(snapshot.table).facilities;
+      assert.deepEqual(
+        zip.filter((code) => !places.zip.includes(Number(code))),
+        [],
+      );
+      t.diagnostic(String(compareLists(snapshot, places, 40, seededRandom(23))));
+    } finally {
+      rmSync(out, { recursive: true });
+    }
+  });
+
+  test("give every facility's trend over 5 times four random years", (t) => {
+    let compared = 0;
+    for (let seed = 951; seed <= 955; seed++) {
+      const years = yearsOf(randomSnapshot(seed), seed);
+      const versions = versionsOf(...years.map(imageOf).toReversed());
+      const all = years.map(({ table }) => partsOf(table));
+      const ccns = new Set(all.flatMap(({ facilities }) => facilities.ccn));
+      const codes = new Set(all.flatMap(({ procedures }) => procedures.code));
+      for (const ccn of ccns)
+        for (const code of codes) {
+          const target = `/healthcare/facilities/${ccn}/trends?procedure=${code}`;
+          const data = naiveFacilityTrend(years, ccn, code);
+          if (data.length === 0) assertRefused(versions, target, "not_found");
+          else {
+            const answer = v.parse(v.looseObject({ data: v.unknown() }), ask(versions, target));
+            assert.deepEqual(answer.data, data, target);
+          }
+          compared += data.length;
+        }
+    }
+    t.diagnostic(`${compared} rows compared`);
+    assert.ok(compared > 300, `${compared} rows compared`);
+  });
+});
+
+/** A copy of a snapshot in which its facilities have other texts. */
+const withTexts = (snapshot: Snapshot, texts: Partial<Record<FacilityField, string[]>>) =>
+  changed(snapshot, ({ facilities }) => Object.assign(facilities, texts));
+
+const rowsOf = (versions: Versions, query: string) =>
+  v
+    .parse(
+      v.object({ data: v.array(v.object({ ccn: v.string() })) }),
+      ask(versions, `/healthcare/facilities?${query}`),
+    )
+    .data.map(({ ccn }) => ccn);
+
+describe("a list of facilities", () => {
+  const hospital = (ccn: string, state: string, charge: number | null, allowed: number | null): ShortRow => [
+    ccn,
+    state,
+    "5072",
+    charge,
+    allowed,
+  ];
+  const places = {
+    name: "Four places",
+    zip: Int32Array.of(501, 10001, 60601, 99501),
+    latitude: Int32Array.of(40_813_000, 40_748_400, 41_885_800, 61_211_600),
+    longitude: Int32Array.of(-73_046_000, -73_996_700, -87_618_100, -149_876_100),
+  };
+  const snapshot = snapshotOf([
+    hospital("000001", "NY", 100, 50),
+    hospital("000002", "NY", 300, 50),
+    hospital("000003", "IL", 200, 100),
+    hospital("000004", "IL", null, null),
+    hospital("000005", "AK", 50, null),
+    ["000006", "AK", "5073", 1, 1],
+  ]);
+  const zip = ["00501", "10001", "60601", "", "99501", ""];
+  const versions = versionsOf(imageWith(withTexts(snapshot, { zip }), places));
+
+  test("has every facility by name, or those with a procedure", () => {
+    assert.deepEqual(rowsOf(versions, ""), ["000001", "000002", "000003", "000004", "000005", "000006"]);
+    assert.deepEqual(rowsOf(versions, "procedure=5072"), ["000001", "000002", "000003"]);
+    assert.deepEqual(rowsOf(versions, "procedure=5072&status=suppressed"), ["000004"]);
+    assert.deepEqual(rowsOf(versions, "procedure=5072&status=incomplete"), ["000005"]);
+    assert.deepEqual(rowsOf(versions, "procedure=5072&status=all").length, 5);
+  });
+
+  test("orders ties by CCN and absent values last, ascending and descending", () => {
+    const by = (query: string) => rowsOf(versions, `procedure=5072&status=all&${query}`);
+    assert.deepEqual(by("sort=markup"), ["000001", "000003", "000002", "000004", "000005"]);
+    assert.deepEqual(by("sort=markup&order=desc"), ["000002", "000001", "000003", "000004", "000005"]);
+    assert.deepEqual(by("sort=charge&order=desc"), ["000002", "000003", "000001", "000004", "000005"]);
+  });
+
+  test("around a ZIP code has distances in miles, and counts the facilities without a place", () => {
+    const answer = ask(versions, "/healthcare/facilities?near=00501&within=60&sort=distance");
+    const { data, summary } = v.parse(
+      v.object({
+        data: v.array(v.object({ ccn: v.string(), distance: v.number() })),
+        summary: v.object({ facilities: v.number(), unplaced: v.number() }),
+      }),
+      answer,
+    );
+    assert.deepEqual(data, [
+      { ccn: "000001", distance: 0 },
+      { ccn: "000002", distance: 49.9 },
+    ]);
+    assert.deepEqual(summary, { facilities: 2, unplaced: 2 });
+    assert.deepEqual(rowsOf(versions, "near=00501"), ["000001", "000002"]);
+    assert.deepEqual(rowsOf(versions, "near=00501&within=49"), ["000001"]);
+    assert.deepEqual(rowsOf(versions, "near=99501"), ["000005"]);
+  });
+
+  test("compares cities as a search does", () => {
+    for (const city of ["City+in+NY", "city in ny", "CITYINNY", "Cíty, in: NY"])
+      assert.deepEqual(rowsOf(versions, `city=${encodeURIComponent(city).replaceAll("%2B", "+")}`), [
+        "000001",
+        "000002",
+      ]);
+    const cities = versionsOf(
+      imageOf(
+        withTexts(snapshotOf(["000001", "000002", "000003"].map((ccn) => hospital(ccn, "MO", 1, 1))), {
+          city: ["Saint Louis", "St. Louis", "Ste Genevieve"],
+        }),
+      ),
+    );
+    for (const city of ["St Louis", "saint+louis", "ST.LOUIS"])
+      assert.deepEqual(rowsOf(cities, `city=${city}`), ["000001", "000002"], city);
+    assertRefused(cities, "/healthcare/facilities?city=Louis", "not_found");
+    assertRefused(cities, "/healthcare/facilities?city=!!!", "not_found");
+  });
+
+  const invalid: [query: string, param: string, message: RegExp][] = [
+    ["within=5", "within", /^within is for requests with near: add near, or omit it$/],
+    ["sort=distance", "sort", /^sort=distance is for requests with near: /],
+    ["sort=charge", "sort", /^sort=charge is for requests with procedure: /],
+    ["sort=markup&near=10001", "sort", /procedure/],
+    ["min_charge=5", "min_charge", /^min_charge is for requests with procedure: /],
+    ["max_charge=5", "max_charge", /procedure/],
+    ["status=all", "status", /procedure/],
+    ["near=12345", "near", /^near is "12345", expected a ZIP code that has a known place \(Four places\)$/],
+    ["near=1000", "near", /^near is "1000", expected a ZIP code of five digits$/],
+    ["state=NY,ZZ", "state", /expected 1 to 10 of AK, AL, /],
+    ["ccn=12", "ccn", /expected 1 to 50 CCNs of six letters or digits, separated by commas$/],
+    ["sort=price", "sort", /expected one of name, distance, charge, allowed, markup, services$/],
+    ["procedure=5072&status=x", "status", /expected one of priced, suppressed, incomplete, all$/],
+    ["order=up", "order", /expected one of asc, desc$/],
+    [
+      "procedure=5072&min_charge=1.005",
+      "min_charge",
+      /expected dollars from 0 to 21474836\.47, with at most two decimals$/,
+    ],
+    ["near=10001&within=501", "within", /expected a whole number from 1 to 500$/],
+    ["limit=101", "limit", /expected a whole number from 1 to 100$/],
+    ["procedure=", "procedure", /expected an APC code$/],
+    ["page=2", "page", /^unknown parameter "page"; supported are procedure, state, city, ccn, near, /],
+  ];
+  for (const [query, param, message] of invalid)
+    test(`refuses ${query}`, () => {
+      // A bad parameter is reported before a data version that isn't there.
+      for (const base of ["", "/versions/2019.1"]) {
+        const error = refusal(versions, `${base}/healthcare/facilities?${query}`);
+        assert.deepEqual([error.type, error.param], ["invalid_parameter", param]);
+        assert.match(error.message, message);
+      }
+    });
+
+  test("that is empty is refused, and the message says why", () => {
+    const told = (query: string) => {
+      const { type, message } = refusal(versions, `/healthcare/facilities?${query}`);
+      assert.equal(type, "not_found");
+      return message.replace(" in data version 2024.3", "");
+    };
+    assert.equal(told("procedure=9999"), 'there is no procedure "9999"');
+    assert.equal(told("ccn=999999"), 'no facility matches "ccn=999999"');
+    assert.equal(
+      told("state=md"),
+      'no facility matches "state=MD": Maryland\'s all-payer rate setting is outside the OPPS',
+    );
+    assert.equal(
+      told("procedure=5072&min_charge=9&max_charge=8"),
+      'no facility matches "procedure=5072&min_charge=9&max_charge=8": min_charge is above max_charge',
+    );
+    assert.equal(
+      told("procedure=5072&state=AK"),
+      'no facility matches "procedure=5072&state=AK": facilities with another status or charge: 1',
+    );
+    assert.equal(
+      told("procedure=5072&near=99501"),
+      'no facility matches "procedure=5072&near=99501": facilities with another status or charge: 1',
+    );
+    assert.equal(
+      told("near=99501&ccn=000006"),
+      'no facility matches "ccn=000006&near=99501": facilities whose ZIP code has no known place: 1',
+    );
+  });
+
+  test("of a data version stays below its path, and its pages too", () => {
+    const older = imageWith(
+      snapshotOf([hospital("000009", "NY", 5, 5), hospital("000008", "NY", 5, 5)], {
+        ...testProvenance,
+        dataYear: 2023,
+        revision: 1,
+      }),
+      places,
+    );
+    const both = versionsOf(...versions.images, older);
+    const first = v.parse(page, ask(both, "/versions/2023.1/healthcare/facilities?limit=1&order=desc"));
+    assert.deepEqual(wholeCcns(first), ["000009"]);
+    const second = v.parse(page, ask(both, (first.next ?? "").replace("/api/v1", "")));
+    assert.deepEqual(wholeCcns(second), ["000008"]);
+  });
+});
+
+describe("one facility over the years", () => {
+  const ofYear = (dataYear: number, revision: number, ...rows: ShortRow[]) =>
+    imageOf(snapshotOf(rows, { ...testProvenance, dataYear, revision }));
+  const versions = versionsOf(
+    ofYear(2024, 2, ["000001", "CA", "5072", 300, 30, "New name"], ["000002", "CA", "5072", 100, 10]),
+    ofYear(2024, 1, ["000001", "CA", "5072", 999, 99]),
+    ofYear(2023, 1, ["000001", "CA", "5072", null, null]),
+    ofYear(2022, 1, ["000001", "CA", "5072", 200, 40, "Old name"]),
+    ofYear(2021, 1, ["000001", "CA", "5072", 100, 40]),
+    ofYear(2020, 1, ["000001", "CA", "5073", 100, 40]),
+  );
+  const told = (target: string) => {
+    const { type, param, message } = refusal(versions, target);
+    return [type, param, message];
+  };
+
+  test("has the newest revision of each year with a row, and changes where both years are priced", () => {
+    const answer = ask(versions, "/healthcare/facilities/000001/trends?procedure=5072");
+    const { facility, data, source } = v.parse(
+      v.object({
+        facility: v.object({ facility: v.string() }),
+        data: v.array(v.object({ data_version: v.string(), status: v.string(), change: v.unknown() })),
+        source: v.object({ data_years: v.array(v.number()), data_versions: v.array(v.string()) }),
+      }),
+      answer,
+    );
+    assert.equal(facility.facility, "New name");
+    assert.deepEqual(data, [
+      { data_version: "2021.1", status: "priced", change: null },
+      { data_version: "2022.1", status: "priced", change: { submitted_charge: 100, medicare_allowed: 0 } },
+      {
+        data_version: "2023.1",
+        status: "suppressed",
+        change: { submitted_charge: null, medicare_allowed: null },
+      },
+      {
+        data_version: "2024.2",
+        status: "priced",
+        change: { submitted_charge: null, medicare_allowed: null },
+      },
+    ]);
+    assert.deepEqual(source.data_versions, ["2021.1", "2022.1", "2023.1", "2024.2"]);
+    assert.deepEqual(source.data_years, [2021, 2022, 2023, 2024]);
+  });
+
+  test("is refused without a procedure, below a data version, and where no year has a row", () => {
+    const path = "/healthcare/facilities/000001/trends";
+    const years = "in any loaded data year (2020.1, 2021.1, 2022.1, 2023.1, 2024.2)";
+    assert.deepEqual(told(path).slice(0, 2), ["missing_parameter", "procedure"]);
+    assert.deepEqual(told(`${path}?procedure=5072&state=CA`).slice(0, 2), ["invalid_parameter", "state"]);
+    assertRefused(versions, `/versions/2024${path}?procedure=5072`, "unknown_endpoint");
+    assertRefused(versions, `${path}/?procedure=5072`, "unknown_endpoint");
+    assert.deepEqual(told(`${path}?procedure=5074`), [
+      "not_found",
+      undefined,
+      `there is no procedure "5074" ${years}`,
+    ]);
+    assert.deepEqual(told("/healthcare/facilities/000002/trends?procedure=5073"), [
+      "not_found",
+      undefined,
+      `facility "000002" has no row of procedure "5073" ${years}`,
+    ]);
+    assert.deepEqual(told("/healthcare/facilities/999999/trends?procedure=5072"), [
+      "not_found",
+      undefined,
+      `there is no facility "999999" ${years}`,
+    ]);
+  });
+});
+
+test("places are those of the npm package in its version, in the states and territories", () => {
+  const { version, license } = JSON.parse(
+    readFileSync(path.resolve(import.meta.dirname, "../../node_modules/zipcodes/package.json"), "utf8"),
+  );
+  const { name, zip, latitude, longitude } = readPlaces();
+  assert.equal(license, "BSD");
+  assert.equal(name, `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`);
+  assert.ok(zip.length > 41_000 && zip.every((code, i) => i === 0 || code > zip[i - 1]));
+  const at = (code: number) => [latitude[zip.indexOf(code)] / 1e6, longitude[zip.indexOf(code)] / 1e6];
+  assert.deepEqual(at(10001), [40.7484, -73.9967]);
+  assert.deepEqual(at(96910), [13.47, 144.74]);
+  // An address of the forces abroad, and one whose longitude has the wrong sign.
+  for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
+});
+
+const wholeCcns = ({ data }: v.InferOutput<typeof page>) =>
+  v.parse(v.array(v.object({ ccn: v.string() })), data).map(({ ccn }) => ccn);

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as v from "valibot";
+import type { Versions } from "../../server/api/endpoint.ts";
+import { searchResponse } from "../../server/api/responses.ts";
+import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+
+/** Searches within a state, the words by which a procedure group was found, and words that say nothing. */
+
+const hospital = (
+  ccn: string,
+  state: string,
+  name: string,
+  code = "5115",
+  charge: number | null = 9,
+): ShortRow => [ccn, state, code, charge, charge, name];
+const versions = versionsOf(
+  imageOf(
+    snapshotOf([
+      hospital("000001", "CA", "Mercy Hospital"),
+      hospital("000002", "NV", "Mercy Hospital"),
+      hospital("000003", "NV", "Mercy Clinic", "5491"),
+      hospital("000004", "ME", "The Mercy of Maine", "5491"),
+      hospital("000005", "OR", "Grace Hospital", "5491", null),
+    ]),
+  ),
+);
+
+const answerTo = (query: string, from: Versions = versions) =>
+  v.parse(searchResponse, ask(from, `/search?${query}`));
+const ccnsOf = (query: string) =>
+  answerTo(query).data.map((row) => (row.type === "facility" ? row.ccn : row.code));
+const told = (query: string) => {
+  const { type, message } = refusal(versions, `/search?${query}`);
+  assert.equal(type, "not_found");
+  return message.replace(" in data version 2024.3", "");
+};
+
+describe("a search in a state", () => {
+  test("finds facilities there, and procedure groups with prices there", () => {
+    assert.deepEqual(ccnsOf("q=mercy").toSorted(), ["000001", "000002", "000003", "000004"]);
+    assert.deepEqual(ccnsOf("q=mercy&state=nv").toSorted(), ["000002", "000003"]);
+    assert.deepEqual(answerTo("q=mercy&state=nv").query, { q: "mercy", type: "facility", state: "NV" });
+    assert.deepEqual(ccnsOf("q=procedures&type=procedure&state=CA"), ["5115"]);
+    assert.deepEqual(ccnsOf("q=procedures&type=procedure&state=ME"), ["5491"]);
+  });
+
+  test("has pages in that state alone", () => {
+    const { next, summary } = answerTo("q=mercy&state=NV&limit=1");
+    assert.equal(summary.matches, 2);
+    const second = v.parse(searchResponse, ask(versions, (next ?? "").replace("/api/v1", "")));
+    assert.deepEqual([second.query.state, second.data.length, second.next], ["NV", 1, null]);
+  });
+
+  test("that finds something elsewhere alone says how much", () => {
+    assert.equal(
+      told("q=mercy&state=TX"),
+      'no facility matches "mercy" in TX: 4 with prices match in other states',
+    );
+    assert.equal(told("q=xqxq&state=TX"), 'no facility matches "xqxq"');
+    assert.equal(
+      told("q=grace&state=OR"),
+      'no facility that matches "grace" has prices: the only row is suppressed',
+    );
+  });
+});
+
+describe("a procedure group", () => {
+  const matchedOf = (q: string) =>
+    answerTo(`q=${q}&type=procedure`).data.map((row) => (row.type === "procedure" ? row.matched : undefined));
+
+  test("that isn't found by its name has the words by which it was found", () => {
+    assert.deepEqual(matchedOf("knee+replacement"), [["knee", "replacement"]]);
+    assert.deepEqual(matchedOf("knee+procedures"), [["knee"]]);
+    assert.deepEqual(matchedOf("arthroplsty"), [["arthroplasty"]]);
+    assert.deepEqual(matchedOf("catar"), [["cataract"]]);
+  });
+
+  test("that is found by its name or code alone has none", () => {
+    assert.deepEqual(matchedOf("level+procedures"), [undefined, undefined]);
+    assert.deepEqual(matchedOf("5115"), [undefined]);
+  });
+});
+
+describe("words that say nothing", () => {
+  const hospitals =
+    "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
+    "or list hospitals around a ZIP code by /healthcare/facilities?near=";
+  for (const q of [
+    "the",
+    "of the",
+    "hospitals near me",
+    "best hospital near me",
+    "Hospital close to me",
+    "near me",
+  ])
+    test(`find no facility: ${q}`, () => {
+      assert.equal(
+        told(`q=${encodeURIComponent(q)}`),
+        `no facility matches ${JSON.stringify(q)}: ${hospitals}`,
+      );
+    });
+
+  test("find no procedure", () => {
+    const procedures =
+      "these words fit any procedure; add what is done, the part of the body, or an APC code";
+    assert.equal(told("q=the&type=procedure"), `no procedure matches "the": ${procedures}`);
+  });
+
+  test("say something beside others, and a state's code says a state", () => {
+    assert.deepEqual(ccnsOf("q=mercy+near+me&limit=1").length, 1);
+    assert.equal(answerTo("q=mercy+near+me").summary.matches, 4);
+    assert.equal(ccnsOf("q=mercy+me")[0], "000004");
+    assert.equal(ccnsOf("q=me")[0], "000004");
+    assert.deepEqual(ccnsOf("q=hospital").toSorted(), ["000001", "000002"]);
+  });
+});

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
+import { decodeSnapshot, plainWordsOf } from "../../engine/index.ts";
+import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
+import { csv, fullCsv, more, optionsFor, otherRow, row } from "../support/cms-files.ts";
+
+/** A release with the codes of an addendum, and what is suspect about either. */
+
+const known = Object.entries(plainWordsOf).flatMap(([apc, { codes }]) =>
+  codes.map((code) => codeLine(code, apc)),
+);
+/** The codes of 5072 and 5073 among them. */
+const included = [
+  hcpcs("10061", "5072"),
+  hcpcs("11042", "5072"),
+  hcpcs("21555", "5073"),
+  hcpcs("47000", "5072"),
+];
+
+function withCodes(options: ImportOptions, ...lines: string[]): ImportOptions {
+  const codesFile = `${options.file}.codes.csv`;
+  writeFileSync(codesFile, addendum(...lines));
+  return { ...options, codesFile };
+}
+const snapshotAt = (file: string) => decodeSnapshot(readFileSync(file), file);
+
+test("the codes of the release's groups go into its snapshot, and the checksum of the rows stays", async () => {
+  const options = optionsFor(csv(row, otherRow));
+  const plain = snapshotAt((await importFile(options, [])).path);
+  const imported = await importFile(withCodes(options, ...known, codeLine("99213")), []);
+  assert.deepEqual([imported.codes, imported.warnings], [4, []]);
+  const coded = snapshotAt(imported.path);
+  assert.deepEqual(coded.codes, included);
+  assert.deepEqual([plain.provenance.revision, coded.provenance.revision], [1, 2]);
+  assert.equal(coded.contentSha256, plain.contentSha256);
+  assert.equal(plain.codes, null);
+});
+
+test("rows with codes are written once, and again with other codes; without codes any snapshot of the rows will do", async () => {
+  const options = optionsFor(csv(row, otherRow));
+  const revision = async (given: ImportOptions) => {
+    const { path: written, isNew } = await importFile(given, []);
+    return [path.basename(written), isNew];
+  };
+  assert.deepEqual(await revision(withCodes(options, ...known)), ["2023.1.parquet", true]);
+  assert.deepEqual(await revision(withCodes(options, ...known, codeLine("99213"))), [
+    "2023.1.parquet",
+    false,
+  ]);
+  assert.deepEqual(await revision(options), ["2023.1.parquet", false]);
+  assert.deepEqual(await revision(withCodes(options, codeLine("0616T", "5072"))), ["2023.2.parquet", true]);
+  assert.deepEqual(await revision(withCodes(options, ...known)), ["2023.1.parquet", false]);
+  assert.deepEqual(readdirSync(options.out), ["2023.1.parquet", "2023.2.parquet"]);
+});
+
+test("an addendum of another year, without a group, or against the known codes is taken with a warning", async () => {
+  const options = optionsFor(csv(row, otherRow));
+  const lines = known.filter((line) => !/^(21555|10061|27447),/.test(line));
+  const given = withCodes({ ...options, year: 2022 }, ...lines, codeLine("10061", "5073"), codeLine("21555"));
+  writeFileSync(`${given.codesFile}`, readFileSync(`${given.codesFile}`, "utf8").replace(",5073,", ",5071,"));
+  assert.deepEqual((await importFile(given, [])).warnings, [
+    `${given.codesFile} is of 2023, the release of 2022; groups change from year to year`,
+    `${given.codesFile} has no code of 5073`,
+    `${given.codesFile} contradicts the codes beside this program's plain words: 10061 is in 5071, not 5072; ` +
+      "21555 is in no APC, not 5073",
+  ]);
+});
+
+test("an addendum without a code of any group is refused, and nothing is written", async () => {
+  const given = withCodes(optionsFor(csv(row)), codeLine("27447", "5115"));
+  await assert.rejects(importFile(given, []), {
+    name: "DataError",
+    message: `${given.codesFile}: found no code of the release's procedure groups, expected an OPPS Addendum B of 2023`,
+  });
+  assert.throws(() => readdirSync(given.out), { code: "ENOENT" });
+});
+
+/** A row with all columns: its CCN, charge, allowed amount, beneficiaries and services. */
+const full = (ccn: string, charge: number, allowed: number, beneficiaries: number, services: number) =>
+  `${ccn},A,,Dothan,AL,5072,Level 2,${charge},${allowed},,,,${beneficiaries},${services},,,`;
+
+test("figures that are possible but suspect are warned of, and imported", async () => {
+  const warningsOf = async (...rows: string[]) =>
+    (await importFile(optionsFor(fullCsv(...rows)), [])).warnings;
+  assert.deepEqual(await warningsOf(`${row},${more}`), []);
+  assert.deepEqual(await warningsOf(full("010001", 5, 6, 20, 20), full("010002", 7, 6, 20, 20)), []);
+  assert.deepEqual(
+    await warningsOf(
+      full("010001", 5, 6, 20, 20),
+      full("010002", 5, 6, 20, 20),
+      full("010003", 7, 6, 20, 20),
+    ),
+    ["2 of 3 priced rows have an allowed amount above the charge; the columns may be swapped"],
+  );
+  assert.deepEqual(await warningsOf(full("010001", 9, 6, 10, 11), full("010002", 9, 6, 10, 10)), [
+    "priced rows with 10 services or fewer, which CMS suppresses: 1; the services may be of another column or file",
+  ]);
+  assert.deepEqual(await warningsOf(full("010001", 9, 6, 21, 20), full("010002", 9, 6, 20, 20)), [
+    "rows with more beneficiaries than services: 1; the columns may be swapped",
+  ]);
+  assert.deepEqual(
+    await warningsOf(...["01O001", "01I002", "O10003", "01000e"].map((ccn) => full(ccn, 9, 6, 20, 20))),
+    ["CCNs with letters: 4, such as 01000E, 01I002, 01O001; an O or an I may stand for a digit"],
+  );
+});
+
+test("amounts many times those of the release before are warned of", async () => {
+  const options = optionsFor(csv(row));
+  const { path: before } = await importFile({ ...options, year: 2021 }, []);
+  const import2023 = async (charge: string) => {
+    writeFileSync(options.file, csv(row.replace("9652.79", charge)));
+    return (await importFile(options, [])).warnings;
+  };
+  assert.deepEqual(await import2023("99652.79"), []);
+  const [latest] = readdirSync(options.out).toReversed();
+  assert.equal(latest, "2023.1.parquet");
+  assert.deepEqual(await import2023("9965279"), [
+    `the median charge is 9965279.00, 100 times the 99652.79 of ${path.join(options.out, latest)}; the amounts may be in cents`,
+  ]);
+  assert.notEqual(before, "");
+  writeFileSync(path.join(options.out, "2023.3.parquet"), "damaged");
+  assert.deepEqual(await import2023("2000"), [], "nothing to compare with");
+});

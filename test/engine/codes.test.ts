@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  attachImage,
+  buildImage,
+  decodeSnapshot,
+  encodeSnapshot,
+  type HcpcsCode,
+  sealSnapshot,
+  textAt,
+} from "../../engine/index.ts";
+import { hcpcs } from "../support/addendum.ts";
+import { contentOf, columnsOf as fileColumns, fileOf, metadataOf, snapshotOf } from "../support/fixtures.ts";
+
+/** The HCPCS codes of a snapshot, from its file to its image. */
+
+const plain = snapshotOf([
+  ["010001", "AL", "5071", 100, 50],
+  ["010001", "AL", "5115", 200.5, 60.25],
+]);
+const withCodes = (codes: HcpcsCode[]) => sealSnapshot(plain.table, plain.provenance, codes);
+const codes = [hcpcs("0616T", "5071"), hcpcs("23472", "5115", 'A "quoted" é'), hcpcs("27447", "5115", "")];
+const coded = withCodes(codes);
+const file = encodeSnapshot(coded);
+
+test("codes are read as they were written", () => {
+  assert.deepEqual(contentOf(decodeSnapshot(file, "a file")), contentOf(coded));
+  assert.equal(decodeSnapshot(encodeSnapshot(plain), "a file").codes, null);
+  assert.equal(metadataOf(encodeSnapshot(plain)).has("hcpcs_codes"), false);
+});
+
+test("the checksum of the rows is the same with and without codes, that of the version differs with any of them", () => {
+  const others = [
+    withCodes([]),
+    withCodes(codes.slice(1)),
+    withCodes([{ ...codes[0], procedure: "5115" }, ...codes.slice(1)]),
+    withCodes([{ ...codes[0], status: "T" }, ...codes.slice(1)]),
+    withCodes([{ ...codes[0], description: "Another" }, ...codes.slice(1)]),
+  ];
+  for (const { contentSha256 } of [coded, ...others]) assert.equal(contentSha256, plain.contentSha256);
+  assert.equal(new Set([plain, coded, ...others].map(({ sha256 }) => sha256)).size, 2 + others.length);
+});
+
+test("a table of codes that differs from its checksum, or can't be one, is refused", () => {
+  const refusal = (text: string) => {
+    const changed = fileOf(fileColumns(coded), metadataOf(file).set("hcpcs_codes", text));
+    return assert.throws(
+      () => decodeSnapshot(changed, "a file"),
+      (error: Error) => {
+        message = error.message;
+        return error.name === "DataError";
+      },
+    );
+  };
+  let message = "";
+  const list = (...lines: unknown[]) => JSON.stringify(lines);
+  const one = ["27447", "5115", "J1", "x"];
+  for (const [text, expected] of [
+    [list(one), /^a file: checksum of the content: /],
+    ["[", /^a file: metadata hcpcs_codes: found no JSON, expected a list of codes$/],
+    ["{}", /found a fault at null, expected a list of codes$/],
+    [list(one.slice(1)), /found a fault at 0\.0, /],
+    [list([...one, "more"]), /found a fault at 0\.4, /],
+    [list(["2744", "5115", "", ""]), /found a fault at 0\.0, /],
+    [list(["27447", "5115", "", 7]), /found a fault at 0\.3, /],
+    [list(["27447", "5115", "", "x".repeat(501)]), /found a fault at 0\.3, /],
+    [list(one, one), /found 27447 after 27447, expected each code once, ascending$/],
+    [list(["27447", "5116", "", ""]), /found 27447 in 5116, expected a procedure of the snapshot$/],
+  ] as const) {
+    refusal(text);
+    assert.match(message, expected, text);
+  }
+});
+
+test("an image has each procedure's codes as JSON, null where the snapshot has none", () => {
+  const includesOf = (snapshot: typeof plain) => {
+    const { includes, procedures } = attachImage(buildImage(snapshot));
+    return Array.from({ length: procedures }, (_, i) => JSON.parse(textAt(includes, i)));
+  };
+  assert.deepEqual(includesOf(coded), [
+    [{ code: "0616T", description: "Invented 0616T" }],
+    [
+      { code: "23472", description: 'A "quoted" é' },
+      { code: "27447", description: null },
+    ],
+  ]);
+  assert.deepEqual(includesOf(withCodes(codes.slice(1)))[0], []);
+  assert.deepEqual(includesOf(plain), [null, null]);
+});
