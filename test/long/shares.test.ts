@@ -41,7 +41,16 @@ for (const losesWrites of [false, true])
         sums.calls += simulation.calls;
       }
     };
-    await Promise.all(redis.clients.map(work));
+    const ends = await Promise.allSettled(
+      redis.clients.map((client) =>
+        work(client).catch((error) => {
+          seed = Number.POSITIVE_INFINITY;
+          throw error;
+        }),
+      ),
+    );
+    // The others have ended as well: they would write into the databases that the next trials use.
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
     t.diagnostic(`${runs} runs from seed ${firstSeed}: ${JSON.stringify(sums)}`);
   });
 

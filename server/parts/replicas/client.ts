@@ -79,6 +79,7 @@ export async function connectRedis(
         : new Redis({ ...common, ...hosts[0] });
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
+  client.on("node error", ({ message }: Error) => onFault(message));
   // Further errors of the same connection attempt aren't its cause.
   let isGivenUp = false;
   client.on("connecting", () => {
@@ -101,14 +102,26 @@ export async function connectRedis(
   return client;
 }
 
+/** Whether Redis can be asked: of a Cluster, each primary. Connects to those that weren't asked yet. */
+export function isReachable(client: RedisClient): boolean {
+  if (!("slots" in client)) return client.status === "ready";
+  // A command to a node that is just being connected to would fail.
+  for (const node of client.nodes("master")) if (node.status === "wait") void node.connect().catch(() => {});
+  return client.status === "ready" && missingIn(client).length === 0;
+}
+
+function missingIn(client: Cluster): string[] {
+  const reached = client.nodes("master").filter(({ status }) => status === "ready");
+  const there = new Set(reached.map(({ options }) => `${options.host}:${options.port}`));
+  const primaries = new Set(client.slots.flatMap((nodes) => nodes?.[0] ?? []));
+  return [...primaries].filter((node) => !there.has(node));
+}
+
 /** Names what can't be reached: in a Cluster the primaries that aren't. */
 export function placeOf({ kind, hosts, primary }: RedisAddress, client: RedisClient): string {
   const known = hosts.map(({ host, port }) => `${host}:${port}`).join(",");
   if (kind === "sentinel") return `${primary} of the Sentinels ${known}`;
   if (!("slots" in client)) return known;
-  const reached = client.nodes("master").filter(({ status }) => status === "ready");
-  const there = new Set(reached.map(({ options }) => `${options.host}:${options.port}`));
-  const primaries = new Set(client.slots.map((nodes) => nodes?.[0]).filter((node) => node !== undefined));
-  const missing = [...primaries].filter((node) => !there.has(node));
+  const missing = missingIn(client);
   return missing.length > 0 ? `the Cluster's primary ${missing.join(", ")}` : `the Cluster of ${known}`;
 }

@@ -4,7 +4,7 @@ import type { CommandOutput, SharedCommand, SharingServer } from "../../part.ts"
 import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
-import { connectRedis, placeOf, type RedisClient } from "./client.ts";
+import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
 import { Records } from "./records.ts";
 import { shardsOf } from "./redis.ts";
@@ -13,6 +13,8 @@ import type { RedisAddress } from "./redis-url.ts";
 /** Runs an operator's command on the accounts in Redis, from any machine. */
 
 const maxConnectMs = 3000;
+/** Where another Redis may take the place of a primary that is down, a command waits for it. */
+const maxFailoverMs = 20_000;
 const connectStepMs = 10;
 /** A command waits this long for the servers that were heard of within a minute to have its change. */
 const maxTakenMs = 1500;
@@ -28,8 +30,11 @@ async function withRedis<Result>(
   });
   let expected = new StateUnavailable("").expected;
   try {
-    for (const end = performance.now() + maxConnectMs; client.status !== "ready"; await delay(connectStepMs))
-      if (performance.now() > end) throw new StateUnavailable(reason);
+    for (const start = performance.now(); !isReachable(client); await delay(connectStepMs)) {
+      const mayChange = address.kind === "sentinel" || ("slots" in client && client.slots.length > 0);
+      if (performance.now() > start + (mayChange ? maxFailoverMs : maxConnectMs))
+        throw new StateUnavailable(reason);
+    }
     return await work(client, new Records(client, shardsOf(address.kind)));
   } catch (error) {
     if (error instanceof DataError) throw error;
