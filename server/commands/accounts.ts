@@ -207,7 +207,7 @@ await runCommand("accounts", parts, {
   "forget-server": {
     usage: "ID",
     about:
-      "Gives back what a server that is gone for good had leased, such as one that was killed and never comes back. Its id is in accounts servers.",
+      "Gives back what a server that is gone for good had leased, such as one that was killed and never comes back. What it can have admitted in a second without reporting it stays charged. Its id is in accounts servers.",
     onServers: forgetServer,
   },
   "rotate-secret": {

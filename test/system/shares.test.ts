@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { Records } from "../../server/parts/replicas/records.ts";
 import { keysOf, type ScriptClient, sharesIn } from "../../server/parts/replicas/redis.ts";
 import type { Ceilings } from "../../server/parts/replicas/shares.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
@@ -299,6 +300,29 @@ for (const joins of [0, 1, 2])
     assert.ok(admitted >= 0.95 * left && admitted <= 1.05 * left, `${admitted}`);
     assert.equal(simulation.overRate, 0);
   });
+
+test("a server that is forgotten gives back its lease but for what it can have admitted unsaid, and what is left is used up", async () => {
+  const simulation = await servers(3, { burst: 20, quota: 1000 });
+  load(simulation, 60, 100, () => simulation.servers[2]);
+  await simulation.run(simulation.nowMs + 6000);
+  const { used, granted } = (await simulation.record(0)).servers["s2.1"];
+  const unsaid = admittedAtOnce(simulation, 2, 100);
+  assert.ok(unsaid >= 15 && granted - used > 41, `${unsaid} unsaid, ${granted - used} leased`);
+  simulation.kill(simulation.servers[2]);
+  await simulation.run(simulation.nowMs + 62_000);
+  const records = new Records(redis.client, 1);
+  assert.equal(await records.forget("s2.1", ["2026-01", "2026-02"]), granted - used - 41);
+  assert.deepEqual((await records.servers(["2026-01", "2026-02"])).map(({ id }) => id).sort(), [
+    "s0.1",
+    "s1.1",
+  ]);
+  load(simulation, 3000, 25, (i) => simulation.servers[i % 2]);
+  await simulation.run(simulation.nowMs + 80_000);
+  // A second's worth from a full bucket, and its credit.
+  const kept = 41 + 6;
+  assert.equal(simulation.tally(0).admitted, 1000 - kept + unsaid);
+  assert.equal((await simulation.record(0)).total, 1000);
+});
 
 test("an idle server writes a sign of life a second", async () => {
   const simulation = await servers(1, { burst: 30, quota: 1000 });

@@ -60,6 +60,8 @@ export async function connectRedis(
           redisOptions: common,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
+          // A command that waits for another primary sends nothing by which it would hear of it.
+          slotsRefreshInterval: maxAnswerMs,
           // A node that failed may have run the command.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {

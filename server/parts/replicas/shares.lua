@@ -107,7 +107,8 @@ local function save()
     writes.meta = meta
   end
   for id, server in pairs(servers) do
-    local text = cjson.encode({ read = server.read, part = server.part, gone = server.gone, old = server.old, months = server.months })
+    local text = cjson.encode({ read = server.read, part = server.part, gone = server.gone, old = server.old,
+      forgotten = server.forgotten, months = server.months })
     if text ~= server.text then writes['server:' .. id] = text end
   end
   local values = {}
@@ -230,6 +231,7 @@ local function lease(row, i, said)
     or record.tight ~= tight or record.total ~= total or ask.leave then
     record.total = total
     if not isLearning then note(row.id, month, quota, record) end
+    record.burst = row.burst
     record.servers[me] = { used = said.used, granted = granted, life = meta.life }
     if ask.leave then record.left, record.servers[me] = record.left + said.used, nil end
     text = writeRecord(i, row.id, record)
@@ -402,34 +404,41 @@ end
 function ops.servers()
   local list = {}
   for id, server in pairs(servers) do
-    list[#list + 1] = { id = id, isGone = (server.gone or now - server.at > goneMs) and true or false, age = now - server.at,
-      read = server.read, part = server.part }
+    if not server.forgotten then list[#list + 1] = { id = id, isGone = (server.gone or now - server.at > goneMs) and true or false, age = now - server.at,
+      read = server.read } end
   end
   return { servers = list, version = meta.version }
 end
 
--- A page of a month: what each server used and holds; `ask.forget` settles one that is gone for good.
+-- A page of a month: what each server used and holds. `ask.forget` is gone for good: all is given back but what it can
+-- have admitted unsaid, in a second from a full bucket.
 function ops.scan()
   local page = call('HSCAN', KEYS[5], ask.cursor, 'COUNT', 500)
   local found = {}
   for at = 1, #page[2], 2 do
     local account, record = page[2][at], cjson.decode(page[2][at + 1])
+    local used, isForgotten = record.left, false
     for id, entry in pairs(record.servers) do
-      found[#found + 1] = { account = tonumber(account), server = id, used = entry.used, leased = max(0, entry.granted - entry.used) }
+      local leased = max(0, entry.granted - entry.used)
+      if id == ask.forget then
+        leased, isForgotten = max(0, leased - 2 * record.burst - 1), true
+        entry.granted = entry.granted - leased
+      end
+      used = used + entry.used
+      found[#found + 1] = { account = tonumber(account), server = id, used = entry.used, leased = leased }
     end
-    local entry = ask.forget and record.servers[ask.forget]
-    if entry then
-      record.left, record.servers[ask.forget] = record.left + entry.used, nil
-      record.total = record.left
-      for _, other in pairs(record.servers) do record.total = record.total + other.used end
+    if isForgotten then
+      record.total = used
       writeRecord(1, account, record)
     end
   end
   return { cursor = page[1], found = found }
 end
 
+-- What it can have admitted without a lease stays charged, too, until its months are over.
 function ops.forget()
-  remove(ask.forget)
+  local server = servers[ask.forget]
+  if server then server.gone, server.part, server.forgotten = server.gone or server.part, 0, true end
   return {}
 end
 
