@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import { keysOf, monthKey, sharesIn } from "../../server/parts/replicas/redis.ts";
-import { type Ceilings, type Counts, Shares } from "../../server/parts/replicas/shares.ts";
+import type { Ceilings, Counts } from "../../server/parts/replicas/share.ts";
+import { Shares } from "../../server/parts/replicas/shares.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { Queue } from "./shares-queue.ts";

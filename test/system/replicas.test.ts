@@ -147,6 +147,46 @@ test("a Redis that is restarted empty costs nothing of the quota", async () => {
   for (const client of clients) client.close();
 });
 
+test("a replica that is stopped gives back what it holds, and one that starts without Redis says so", async () => {
+  await allMembers();
+  const clients = await clientsOf(leaving.key);
+  await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 200)));
+  const stopping = replicas[2].stop();
+  await Promise.all(clients.slice(0, 2).map((client) => client.askUntil(() => client.last === "month")));
+  await stopping;
+  assert.equal(sum(clients), leaving.quota);
+  await until("nothing to be left of it", async () => {
+    const hashes = (await redis.client.keys("*")).filter(
+      (key) => !/events|flags|ended|names|deliverer/.test(key),
+    );
+    const contents = await Promise.all(
+      hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
+    );
+    return !contents.some((content) => content.includes(replicas[2].id));
+  });
+  await until("two to be left", async () => {
+    const members = await Promise.all(replicas.slice(0, 2).map((each) => each.metric("hcqs_replicas")));
+    return members.every((count) => count === 2);
+  });
+  const lost = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1");
+  await lost.start();
+  assert.match(lost.log, /Redis is away/);
+  // It knows the account, and what was used of it by itself.
+  const client = await Client.of(lost, leaving.key);
+  await client.ask();
+  assert.equal(client.last, "lease");
+  client.close();
+  for (const each of clients) each.close();
+  await lost.stop();
+  const free = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1", { QUOTA_WITHOUT_REDIS: "free" });
+  await free.start();
+  const freed = await Client.of(free, leaving.key);
+  assert.equal(await freed.ask(), "admitted");
+  freed.close();
+  await free.stop();
+  await replicas[2].start();
+});
+
 /** What the servers are and hold, by the id of each. */
 async function listed(): Promise<{ id: string; state: string; leased: number }[]> {
   const [{ code, stdout, stderr }] = await command("accounts servers --json");
@@ -192,44 +232,4 @@ test("a server that is killed takes nothing over the quota with it, and what it 
   });
   assert.ok(sum(all) <= killed.quota, `${sum(all)}`);
   for (const client of users) client.close();
-});
-
-test("a replica that is stopped gives back what it holds, and one that starts without Redis says so", async () => {
-  await allMembers();
-  const clients = await clientsOf(leaving.key);
-  await Promise.all(clients.map((client) => client.askUntil(() => sum(clients) >= 200)));
-  const stopping = replicas[2].stop();
-  await Promise.all(clients.slice(0, 2).map((client) => client.askUntil(() => client.last === "month")));
-  await stopping;
-  assert.equal(sum(clients), leaving.quota);
-  await until("nothing to be left of it", async () => {
-    const hashes = (await redis.client.keys("*")).filter(
-      (key) => !/events|flags|ended|names|deliverer/.test(key),
-    );
-    const contents = await Promise.all(
-      hashes.map(async (key) => JSON.stringify(await redis.client.hgetall(key))),
-    );
-    return !contents.some((content) => content.includes(replicas[2].id));
-  });
-  await until("two to be left", async () => {
-    const members = await Promise.all(replicas.slice(0, 2).map((each) => each.metric("hcqs_replicas")));
-    return members.every((count) => count === 2);
-  });
-  const lost = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1");
-  await lost.start();
-  assert.match(lost.log, /Redis is away/);
-  // It knows the account, and what was used of it by itself.
-  const client = await Client.of(lost, leaving.key);
-  await client.ask();
-  assert.equal(client.last, "lease");
-  client.close();
-  for (const each of clients) each.close();
-  await lost.stop();
-  const free = new Replica(replicas[2].stateDir, "redis://127.0.0.1:1", { QUOTA_WITHOUT_REDIS: "free" });
-  await free.start();
-  const freed = await Client.of(free, leaving.key);
-  assert.equal(await freed.ask(), "admitted");
-  freed.close();
-  await free.stop();
-  await replicas[2].start();
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Records } from "../../server/parts/replicas/records.ts";
 import { keysOf, type ScriptClient, sharesIn } from "../../server/parts/replicas/redis.ts";
-import type { Ceilings } from "../../server/parts/replicas/shares.ts";
+import type { Ceilings } from "../../server/parts/replicas/share.ts";
 import { type RedisServer, startRedis } from "../support/redis-server.ts";
 import { Simulation } from "../support/shares-simulation.ts";
 

@@ -1,5 +1,16 @@
 import { monthName } from "../../shared/months.ts";
-import type { SharesScript } from "./redis.ts";
+import { Bounds } from "./bounds.ts";
+import { Saying } from "./saying.ts";
+import {
+  hasSomething,
+  type MonthShare,
+  never,
+  type Row,
+  type Shard,
+  type Share,
+  type SharesOptions,
+  type Told,
+} from "./share.ts";
 
 /**
  * This server's side of shared quotas and rates: what it may admit, and what it asks for. Time, Redis and the counts are
@@ -16,199 +27,25 @@ const minPauseMs = 2;
 const maxAnswerMs = 2000;
 /** A share is in force for this long from when the call was sent. */
 const shareMs = 2000;
-/** Without an answer for this long, and three round trips, Redis counts as away. */
-const awayMs = 1500;
-/** Without an answer for this long nothing is admitted but leases have room for; others get this server's part after 60 s. */
-const lapseMs = 50_000;
 /** How much longer than its server a call may have been on the way. */
 const lateMs = 500;
-/** An account that isn't used for this long gives back what it holds: longer where the rate is low. */
-const idleMs = 1000;
-const idleRequests = 3;
-/** Without demand for this long it is proposed to be at rest, longer than `restMs` in the script. */
-const restMs = 5500;
-const leaseSeconds = 10;
-/** A client that was refused for want of a lease comes again in a second, perhaps to another server. */
-const comesBackMs = 2000;
-const maxAwaitedMs = 30_000;
 /** Between proposals of accounts that are active without demand here: who had it last may have died. */
 const proposeMs = 10_000;
-/** Age of a copy of a record that is asked for again. */
-const copyMs = 1000;
 const mostRows = 500;
-const never = Number.NEGATIVE_INFINITY;
-
-export interface Ceilings {
-  /** Requests per second. */
-  burst: number;
-  /** Requests per month. */
-  quota: number;
-}
-
-/** The counts by which requests are admitted. */
-export interface Counts {
-  accounts(): Iterable<number>;
-  ceilings(account: number): Ceilings;
-  /** Requests that this server admitted in a month, in all its processes. */
-  used(account: number, month: number): number;
-  /** Requests refused by `admitUpTo` since the start. */
-  refused(account: number): number;
-  /**
-   * Sets the bound of a month: requests are admitted while fewer than `count` were.
-   * @param reason why others are refused
-   * @param left the quota minus other servers' counts
-   */
-  admitUpTo(account: number, month: number, count: number, reason: "burst" | "quota", left: number): void;
-}
-
-interface MonthShare {
-  month: number;
-  name: string;
-  /** The count that Redis has under other names than this process's: that of earlier processes. */
-  base: number;
-  /** The count up to which Redis has granted requests. */
-  granted: number;
-  /** This server's count and what it was granted, as of the last answer. */
-  told: { used: number; granted: number } | undefined;
-  /** Requests that other servers counted, as far as known. */
-  others: number;
-  isTight: boolean;
-  /** Redis' record, which a Redis that has lost it is given back. */
-  copy: string | undefined;
-  copiedMs: number;
-}
-
-interface Share {
-  account: number;
-  months: MonthShare[];
-  /** Requests that the rate allows now. */
-  level: number;
-  levelMs: number;
-  isActive: boolean;
-  /** Requests per second while active, in force up to a time. */
-  rate: number;
-  untilMs: number;
-  counted: number;
-  refused: number;
-  /** Whether requests were refused for want of the rate since the last call. */
-  isShort: boolean;
-  /** Requests per second that come. */
-  demand: number;
-  lookedMs: number;
-  usedMs: number;
-  /** When a request was last refused for want of a lease, if none was admitted since. */
-  dryMs: number;
-  /** Whether Redis may have a share for this server. */
-  isListed: boolean;
-  /** Whether it was proposed to be at rest since it was used. */
-  isProposed: boolean;
-}
-
-interface Shard {
-  index: number;
-  /** This server's name in the shard, and how often it joined again after it was taken for gone. */
-  server: string;
-  rejoined: number;
-  sequence: number;
-  /** The life of Redis in which all was said, and the one in which it is being said. */
-  life: number;
-  nextLife: number;
-  /** Servers that this one knew before that. */
-  knew: number;
-  toSay: Set<Share>;
-  read: number;
-  hasReadAll: boolean;
-  members: number;
-  /** This server's part of all accounts. */
-  part: number;
-  /** What an account at rest that wasn't used has in its bucket, of a rate of 1. */
-  rested: number;
-  restedMs: number;
-  joinedMs: number;
-  shares: Map<number, Share>;
-  /** Accounts that are in use, or hold something. */
-  live: Set<Share>;
-  askedMs: number;
-  /** When the last round was made, and when something was sent last. */
-  lookedMs: number;
-  sentMs: number;
-  /** Rounds so far: answers to earlier ones count as lost. */
-  round: number;
-  isUnderWay: boolean;
-  isLearning: boolean;
-  /** When the last answered call was sent. */
-  contactMs: number;
-  tripMs: number;
-  checkedMs: number;
-  wasAway: boolean;
-  proposedMs: number;
-}
-
-interface MonthRow {
-  used: number;
-  granted: number;
-  wanted: number;
-  base?: number;
-  copy?: string;
-  fresh?: true;
-}
-interface Row {
-  id: number;
-  burst: number;
-  quota: number;
-  months: Record<string, MonthRow>;
-  demand?: number;
-  share?: number;
-  asks?: true;
-  rests?: true;
-}
-interface Told {
-  stale?: number;
-  gone?: true;
-  life: number;
-  learning: number;
-  members: number;
-  part: number;
-  changes: { name: string; on: boolean }[];
-  read: number;
-  isComplete: boolean;
-  rows: {
-    active?: true;
-    share?: number;
-    months: Record<string, { granted: number; total: number; tight?: true; copy?: string }>;
-  }[];
-}
-
-interface SharesOptions {
-  /** The server's name among all; each process has another one. */
-  server: string;
-  shards: number;
-  counts: Counts;
-  script: SharesScript;
-  /** Whether the known rest of the quota is admitted while Redis is away. */
-  isFreeWithoutRedis: boolean;
-  /** Servers as of the last process; 0 before the first one. */
-  knew: number;
-  /** Milliseconds of a steady clock. */
-  clock: () => number;
-}
-
-/** Requests that a server may admit of an account without a lease; the same in `shares.lua`. */
-function creditOf({ burst, quota }: Ceilings, part: number): number {
-  if (part <= 0) return 0;
-  return Math.min(Math.floor((quota * part) / 4), Math.max(1, Math.floor(burst * part + 1e-6)));
-}
 
 export class Shares {
   readonly #options: SharesOptions;
+  readonly #bounds: Bounds;
+  readonly #saying: Saying;
   readonly #shards: Shard[];
   #months: readonly number[];
-  #isLeaving = false;
   #isChecking = true;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
     this.#options = options;
+    this.#bounds = new Bounds(options);
+    this.#saying = new Saying(options, this.#bounds);
     this.#months = [firstMonth, firstMonth + 1];
     this.#shards = Array.from({ length: options.shards }, (_, index) => ({
       ...{
@@ -234,7 +71,7 @@ export class Shares {
 
   /** Whether this server has its part of everything, and buckets are full. */
   get isReady(): boolean {
-    return this.#shards.every((shard) => shard.hasReadAll && this.#isRested(shard));
+    return this.#shards.every((shard) => shard.hasReadAll && this.#bounds.isRested(shard));
   }
 
   /** Servers that this one knows of. */
@@ -248,7 +85,7 @@ export class Shares {
   }
 
   isAway(nowMs: number): boolean {
-    return this.#shards.some((shard) => this.#isShardAway(shard, nowMs));
+    return this.#shards.some((shard) => this.#bounds.isShardAway(shard, nowMs));
   }
 
   /** Leased and unused requests. */
@@ -256,7 +93,7 @@ export class Shares {
     let sum = 0;
     for (const { shares } of this.#shards)
       for (const share of shares.values())
-        for (const each of share.months) sum += Math.max(0, each.granted - this.#used(share, each));
+        for (const each of share.months) sum += Math.max(0, each.granted - this.#bounds.used(share, each));
     return sum;
   }
 
@@ -268,7 +105,7 @@ export class Shares {
   /** Adds an account, or applies its new ceilings. */
   enter(account: number): void {
     const shard = this.#shardOf(account);
-    this.#bind(shard, this.#shareOf(shard, account), this.#options.clock());
+    this.#bounds.bind(shard, this.#shareOf(shard, account), this.#options.clock());
   }
 
   /** Moves to the months in which requests are counted now. */
@@ -277,13 +114,13 @@ export class Shares {
     this.#months = [firstMonth, firstMonth + 1];
     for (const shard of this.#shards)
       for (const share of shard.shares.values()) {
-        const before = this.#countOf(share);
+        const before = this.#bounds.countOf(share);
         share.months = this.#months.map(
           (month) =>
             share.months.find((known) => known.month === month) ?? this.#newMonth(share.account, month),
         );
-        share.counted += this.#countOf(share) - before;
-        this.#bind(shard, share, this.#options.clock());
+        share.counted += this.#bounds.countOf(share) - before;
+        this.#bounds.bind(shard, share, this.#options.clock());
       }
   }
 
@@ -293,12 +130,12 @@ export class Shares {
     const share = this.#shareOf(shard, account);
     const each = share.months.find((known) => known.month === month);
     if (each === undefined) return;
-    const used = this.#used(share, each);
+    const used = this.#bounds.used(share, each);
     if (shard.live.has(share) && each.told?.used !== used) return;
     // Counts that Redis doesn't know yet make this too small, never too large.
     each.others = Math.max(0, total - used);
     each.copy = copy;
-    this.#bind(shard, share, this.#options.clock());
+    this.#bounds.bind(shard, share, this.#options.clock());
   }
 
   /** Notes that requests of an account were admitted or refused. */
@@ -306,10 +143,10 @@ export class Shares {
     const shard = this.#shardOf(account);
     const share = this.#shareOf(shard, account);
     shard.live.add(share);
-    this.#look(shard, share, nowMs);
-    if (shard.isLearning || this.#isShardAway(shard, nowMs)) return;
-    const asks = share.isShort && !share.isActive && shard.part < 1 && this.#isRested(shard);
-    if (asks || share.months.some((each) => this.#isLow(shard, share, each, nowMs)))
+    this.#bounds.look(shard, share, nowMs);
+    if (shard.isLearning || this.#bounds.isShardAway(shard, nowMs)) return;
+    const asks = share.isShort && !share.isActive && shard.part < 1 && this.#bounds.isRested(shard);
+    if (asks || share.months.some((each) => this.#bounds.isLow(shard, share, each, nowMs)))
       shard.askedMs = Math.min(shard.askedMs, shard.lookedMs + minPauseMs);
   }
 
@@ -320,9 +157,9 @@ export class Shares {
 
   /** Calls the script for the shards that are due. @param month the current month */
   tick(nowMs: number, month: number): void {
-    if (this.#isLeaving) return;
+    if (this.#bounds.isLeaving) return;
     for (const shard of this.#shards) {
-      const isAway = this.#isShardAway(shard, nowMs);
+      const isAway = this.#bounds.isShardAway(shard, nowMs);
       for (const share of isAway !== shard.wasAway ? shard.shares.values() : []) shard.live.add(share);
       shard.wasAway = isAway;
       if (nowMs >= this.#dueMs(shard)) void this.#round(shard, nowMs, month);
@@ -332,16 +169,16 @@ export class Shares {
   /** Looks at the accounts in use: their buckets fill. Call it ten times a second. */
   refill(nowMs: number): void {
     for (const shard of this.#shards) {
-      this.#rest(shard, nowMs);
-      for (const share of shard.live) this.#look(shard, share, nowMs);
+      this.#bounds.rest(shard, nowMs);
+      for (const share of shard.live) this.#bounds.look(shard, share, nowMs);
     }
   }
 
   /** Gives everything back and ends: no request is admitted any more. @param save saves the counts */
   async leave(nowMs: number, save: () => void): Promise<void> {
-    this.#isLeaving = true;
+    this.#bounds.isLeaving = true;
     for (const shard of this.#shards)
-      for (const share of shard.shares.values()) this.#bind(shard, share, nowMs);
+      for (const share of shard.shares.values()) this.#bounds.bind(shard, share, nowMs);
     save();
     await Promise.all(this.#shards.map((shard) => this.#settle(shard, nowMs)));
   }
@@ -349,15 +186,15 @@ export class Shares {
   /** Has Redis keep what was counted under no server's name. @returns whether all of it was answered */
   async #settle(shard: Shard, nowMs: number): Promise<boolean> {
     const shares = [...shard.shares.values()].filter((share) =>
-      share.months.some((each) => each.told || this.#used(share, each) > each.base),
+      share.months.some((each) => each.told || this.#bounds.used(share, each) > each.base),
     );
     for (let from = 0; from === 0 || from < shares.length; from += mostRows) {
       const some = shares.slice(from, from + mostRows);
       const rows = some.map((share) => {
-        const row = this.#rowOf(share, share.months);
+        const row = this.#saying.rowOf(share, share.months);
         return share.isListed ? { ...row, demand: 0, share: 0 } : row;
       });
-      const used = some.map((share) => share.months.map((each) => this.#used(share, each)));
+      const used = some.map((share) => share.months.map((each) => this.#bounds.used(share, each)));
       const isLast = from + mostRows >= shares.length;
       if ((await this.#send(shard, nowMs, rows, { leave: true, last: isLast })) === undefined) return false;
       for (const [i, { months }] of some.entries())
@@ -378,15 +215,6 @@ export class Shares {
     return toSay.size > 0 || part === 0 || !hasReadAll || life !== nextLife;
   }
 
-  /** Whether this server has its part, and buckets had time to fill. */
-  #isRested({ part, rested }: Shard): boolean {
-    return part > 0 && rested > 0.999 * part;
-  }
-
-  #isShardAway({ contactMs, tripMs }: Shard, nowMs: number): boolean {
-    return nowMs > contactMs + awayMs + 3 * tripMs;
-  }
-
   /** Sends what is due of all accounts in calls of some rows each, one behind the other, and takes the answers. */
   async #round(shard: Shard, nowMs: number, month: number): Promise<void> {
     const wasAsked = nowMs >= shard.askedMs;
@@ -402,8 +230,8 @@ export class Shares {
     }
     const due: [Share, Row][] = [];
     for (const share of new Set([...shard.toSay, ...shard.live])) {
-      this.#look(shard, share, nowMs);
-      const row = this.#dueRow(shard, share, nowMs, month);
+      this.#bounds.look(shard, share, nowMs);
+      const row = this.#saying.dueRow(shard, share, nowMs, month);
       if (row !== undefined) due.push([share, row]);
       else this.#retire(shard, share, nowMs);
     }
@@ -443,7 +271,7 @@ export class Shares {
     const { round } = shard;
     const call = {
       ...{ op: "tick", server: shard.server, seq: ++shard.sequence, life: shard.life, read: shard.read },
-      part: this.#isLapsed(shard, nowMs) ? 0 : shard.part,
+      part: this.#bounds.isLapsed(shard, nowMs) ? 0 : shard.part,
       // While all is said again, those of the life before.
       knew: shard.life > 0 && shard.life === shard.nextLife ? shard.members : shard.knew,
       elapsed: Math.ceil(nowMs - shard.contactMs + shard.tripMs + lateMs),
@@ -486,14 +314,15 @@ export class Shares {
     for (const { name, on } of changes) this.#flag(shard, name, on, nowMs);
     if (changes.length > 0 || told.part < shard.part)
       shard.askedMs = Math.min(shard.askedMs, nowMs + minPauseMs);
-    this.#rest(shard, nowMs);
+    this.#bounds.rest(shard, nowMs);
     if (told.part > 0 && shard.part === 0) shard.joinedMs = nowMs;
     shard.part = told.part;
     shard.members = told.members;
     const isSame = before.part === shard.part && before.hasReadAll === shard.hasReadAll;
     // Others fill up, and have to be bound anew meanwhile.
     for (const share of isSame ? [] : shard.shares.values()) shard.live.add(share);
-    for (const share of isSame ? due.map(([each]) => each) : shard.live) this.#bind(shard, share, nowMs);
+    for (const share of isSame ? due.map(([each]) => each) : shard.live)
+      this.#bounds.bind(shard, share, nowMs);
   }
 
   #takeRow(
@@ -518,7 +347,7 @@ export class Shares {
     }
     share.isShort = false;
     if (row.demand === undefined || told.share === undefined) return;
-    this.#fill(shard, share, nowMs);
+    this.#bounds.fill(shard, share, nowMs);
     share.isActive = told.active === true;
     share.rate = told.share;
     share.untilMs = sentMs + shareMs;
@@ -532,240 +361,21 @@ export class Shares {
     const each = share.months.find((known) => known.name === month);
     if (each !== undefined) each.isTight = on;
     if (month === undefined && share.isActive !== on) {
-      this.#fill(shard, share, nowMs);
+      this.#bounds.fill(shard, share, nowMs);
       Object.assign(share, { isActive: on, rate: 0, untilMs: 0, isListed: false });
       shard.live.add(share);
     }
-    this.#bind(shard, share, nowMs);
-  }
-
-  /** What is to be said of an account; undefined where nothing is. Lowers its bounds first. */
-  #dueRow(shard: Shard, share: Share, nowMs: number, month: number): Row | undefined {
-    const isIdle = nowMs - share.usedMs >= this.#idleMs(shard, share);
-    if (isIdle && share.rate > 0) {
-      this.#fill(shard, share, nowMs);
-      share.rate = 0;
-    }
-    const isSaying = shard.toSay.has(share);
-    const row = this.#rowOf(share, []);
-    for (const each of share.months) {
-      if (isIdle || each.isTight) {
-        const kept = this.#keptOf(shard, share, each, nowMs);
-        each.granted = Math.min(each.granted, this.#used(share, each) + kept);
-      }
-    }
-    this.#bind(shard, share, nowMs);
-    for (const each of share.months) {
-      // Read after the bound was lowered, because requests were admitted until then.
-      const said = this.#monthRow(share, each);
-      const isOver = each.others + this.#used(share, each) >= row.quota;
-      const demand = Math.max(
-        this.#soon(shard, share),
-        Math.ceil(share.demand * leaseSeconds * (each.isTight ? 0 : 1)),
-      );
-      const isWanting =
-        each.month === month &&
-        !isIdle &&
-        !isOver &&
-        this.#leased(shard, share, each, nowMs) - each.base - said.used < demand / 2;
-      const isAwaiting =
-        each.month === month && !isOver && this.#awaited(shard, share, nowMs) > said.granted - said.used;
-      if (isWanting || isAwaiting) said.wanted = said.used + Math.max(1, isWanting ? demand : 0);
-      const { told } = each;
-      const isNew = told === undefined ? said.used > 0 || said.granted > said.used : false;
-      const isChanged =
-        told !== undefined &&
-        (told.used !== said.used + each.base || told.granted !== said.granted + each.base);
-      if (!isNew && !isChanged && said.wanted === 0 && !(isSaying && hasSomething(each))) continue;
-      if (isSaying && each.copy !== undefined) said.copy = each.copy;
-      if (nowMs - each.copiedMs >= copyMs) said.fresh = true;
-      row.months[each.name] = said;
-    }
-    this.#sayRate(shard, share, row, nowMs, isIdle);
-    return Object.keys(row.months).length > 0 || row.demand !== undefined ? row : undefined;
-  }
-
-  #sayRate(shard: Shard, share: Share, row: Row, nowMs: number, isIdle: boolean): void {
-    const rest = row.burst * shard.part;
-    if (!share.isActive) {
-      const isShort = share.isShort || (share.demand > 0.8 * rest && share.level < (rest + 1) / 2);
-      // A bucket that only begins to fill after the start says nothing of the demand.
-      if (!isShort || isIdle || shard.part >= 1 || !this.#isRested(shard)) return;
-      row.asks = true;
-    }
-    const rests = share.isActive && !share.isProposed && isIdle && nowMs - share.usedMs >= restMs;
-    if (isIdle && !share.isListed && !rests) return;
-    if (rests) {
-      row.rests = true;
-      share.isProposed = true;
-    }
-    row.demand = isIdle ? 0 : Math.min(row.burst, share.demand);
-    row.share = share.isActive ? share.rate : 0;
-  }
-
-  #rowOf(share: Share, months: readonly MonthShare[]): Row {
-    const { burst, quota } = this.#options.counts.ceilings(share.account);
-    const said = months.map((each) => [each.name, this.#monthRow(share, each)]);
-    return { id: share.account, burst, quota, months: Object.fromEntries(said) };
-  }
-
-  #monthRow(share: Share, each: MonthShare): MonthRow {
-    const used = this.#used(share, each);
-    const granted = Math.max(each.granted, used) - each.base;
-    return {
-      used: used - each.base,
-      granted,
-      wanted: 0,
-      ...(!each.told && each.base > 0 && { base: each.base }),
-    };
+    this.#bounds.bind(shard, share, nowMs);
   }
 
   /** Forgets about an account that has nothing to say until it is used again. */
   #retire(shard: Shard, share: Share, nowMs: number): void {
     shard.toSay.delete(share);
-    const isFull = share.level >= this.#rateOf(shard, share, nowMs) + 0.999;
+    const isFull = share.level >= this.#bounds.rateOf(shard, share, nowMs) + 0.999;
     const isOver = share.isActive
       ? share.isProposed && !share.isListed
-      : isFull && nowMs - share.usedMs >= this.#idleMs(shard, share);
+      : isFull && nowMs - share.usedMs >= this.#bounds.idleMs(shard, share);
     if (isOver) shard.live.delete(share);
-  }
-
-  /** Milliseconds without a request after which an account is idle: those of some requests at this server's part. */
-  #idleMs({ members }: Shard, { account }: Share): number {
-    return Math.max(idleMs, (1000 * idleRequests * members) / this.#options.counts.ceilings(account).burst);
-  }
-
-  /** Requests of two round trips, at least one. */
-  #soon(shard: Shard, share: Share): number {
-    return Math.max(1, Math.ceil(share.demand * 2 * ((shard.tripMs + 20) / 1000)));
-  }
-
-  #awaited(shard: Shard, share: Share, nowMs: number): number {
-    const awaitedMs = Math.min(maxAwaitedMs, comesBackMs * (shard.members + 1));
-    return nowMs - share.dryMs < awaitedMs ? 1 : 0;
-  }
-
-  /** Requests of a lease that an idle or tight account keeps. */
-  #keptOf(shard: Shard, share: Share, { isTight }: MonthShare, nowMs: number): number {
-    const awaited = this.#awaited(shard, share, nowMs);
-    return isTight && nowMs - share.usedMs < this.#idleMs(shard, share)
-      ? Math.max(awaited, this.#soon(shard, share))
-      : awaited;
-  }
-
-  #isLow(shard: Shard, share: Share, each: MonthShare, nowMs: number): boolean {
-    const used = this.#used(share, each);
-    if (
-      nowMs - share.usedMs >= this.#idleMs(shard, share) ||
-      each.others + used >= this.#options.counts.ceilings(share.account).quota
-    )
-      return false;
-    // At the end of a quota asking again at once gains nothing.
-    const isVain = each.told !== undefined && each.told.granted <= used && each.isTight;
-    return (
-      !isVain && this.#leased(shard, share, each, nowMs) - used < Math.ceil(this.#soon(shard, share) / 2)
-    );
-  }
-
-  /** Updates the demand and the bucket with the requests since the last look, and the bounds. */
-  #look(shard: Shard, share: Share, nowMs: number): void {
-    const { counts } = this.#options;
-    this.#fill(shard, share, nowMs);
-    const count = this.#countOf(share);
-    const refused = counts.refused(share.account);
-    const admitted = count - share.counted;
-    const came = Math.max(0, admitted) + refused - share.refused;
-    const passedMs = Math.max(1, nowMs - share.lookedMs);
-    share.demand +=
-      (came / (passedMs / 1000) - share.demand) *
-      (1 - Math.exp((-2 * passedMs) / this.#idleMs(shard, share)));
-    share.level -= admitted;
-    if (came > 0) Object.assign(share, { usedMs: nowMs, isProposed: false });
-    if (admitted > 0) share.dryMs = never;
-    if (refused > share.refused) {
-      if (share.level < 1) share.isShort = true;
-      else share.dryMs = nowMs;
-    }
-    Object.assign(share, { counted: count, refused, lookedMs: nowMs });
-    this.#bind(shard, share, nowMs);
-  }
-
-  #isLapsed({ contactMs }: Shard, nowMs: number): boolean {
-    return nowMs - contactMs >= lapseMs;
-  }
-
-  /** The part of all accounts that this server may use now. */
-  #partOf(shard: Shard, nowMs: number): number {
-    const { isFreeWithoutRedis, knew } = this.#options;
-    if (!isFreeWithoutRedis) return this.#isLapsed(shard, nowMs) ? 0 : shard.part;
-    return shard.part === 0 && this.#isShardAway(shard, nowMs) ? 1 / Math.max(1, knew) : shard.part;
-  }
-
-  /** Requests per second that the rate allows an account now. */
-  #rateOf(shard: Shard, share: Share, nowMs: number): number {
-    const part = this.#partOf(shard, nowMs);
-    const rest = this.#options.counts.ceilings(share.account).burst * part;
-    if (part === 0) return 0;
-    if (!share.isActive) return rest;
-    return nowMs < share.untilMs ? share.rate : Math.min(share.rate, rest);
-  }
-
-  /** Fills an account's bucket, which holds one second's worth and one request. */
-  #fill(shard: Shard, share: Share, nowMs: number): void {
-    const lapsesMs = this.#options.isFreeWithoutRedis ? nowMs : Math.min(nowMs, shard.contactMs + lapseMs);
-    const cutMs = share.isActive ? Math.min(Math.max(share.untilMs, share.levelMs), lapsesMs) : share.levelMs;
-    for (const toMs of [cutMs, lapsesMs]) {
-      if (toMs <= share.levelMs) continue;
-      share.level += (this.#rateOf(shard, share, toMs - 1e-3) * (toMs - share.levelMs)) / 1000;
-      share.levelMs = toMs;
-    }
-    share.levelMs = nowMs;
-    share.level = Math.min(share.level, this.#rateOf(shard, share, nowMs) + 1);
-  }
-
-  /** Fills the bucket of accounts at rest that aren't used. */
-  #rest(shard: Shard, nowMs: number): void {
-    const part = this.#partOf(shard, nowMs);
-    shard.rested = Math.min(part, shard.rested + (part * (nowMs - shard.restedMs)) / 1000);
-    shard.restedMs = nowMs;
-  }
-
-  /** The count up to which a month is leased. */
-  #leased(shard: Shard, share: Share, each: MonthShare, nowMs: number): number {
-    const hasCredit = shard.hasReadAll && !each.isTight && !this.#isLapsed(shard, nowMs);
-    return (
-      each.granted + (hasCredit ? creditOf(this.#options.counts.ceilings(share.account), shard.part) : 0)
-    );
-  }
-
-  /** Sets the bounds of an account's counts to what this server holds. */
-  #bind(shard: Shard, share: Share, nowMs: number): void {
-    const { counts, isFreeWithoutRedis } = this.#options;
-    const { quota } = counts.ceilings(share.account);
-    const used = share.months.map((each) => this.#used(share, each));
-    const isFree = isFreeWithoutRedis && this.#isShardAway(shard, nowMs);
-    const isStopped = this.#partOf(shard, nowMs) === 0;
-    const level = isStopped ? 0 : share.level;
-    const rate = Math.max(0, Math.floor(level)) + share.counted - used[0] - used[1];
-    for (const [i, each] of share.months.entries()) {
-      const leased = this.#leased(shard, share, each, nowMs);
-      // A lowered quota holds at once, whatever is leased.
-      const left = quota - Math.max(0, each.others);
-      const bound = isFree ? left : Math.min(leased, left);
-      const most = this.#isLeaving
-        ? used[i]
-        : Math.min(Math.max(used[i], bound), used[i] + Math.max(0, rate));
-      const isForQuota = isStopped || bound <= used[i] || bound < used[i] + rate;
-      counts.admitUpTo(share.account, each.month, most, isForQuota ? "quota" : "burst", left);
-    }
-  }
-
-  #used({ account }: Share, { month }: MonthShare): number {
-    return this.#options.counts.used(account, month);
-  }
-
-  #countOf(share: Share): number {
-    return share.months.reduce((sum, each) => sum + this.#used(share, each), 0);
   }
 
   #shardOf(account: number): Shard {
@@ -776,7 +386,7 @@ export class Shares {
     const known = shard.shares.get(account);
     if (known !== undefined) return known;
     const nowMs = this.#options.clock();
-    this.#rest(shard, nowMs);
+    this.#bounds.rest(shard, nowMs);
     const { burst } = this.#options.counts.ceilings(account);
     const share: Share = {
       ...{ account, months: this.#months.map((month) => this.#newMonth(account, month)) },
@@ -791,7 +401,7 @@ export class Shares {
       },
       ...{ usedMs: never, dryMs: never },
     };
-    share.counted = this.#countOf(share);
+    share.counted = this.#bounds.countOf(share);
     shard.shares.set(account, share);
     if (share.months.some(({ base, month }) => base > 0 || this.#options.counts.used(account, month) > 0))
       shard.live.add(share);
@@ -806,6 +416,3 @@ export class Shares {
     return { month, name: monthName(month), base, granted: used, others: 0, isTight: false, ...none };
   }
 }
-
-const hasSomething = ({ told, base, copy }: MonthShare) =>
-  told !== undefined || base > 0 || copy !== undefined;

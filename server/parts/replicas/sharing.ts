@@ -3,7 +3,8 @@ import type { Accounts } from "../../accounts/sync.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import type { Store } from "../../store/store.ts";
 import type { SharesScript } from "./redis.ts";
-import { type Ceilings, type Counts, Shares } from "./shares.ts";
+import type { Ceilings, Counts } from "./share.ts";
+import { Shares } from "./shares.ts";
 
 /** Applies what Redis grants this server to the counts by which it admits requests. */
 
