@@ -180,6 +180,7 @@ test("a server that leaves gives back what it holds and leaves no field, and the
   await simulation.run(simulation.nowMs + 2000);
   assert.ok((await simulation.record(0)).servers["s2.1"].granted > 100);
   simulation.leave(simulation.servers[2]);
+  assert.notEqual(simulation.servers[2].counts.admit(0, simulation.month()), "admitted");
   await simulation.run(simulation.nowMs + 4000);
   const { left, total, servers: fields } = await simulation.record(0);
   assert.deepEqual([left, total, fields], [40, 40, {}]);
