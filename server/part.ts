@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { DataError } from "../engine/query.ts";
 import type { Limits } from "./accounts/limits.ts";
-import type { Accounts, SavedBeside } from "./accounts/sync.ts";
+import type { Accounts } from "./accounts/sync.ts";
 import type { Connections } from "./shared/connections.ts";
 import type { Mailer } from "./shared/mail.ts";
 import type { PortalReply, PortalRequest, WebFile } from "./shared/messages.ts";
@@ -37,6 +37,10 @@ export interface PartRun {
   shareState?(ground: Ground): Promise<SharedState>;
   /** Runs an operator's command on the state that servers share. Present with `shareState`. */
   runCommand?(command: SharedCommand): Promise<CommandOutput>;
+  /** The servers that share the state. Present with `shareState`. */
+  servers?(): Promise<SharingServer[]>;
+  /** Gives back what a server that is gone for good had leased. @throws DataError where there is none, or it runs */
+  forgetServer?(id: string): Promise<string>;
   start?(core: Core): Promise<RunningPart>;
 }
 
@@ -71,6 +75,16 @@ export interface SharedCommand {
   now: Date;
 }
 
+/** One of the servers that share the state. */
+export interface SharingServer {
+  id: string;
+  state: "running" | "gone";
+  /** Seconds since it was heard of. */
+  heard: number;
+  /** Requests of quotas that it has leased and not used. */
+  leased: number;
+}
+
 /** What a command prints; each text ends with a line end. */
 export interface CommandOutput {
   /** What was asked for, on stdout. */
@@ -90,8 +104,10 @@ export interface SharedState {
   taken(maxMs: number): Promise<unknown>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
+  /** Whether this server's copy of accounts and keys is older than the operator allows. */
+  isBehind(): boolean;
   /** Shares the ceilings from now on. @param save saves the counts */
-  shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<SavedBeside>;
+  shareCeilings(accounts: Accounts, limits: Limits, save: () => void): Promise<void>;
 }
 
 /** What runs in the control thread, for whoever needs it. */

@@ -13,9 +13,8 @@ const fullAtWord = 2;
 /** The second in which the bucket was last used. It tells a recent `fullAt` from one that has wrapped around. */
 const usedAtWord = 3;
 const refusedWord = 4;
-/** Whether requests were counted since the last sweep, and whether the sweep is urgent. */
+/** Whether requests were counted or refused since the last sweep. */
 const markWord = 5;
-const [counted, urgent] = [1, 2];
 /** The counters of an even and of an odd month. */
 const monthWords = 6;
 const counterWords = 5;
@@ -52,21 +51,21 @@ export class Limits {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
   readonly #groups: Buffer;
-  readonly #isShared: boolean;
+  readonly isShared: boolean;
 
   /** @param isShared whether other servers admit requests of the same accounts, so that `admitUpTo` sets the bounds */
   constructor(buffer = new SharedArrayBuffer(groupBytes + maxAccounts * slotWords * 4), isShared = false) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, groupBytes);
     this.#groups = Buffer.from(buffer, 0, groupBytes);
-    this.#isShared = isShared;
+    this.isShared = isShared;
   }
 
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
     const base = slot * slotWords;
     Atomics.store(this.#words, base + quotaWord, quota);
-    if (!this.#isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
+    if (!this.isShared) for (const odd of [0, 1]) this.#bind(this.#counterOf(slot, odd), quota, true, quota);
     if (Atomics.exchange(this.#words, base + burstWord, burst) === burst) return;
     // The ticks have changed, so the old time means nothing. A time long ago means a full bucket.
     Atomics.sub(this.#words, base + usedAtWord, longIdleSeconds);
@@ -82,7 +81,7 @@ export class Limits {
     const at = this.#counterOf(slot, month);
     const before = Atomics.exchange(this.#words, at, noMonth);
     // Nothing is admitted until `admitUpTo` is called.
-    if (this.#isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
+    if (this.isShared) this.#bind(at, used, true, this.ceilings(slot).quota);
     // One atomic step, so that no request is lost: a concurrent one counts in the old month or in the new one.
     const usedBefore = Atomics.exchange(this.#words, at + usedWord, used);
     Atomics.store(this.#words, at, month);
@@ -99,12 +98,6 @@ export class Limits {
     Atomics.store(this.#words, at + boundWord, count);
     Atomics.store(this.#words, at + isForQuotaWord, isForQuota ? 1 : 0);
     Atomics.store(this.#words, at + leftWord, left);
-  }
-
-  /** Adds requests of a month that were admitted before. */
-  raise(slot: number, month: number, by: number): void {
-    const at = this.#counterOf(slot, month);
-    if (Atomics.load(this.#words, at) === month) Atomics.add(this.#words, at + usedWord, by);
   }
 
   /**
@@ -128,35 +121,36 @@ export class Limits {
     while (used < bound) {
       const found = Atomics.compareExchange(words, at + usedWord, used, used + 1);
       if (found === used) {
-        this.#mark(slot, used + 1 < bound ? counted : urgent);
+        this.#mark(slot);
         return Math.max(0, Atomics.load(words, at + leftWord) - used - 1);
       }
       used = found;
     }
     Atomics.sub(words, base + fullAtWord, ticksPerRequest);
     Atomics.add(words, base + refusedWord, 1);
-    this.#mark(slot, urgent);
+    this.#mark(slot);
     if (used >= Atomics.load(words, at + leftWord)) return quotaExceeded;
     return Atomics.load(words, at + isForQuotaWord) === 0 ? burstExceeded : leaseExceeded;
   }
 
   /** Marks the account for `sweep`, after counting. Only servers that share ceilings sweep. */
-  #mark(slot: number, mark: number): void {
-    if (!this.#isShared) return;
+  #mark(slot: number): void {
+    if (!this.isShared) return;
     const at = slot * slotWords + markWord;
-    if (Atomics.load(this.#words, at) >= mark) return;
-    Atomics.store(this.#words, at, mark);
+    if (Atomics.load(this.#words, at) !== 0) return;
+    Atomics.store(this.#words, at, 1);
     Atomics.store(this.#groups, Math.floor(slot / groupSlots), 1);
   }
 
   /** Reports the accounts whose requests were counted or refused since the last sweep. */
-  sweep(tell: (slot: number, isUrgent: boolean) => void): void {
+  sweep(tell: (slot: number) => void): void {
     for (let group = this.#groups.indexOf(1); group >= 0; group = this.#groups.indexOf(1, group + 1)) {
       // Marks are cleared before the counts are read, so that a later request sets them again.
       Atomics.store(this.#groups, group, 0);
       for (let slot = group * groupSlots; slot < (group + 1) * groupSlots; slot++) {
         if (Atomics.load(this.#words, slot * slotWords + markWord) === 0) continue;
-        tell(slot, Atomics.exchange(this.#words, slot * slotWords + markWord, 0) === urgent);
+        Atomics.store(this.#words, slot * slotWords + markWord, 0);
+        tell(slot);
       }
     }
   }
@@ -168,7 +162,7 @@ export class Limits {
     for (let used = Atomics.load(this.#words, at + usedWord); used > 0; ) {
       const found = Atomics.compareExchange(this.#words, at + usedWord, used, used - 1);
       if (found === used) {
-        this.#mark(slot, counted);
+        this.#mark(slot);
         return;
       }
       used = found;

@@ -40,14 +40,6 @@ interface Tables {
   events: UsageEvents;
 }
 
-/** Further data that is saved in the transaction of the counts. */
-export interface SavedBeside {
-  isDue(): boolean;
-  write(): void;
-  /** Called when the transaction is on the disk. */
-  written(): void;
-}
-
 /** Serving threads hold the counts of two months: that of this long ago, and the next. Shorter jumps of a clock stay there. */
 const lookBackMs = 14 * 86_400_000;
 /** Months of counts that wait for a disk or database that fails, beside those in memory. */
@@ -251,7 +243,8 @@ export class Accounts {
   }
 
   /** Saves the changed counts of all months and their events; after a failure all again. @returns the new events */
-  save(nowMs: number, beside?: SavedBeside): StoredEvent[] {
+  save(nowMs: number): StoredEvent[] {
+    const { limits } = this.tables;
     const thisMonth = monthOf(nowMs);
     const due: { entry: AccountEntry; count: Count; after: Count; isReached: boolean }[] = [];
     const look = (entry: AccountEntry, count: Count, used: number, others: number) => {
@@ -259,7 +252,7 @@ export class Accounts {
       const recorded = quota === count.quota ? count.recorded : 0;
       const highest = reached(used, quota);
       // The Redis script does so for shared ceilings, because this server counts only a part.
-      const isReached = beside === undefined && highest > recorded;
+      const isReached = !limits.isShared && highest > recorded;
       // After a start the other servers' counts aren't known yet.
       const inAll = Math.max(count.inAll, used + others);
       const after = { ...count, used, saved: used, inAll, quota, recorded: Math.max(recorded, highest) };
@@ -268,18 +261,16 @@ export class Accounts {
     };
     for (const entry of this.#entries.values())
       for (const count of entry.counts) {
-        const used = this.tables.limits.used(entry.slot, count.month) ?? count.used;
-        const others = beside === undefined ? 0 : this.tables.limits.usedByOthers(entry.slot, count.month);
+        const used = limits.used(entry.slot, count.month) ?? count.used;
+        const others = limits.isShared ? limits.usedByOthers(entry.slot, count.month) : 0;
         look(entry, count, used, others);
       }
     for (const unsaved of this.#unsaved.values())
       for (const [entry, count] of unsaved) look(entry, count, count.used, count.inAll - count.saved);
-    const isBesideDue = beside?.isDue();
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
-    if (due.length === 0 && this.#keyDays.size === 0 && !isBesideDue) return [];
+    if (due.length === 0 && this.#keyDays.size === 0) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
-      beside?.write();
       for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
       this.#store.progress.noteSaved(now);
       return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
@@ -300,7 +291,6 @@ export class Accounts {
           );
       });
     });
-    beside?.written();
     for (const { entry, count, after } of due) {
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { DataError, fileReasonOf, shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { exportAccounts, importAccounts } from "../accounts/transfer.ts";
-import type { CommandOutput } from "../part.ts";
+import type { CommandOutput, PartRun } from "../part.ts";
 import { parts } from "../parts.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
@@ -146,6 +146,23 @@ function importAll(args: string[], { store, input }: Context): CommandOutput {
   return { result: `entered ${entered.length} ${accounts}${same}${left}\n`, note, entered };
 }
 
+async function listServers(args: string[], part: PartRun): Promise<string> {
+  const servers = (await part.servers?.()) ?? [];
+  return listed("accounts servers", args, servers, {
+    id: ({ id }) => id,
+    state: ({ state }) => state,
+    heard: ({ heard }) => heard,
+    leased: ({ leased }) => leased,
+  });
+}
+
+async function forgetServer([id, ...more]: string[], part: PartRun): Promise<string> {
+  if (id === undefined || id.startsWith("-"))
+    throw new DataError("accounts forget-server", id === undefined ? "nothing" : shown(id), "a server's id");
+  checkEnd("accounts forget-server", more);
+  return (await part.forgetServer?.(id)) ?? "";
+}
+
 await runCommand("accounts", parts, {
   list: {
     usage: "[--json]",
@@ -180,6 +197,18 @@ await runCommand("accounts", parts, {
     about:
       "Deletes an account for good, with its keys, addresses, use, events and signups; its id alone stays, so that no other account gets it. Without --yes it says what it would delete.",
     run: remove,
+  },
+  servers: {
+    usage: "[--json]",
+    about:
+      "Lists the servers that share REDIS_URL: running or gone, seconds since each was heard of, and requests of quotas that it has leased and not used.",
+    onServers: listServers,
+  },
+  "forget-server": {
+    usage: "ID",
+    about:
+      "Gives back what a server that is gone for good had leased, such as one that was killed and never comes back. What it can have admitted in a second without reporting it stays charged. Its id is in accounts servers.",
+    onServers: forgetServer,
   },
   "rotate-secret": {
     usage: "NAME --overlap HOURS",

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { maxOverlapHours } from "../accounts/changes.ts";
-import { type CommandOutput, configure, type Part } from "../part.ts";
+import { type CommandOutput, configure, type Part, type PartRun } from "../part.ts";
 import { calledAs, parsedArguments } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
@@ -39,6 +39,11 @@ interface FolderSubcommand extends Help {
   onFolder(args: string[], stateDir: string): string;
 }
 
+/** A subcommand about the servers that share a state. */
+interface ServersSubcommand extends Help {
+  onServers(args: string[], part: PartRun): Promise<string>;
+}
+
 /** A subcommand that works on the state. */
 interface Subcommand extends Help {
   /** Whether it may create a state. For others a missing one means a mistyped STATE_DIR. */
@@ -50,7 +55,9 @@ interface Subcommand extends Help {
   run(args: string[], context: Context): CommandOutput;
 }
 
-function helpOf(name: string, subcommands: [word: string, Subcommand | FolderSubcommand][]): string {
+type AnySubcommand = Subcommand | FolderSubcommand | ServersSubcommand;
+
+function helpOf(name: string, subcommands: [word: string, AnySubcommand][]): string {
   const parts = subcommands.map(
     ([word, { usage, about }]) => `  ${`${word} ${usage}`.trim()}\n      ${about}\n`,
   );
@@ -74,7 +81,7 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 export async function runCommand(
   name: string,
   parts: readonly Part[],
-  subcommands: Record<string, Subcommand | FolderSubcommand>,
+  subcommands: Record<string, AnySubcommand>,
 ): Promise<void> {
   const chosen = (word: string | undefined) =>
     word !== undefined && Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
@@ -93,11 +100,7 @@ export async function runCommand(
   });
 }
 
-async function run(
-  parts: readonly Part[],
-  subcommand: Subcommand | FolderSubcommand,
-  args: string[],
-): Promise<void> {
+async function run(parts: readonly Part[], subcommand: AnySubcommand, args: string[]): Promise<void> {
   const configuration = configure(parts, process.env);
   if (Array.isArray(configuration)) throw new Error(configuration.join("\n"));
   const { settings } = configuration;
@@ -107,8 +110,13 @@ async function run(
     process.stdout.write(subcommand.onFolder(args, stateDir));
     return;
   }
-  const input = (await subcommand.read?.(args)) ?? "";
   const shared = configuration.parts.find(({ runCommand }) => runCommand !== undefined);
+  if ("onServers" in subcommand) {
+    if (shared === undefined) throw new DataError("REDIS_URL", "nothing", "the Redis that the servers share");
+    process.stdout.write(await subcommand.onServers(args, shared));
+    return;
+  }
+  const input = (await subcommand.read?.(args)) ?? "";
   if (shared?.runCommand !== undefined) {
     const now = new Date();
     const run = (store: Store) => subcommand.run(args, { settings, store, now, input });

@@ -31,9 +31,11 @@ export class Health {
   savedAtMs = performance.now();
   /** Why the state's files can't be used; undefined while they can. */
   fault: string | undefined;
+  /** Whether accounts and keys that other servers change are known too late. */
+  isBehind = () => false;
 
   get isFit(): boolean {
-    return this.isReady && this.isSaved && this.fault === undefined && !isStopping();
+    return this.isReady && this.isSaved && this.fault === undefined && !this.isBehind() && !isStopping();
   }
 }
 

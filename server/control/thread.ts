@@ -2,7 +2,7 @@ import { DataError, reasonOf, shown } from "../../engine/query.ts";
 import { makeKey } from "../accounts/changes.ts";
 import { Limits } from "../accounts/limits.ts";
 import { logEvents } from "../accounts/quota-events.ts";
-import { Accounts, type SavedBeside } from "../accounts/sync.ts";
+import { Accounts } from "../accounts/sync.ts";
 import { basePath } from "../api/endpoint.ts";
 import { routes } from "../api/routes.ts";
 import { type Configuration, type Core, configure, type Ground, type Part } from "../part.ts";
@@ -79,13 +79,13 @@ async function start({ settings, parts }: Configuration): Promise<void> {
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that isn't there yet");
   const limits = new Limits(undefined, isShared);
   const accounts = new Accounts(store, Date.now(), { limits });
-  let beside: SavedBeside | undefined;
   const save = () => {
     // Counts written to a deleted file would be lost; memory keeps them.
-    if (health.fault === undefined) logEvents(log, accounts.save(Date.now(), beside));
+    if (health.fault === undefined) logEvents(log, accounts.save(Date.now()));
   };
   saveAtEnd(health, state, save);
-  beside = await shared?.shareCeilings(accounts, limits, save);
+  health.isBehind = () => shared?.isBehind() ?? false;
+  await shared?.shareCeilings(accounts, limits, save);
 
   const traffic = new Traffic(routes, settings.THREADS);
   const change: Core["change"] = async (work) =>

@@ -100,16 +100,10 @@ ${versionsTable}
   CREATE TABLE saved ( -- one row, or none: when counts were last saved, or a command or the portal changed something
     at INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE leases ( -- what this server may count of a quota, in all, by what it was granted
-    account INTEGER NOT NULL REFERENCES accounts (id),
-    month TEXT NOT NULL, -- YYYY-MM
-    granted INTEGER NOT NULL,
-    PRIMARY KEY (account, month)
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE replica ( -- one row: this server among those that share a Redis; none before it was one of them
     id TEXT NOT NULL,
     starts INTEGER NOT NULL,
-    members INTEGER NOT NULL -- when last heard of
+    members INTEGER NOT NULL -- when last heard of; 0 before it was one of them
   ) STRICT;
   CREATE TABLE directory ( -- one row, or none: up to where accounts, keys and events are a copy of those in Redis
     epoch TEXT NOT NULL,
@@ -127,7 +121,6 @@ ${versionsTable}
     DELETE FROM keys WHERE account = NEW.id;
     DELETE FROM usage WHERE account = NEW.id;
     DELETE FROM days WHERE account = NEW.id;
-    DELETE FROM leases WHERE account = NEW.id;
   END;
 `;
 

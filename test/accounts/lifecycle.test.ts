@@ -6,7 +6,7 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { exportAccounts } from "../../server/accounts/transfer.ts";
-import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
+import { dayName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/folders.ts";
@@ -16,7 +16,6 @@ import { account as plain } from "../support/state.ts";
 
 const dayMs = 86_400_000;
 const now = new Date("2027-01-31T12:00:00Z");
-const month = monthName(monthOf(now.getTime()));
 
 /** A state as the control thread has it, with an account `a` that has two keys, one of them revoked, and `b` with one. */
 function world() {
@@ -72,7 +71,6 @@ test("a deleted account leaves its id alone, and what is counted for it afterwar
   for (let i = 0; i < 2; i++) limits.admit(0, monthOf(now.getTime()), 2000 * (i + 1));
   assert.equal(accounts.save(now.getTime()).length, 3);
   operator.keys.saveDay(1, "2027-01-31");
-  operator.replica.saveLease(month, ids[0], 2);
   operator.accounts.update({ ...(operator.accounts.byId(ids[0]) ?? assert.fail()), quota: 100 });
   accounts.refresh();
   limits.admit(0, monthOf(now.getTime()), 9000);
@@ -85,7 +83,7 @@ test("a deleted account leaves its id alone, and what is counted for it afterwar
   assert.deepEqual(slots(), [-1, -1, 1]);
   const database = new Database(databaseFile(folder), { readonly: true });
   const count = (sql: string) => Number(database.prepare(sql).pluck().get());
-  for (const table of ["keys", "usage", "days", "events", "leases"])
+  for (const table of ["keys", "usage", "days", "events"])
     assert.equal(count(`SELECT count(*) FROM ${table} WHERE account = ${ids[0]}`), 0, table);
   for (const table of ["deliveries", "signups", "key_days"])
     assert.equal(count(`SELECT count(*) FROM ${table}`), 0, table);

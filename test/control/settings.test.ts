@@ -295,7 +295,17 @@ test("npm start takes settings from the environment alone", async () => {
 
 const words = {
   keys: ["create", "update", "list", "show", "revoke", "expire", "rotate"],
-  accounts: ["list", "export", "import", "suspend", "resume", "delete", "rotate-secret"],
+  accounts: [
+    "list",
+    "export",
+    "import",
+    "suspend",
+    "resume",
+    "delete",
+    "servers",
+    "forget-server",
+    "rotate-secret",
+  ],
   events: ["list", "retry"],
   state: ["backup"],
 };

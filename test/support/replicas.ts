@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import Database from "better-sqlite3";
-import { monthName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Connection } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
@@ -83,6 +82,11 @@ export class Replica {
     while (this.#process?.hasEnded === false) await new Promise(setImmediate);
   }
 
+  /** The status of `/readyz`. */
+  async readiness(): Promise<number> {
+    return (await fetch(`${this.#ops}/readyz`)).status;
+  }
+
   async metric(name: string): Promise<number> {
     const text = await metricsText(this.#ops);
     const line = text.split("\n").find((each) => each.startsWith(`${name} `));
@@ -132,8 +136,8 @@ export class Client {
       return this.last;
     }
     assert.equal(answer.status, 429, answer.body.toString());
-    const { message } = answer.error();
-    this.last = /per second/.test(message) ? "second" : /servers hold/.test(message) ? "lease" : "month";
+    const { ceiling } = answer.error();
+    this.last = ceiling === "burst" ? "second" : ceiling === "quota" ? "month" : "lease";
     this.refused[this.last]++;
     return this.last;
   }
@@ -150,6 +154,3 @@ export class Client {
 
 export const sum = (clients: readonly Client[]) =>
   clients.reduce((total, { admitted }) => total + admitted.length, 0);
-
-/** The field of Redis' hash of an account's use in this month. */
-export const usageKey = (account: number) => `hc:{${account % 16}}:usage:${monthName(monthOf(Date.now()))}`;

@@ -7,14 +7,16 @@ import { Simulation } from "./shares-simulation.ts";
 
 interface FaultyRun {
   simulation: Simulation;
+  /** Whether no server took anything with it. */
+  isExact: boolean;
   /** What happened, to be read where a run fails. */
   history: string[];
-  /** By account, and of which month it was at the end: admitted, what died uncounted, and what Redis says. */
+  /** By account, of the month before and the one that was used up at the end. */
   months: {
+    account: number;
     quota: number;
     admitted: number;
-    lost: number;
-    stored: Awaited<ReturnType<Simulation["stored"]>>;
+    record: Awaited<ReturnType<Simulation["record"]>>;
   }[];
 }
 
@@ -34,6 +36,8 @@ export async function faultyRun(
   const startMs = startOfMonth(24315) - random.pick([20, 1000, 86_400]) * 1000;
   const simulation = new Simulation({ seed, client, accounts, shards: 1 + random.int(2), startMs });
   const history: string[] = [];
+  // A server that is killed, or leaves without an answer, takes with it what it had leased.
+  let isLossy = losesWrites;
   const note = (text: string) => history.push(`${(simulation.nowMs / 1000).toFixed(3)} ${text}`);
   const count = 1 + random.int(5);
   for (let i = 0; i < count; i++)
@@ -42,42 +46,45 @@ export async function faultyRun(
   await simulation.backUp();
   simulation.repeatedPercent = 2;
 
-  const up = () => simulation.replicas.filter(({ isUp }) => isUp);
+  const up = () => simulation.servers.filter(({ isUp }) => isUp);
   const later = (maxSeconds: number, work: () => void) =>
     simulation.at(simulation.nowMs + (0.1 + random.next() * maxSeconds) * 1000, work);
-  const restart = (replica: (typeof simulation.replicas)[number]) =>
+  const restart = (server: (typeof simulation.servers)[number]) =>
     later(20, () => {
-      if (replica.isUp) return;
-      note(`${replica.id} starts`);
-      simulation.start(replica);
+      if (server.isUp) return;
+      note(`${server.name} starts`);
+      simulation.start(server);
     });
   const faults: Record<string, () => void | Promise<void>> = {
     kill: () => {
-      const replica = random.pick(up());
-      if (!replica) return;
-      note(`${replica.id} is killed`);
-      simulation.kill(replica);
-      restart(replica);
+      const server = random.pick(up());
+      if (!server) return;
+      note(`${server.name} is killed`);
+      isLossy = true;
+      simulation.kill(server);
+      restart(server);
     },
     leave: () => {
-      const replica = random.pick(up());
-      if (!replica) return;
-      note(`${replica.id} leaves`);
-      simulation.leave(replica);
-      restart(replica);
+      const server = random.pick(up());
+      if (!server) return;
+      note(`${server.name} leaves`);
+      if (server.isCut || simulation.isRefusing || simulation.lostPercent > 0 || simulation.maxDelayMs > 2)
+        isLossy = true;
+      simulation.leave(server);
+      restart(server);
     },
     cut: () => {
-      const replica = random.pick(simulation.replicas);
-      note(`${replica.id} is cut off`);
-      replica.isCut = true;
+      const server = random.pick(simulation.servers);
+      note(`${server.name} is cut off`);
+      server.isCut = true;
       later(random.pick([1, 5, 25]), () => {
-        replica.isCut = false;
-        note(`${replica.id} is back`);
+        server.isCut = false;
+        note(`${server.name} is back`);
       });
     },
     add: () => {
-      if (simulation.replicas.length > 8) return;
-      note(`${simulation.add(0).id} is new`);
+      if (simulation.servers.length > 8) return;
+      note(`${simulation.add(0).name} is new`);
     },
     slow: () => {
       simulation.maxDelayMs = random.pick([50, 500, 3000]);
@@ -134,12 +141,12 @@ export async function faultyRun(
     simulation.at(ms, () => faults[random.pick(names)]());
 
   const load = (account: number, perSecond: number, untilMs: number, isOnOne: boolean) => {
-    const fixed = random.pick(simulation.replicas);
+    const fixed = random.pick(simulation.servers);
     const step = () => {
       if (simulation.nowMs > untilMs) return;
-      const replica = isOnOne ? fixed : random.pick(simulation.replicas);
+      const server = isOnOne ? fixed : random.pick(simulation.servers);
       const batch = random.int(10) === 0 ? 1 + random.int(10) : 1;
-      for (let i = 0; i < batch; i++) simulation.request(replica, account);
+      for (let i = 0; i < batch; i++) simulation.request(server, account);
       simulation.at(simulation.nowMs - (Math.log(1 - random.next()) * 1000) / perSecond, step);
     };
     step();
@@ -154,10 +161,10 @@ export async function faultyRun(
   simulation.lostPercent = 0;
   simulation.repeatedPercent = 0;
   simulation.maxDelayMs = 2;
-  for (const replica of simulation.replicas) {
-    replica.isCut = false;
-    replica.offMs = 0;
-    if (!replica.isUp) simulation.start(replica);
+  for (const server of simulation.servers) {
+    server.isCut = false;
+    server.offMs = 0;
+    if (!server.isUp) simulation.start(server);
   }
   await simulation.run(endMs + 5000);
   let lastMs = 0;
@@ -165,9 +172,9 @@ export async function faultyRun(
   for (const [account, { burst, quota }] of accounts.entries()) {
     let ms = simulation.nowMs;
     const left = quota - simulation.tally(account, month).admitted;
-    for (let i = 0; i < left * 1.3 + 40 * simulation.replicas.length; i++) {
+    for (let i = 0; i < left * 3 + 60 * simulation.servers.length; i++) {
       ms += 1000 / burst / (0.5 + random.next());
-      simulation.at(ms, () => void simulation.request(random.pick(simulation.replicas), account));
+      simulation.at(ms, () => void simulation.request(random.pick(simulation.servers), account));
     }
     lastMs = Math.max(lastMs, ms);
   }
@@ -175,8 +182,8 @@ export async function faultyRun(
   const months = [];
   for (const [account, { quota }] of accounts.entries())
     for (const each of [month - 1, month]) {
-      const { admitted, lost } = simulation.tally(account, each);
-      months.push({ quota, admitted, lost, stored: await simulation.stored(account, each) });
+      const { admitted } = simulation.tally(account, each);
+      months.push({ account, quota, admitted, record: await simulation.record(account, each) });
     }
-  return { simulation, history, months };
+  return { simulation, history, months, isExact: !isLossy };
 }

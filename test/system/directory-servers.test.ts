@@ -41,7 +41,7 @@ async function succeed(...commands: string[]): Promise<string[]> {
   const results = await run(join(temporaryFolder(), "none"), commands, { REDIS_URL: url });
   return results.map(({ code, stdout, stderr }, i) => {
     assert.equal(code, 0, `${commands[i]}: ${stderr}`);
-    assert.doesNotMatch(stderr, /taken it over/);
+    assert.doesNotMatch(stderr, /not taken over/);
     return stdout.trimEnd();
   });
 }
@@ -234,6 +234,29 @@ for (const isLate of [false, true])
     otherProxy.close();
     await other.stop();
   });
+
+test("a server that is cut off is named by commands, honours what was revoked, and isn't ready beyond the age that is set", async () => {
+  const other = new RedisProxy(redis.path);
+  const cut = new Replica(temporaryFolder(), await other.listen(), { DIRECTORY_MAX_AGE: "1" });
+  await cut.start();
+  const [key] = await succeed("keys create --account cut --plan business");
+  const id = JSON.parse((await succeed("keys list --json"))[0]).at(-1).id;
+  assert.equal(await cut.readiness(), 200);
+  other.hold();
+  const [{ code, stderr }] = await run(join(temporaryFolder(), "none"), [`keys revoke ${id}`], {
+    REDIS_URL: url,
+  });
+  assert.equal(code, 0);
+  assert.match(stderr, new RegExp(`not taken over within 1.5 s by the server ${cut.id}:`));
+  assert.deepEqual(await statuses(key), [401, 401]);
+  const answer = await fetch(`${cut.api}/api/v1/usage`, { headers: headers(key) });
+  assert.equal(answer.status, 200);
+  await until("it not to be ready", async () => (await cut.readiness()) === 503);
+  other.release();
+  await until("it to be ready", async () => (await cut.readiness()) === 200);
+  await cut.stop();
+  other.close();
+});
 
 test("without Redis commands change nothing, people are told to try again, and servers go by their copies", async () => {
   const [key] = await succeed("keys create --account kept --plan business");

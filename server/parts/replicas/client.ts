@@ -7,7 +7,7 @@ import type { RedisAddress } from "./redis-url.ts";
 
 export type RedisClient = Redis | Cluster;
 
-/** The longest wait for an answer; `Shares` counts later ones as lost. */
+/** The longest wait for an answer; `Shares` counts later ones as lost, too. */
 const maxAnswerMs = 2000;
 /** A connection without any answer for this long is closed and made again. */
 const maxSilenceMs = 3000;
@@ -27,10 +27,12 @@ const pauseMs = (tries: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** Math
  * Makes a client that never waits for a connection: without one a command fails at once, and no command is sent
  * twice.
  * @param onFault is told why there is no connection
+ * @param onConnect is told of each new connection
  */
 export async function connectRedis(
   address: RedisAddress,
   onFault: (reason: string) => void,
+  onConnect: () => void = () => {},
 ): Promise<RedisClient> {
   // Loaded here, because most servers share nothing.
   const { Cluster, Redis } = await import("ioredis");
@@ -40,7 +42,7 @@ export async function connectRedis(
     ...(password !== undefined && { password }),
     db,
     connectionName: "hcqs",
-    enableAutoPipelining: true,
+    // Automatic pipelines wait for each other's answers: with a Redis that is far away calls would queue.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -56,9 +58,10 @@ export async function connectRedis(
     kind === "cluster"
       ? new Cluster(hosts, {
           redisOptions: common,
-          enableAutoPipelining: true,
           enableOfflineQueue: false,
           slotsRefreshTimeout: maxAnswerMs,
+          // A command that waits for another primary sends nothing by which it would hear of it.
+          slotsRefreshInterval: maxAnswerMs,
           // A node that failed may have run the command.
           retryDelayOnFailover: 0,
           clusterRetryStrategy(tries, reason) {
@@ -76,6 +79,9 @@ export async function connectRedis(
             ...(isTls && { sentinelTLS: {} }),
           })
         : new Redis({ ...common, ...hosts[0] });
+  client.on("connect", onConnect);
+  client.on("+node", (node: Redis) => node.on("connect", onConnect));
+  client.on("node error", ({ message }: Error) => onFault(message));
   // Further errors of the same connection attempt aren't its cause.
   let isGivenUp = false;
   client.on("connecting", () => {
@@ -96,4 +102,28 @@ export async function connectRedis(
     safely(onError, (error) => onFault(reasonOf(error))),
   );
   return client;
+}
+
+/** Whether Redis can be asked: of a Cluster, each primary. Connects to those that weren't asked yet. */
+export function isReachable(client: RedisClient): boolean {
+  if (!("slots" in client)) return client.status === "ready";
+  // A command to a node that is just being connected to would fail.
+  for (const node of client.nodes("master")) if (node.status === "wait") void node.connect().catch(() => {});
+  return client.status === "ready" && missingIn(client).length === 0;
+}
+
+function missingIn(client: Cluster): string[] {
+  const reached = client.nodes("master").filter(({ status }) => status === "ready");
+  const there = new Set(reached.map(({ options }) => `${options.host}:${options.port}`));
+  const primaries = new Set(client.slots.flatMap((nodes) => nodes?.[0] ?? []));
+  return [...primaries].filter((node) => !there.has(node));
+}
+
+/** Names what can't be reached: in a Cluster the primaries that aren't. */
+export function placeOf({ kind, hosts, primary }: RedisAddress, client: RedisClient): string {
+  const known = hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+  if (kind === "sentinel") return `${primary} of the Sentinels ${known}`;
+  if (!("slots" in client)) return known;
+  const missing = missingIn(client);
+  return missing.length > 0 ? `the Cluster's primary ${missing.join(", ")}` : `the Cluster of ${known}`;
 }

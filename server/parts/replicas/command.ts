@@ -1,21 +1,87 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { DataError } from "../../../engine/query.ts";
-import type { CommandOutput, SharedCommand } from "../../part.ts";
+import { DataError, reasonOf, shown } from "../../../engine/query.ts";
+import type { CommandOutput, SharedCommand, SharingServer } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
-import { connectRedis, type RedisClient } from "./client.ts";
-import { enterUsed, usedIn } from "./counts.ts";
+import { connectRedis, isReachable, placeOf, type RedisClient } from "./client.ts";
 import { Directory } from "./directory.ts";
+import { Records } from "./records.ts";
+import { shardsOf } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
-import { shards } from "./sharing.ts";
 
 /** Runs an operator's command on the accounts in Redis, from any machine. */
 
 const maxConnectMs = 3000;
+/** Where another Redis may take the place of a primary that is down, a command waits for it. */
+const maxFailoverMs = 20_000;
 const connectStepMs = 10;
-/** A command waits this long for the servers that answer to have its change. */
+/** A command waits this long for the servers that were heard of within a minute to have its change. */
 const maxTakenMs = 1500;
+
+/** Connects to Redis for some work. @throws DataError that says which Redis can't be used */
+async function withRedis<Result>(
+  address: RedisAddress,
+  work: (client: RedisClient, records: Records) => Promise<Result>,
+): Promise<Result> {
+  let reason = "no answer";
+  const client = await connectRedis(address, (fault) => {
+    reason = fault;
+  });
+  let expected = new StateUnavailable("").expected;
+  try {
+    for (const start = performance.now(); !isReachable(client); await delay(connectStepMs)) {
+      const mayChange = address.kind === "sentinel" || ("slots" in client && client.slots.length > 0);
+      if (performance.now() > start + (mayChange ? maxFailoverMs : maxConnectMs))
+        throw new StateUnavailable(reason);
+    }
+    return await work(client, new Records(client, shardsOf(address.kind)));
+  } catch (error) {
+    if (error instanceof DataError) throw error;
+    if (error instanceof StateUnavailable) expected = error.expected;
+    throw new DataError(
+      "REDIS_URL",
+      `a Redis that can't be used (${placeOf(address, client)}: ${reasonOf(error)})`,
+      `${expected}: see that it runs and can be reached from here`,
+    );
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** This month and the next one. */
+function monthsOf(now: Date): [string, string] {
+  const month = monthOf(now.getTime());
+  return [monthName(month), monthName(month + 1)];
+}
+
+/** The servers that share the accounts, and what each holds. */
+export async function listServers(address: RedisAddress): Promise<SharingServer[]> {
+  const servers = await withRedis(address, (_, records) => records.servers(monthsOf(new Date())));
+  return servers.map(({ id, isGone, age, leased }) => ({
+    ...{ id, state: isGone ? "gone" : "running", heard: Math.round(age / 1000), leased },
+  }));
+}
+
+/** Gives back what a server that is gone for good had leased. @throws DataError where there is none, or it runs */
+export async function forgetServer(address: RedisAddress, id: string): Promise<string> {
+  return withRedis(address, async (_, records) => {
+    const months = monthsOf(new Date());
+    const known = (await records.servers(months)).filter(
+      (server) => server.id === id || server.id.startsWith(`${id}.`),
+    );
+    const gone = known.filter(({ isGone }) => isGone);
+    if (gone.length === 0)
+      throw new DataError(
+        `server ${shown(id)}`,
+        known.length === 0 ? "none of that id" : "one that was heard of within a minute",
+        "one that accounts servers lists as gone",
+      );
+    let given = 0;
+    for (const server of gone) given += await records.forget(server.id, months);
+    return `forgot server ${id}: ${given} requests that it had leased are given back\n`;
+  });
+}
 
 /**
  * Runs a command on a copy in memory of what is in Redis, writes what it changes there, and waits for the servers to
@@ -23,31 +89,30 @@ const maxTakenMs = 1500;
  * @throws DataError when Redis can't be used
  */
 export async function runShared(address: RedisAddress, command: SharedCommand): Promise<CommandOutput> {
-  let reason = "no answer";
-  const client = await connectRedis(address, (fault) => {
-    reason = fault;
-  });
   const store = Store.inMemory();
   try {
-    for (const end = performance.now() + maxConnectMs; client.status !== "ready"; await delay(connectStepMs))
-      if (performance.now() > end) throw new StateUnavailable(reason);
-    return await runOn(client, store, command);
-  } catch (error) {
-    if (!(error instanceof StateUnavailable)) throw error;
-    throw new DataError("REDIS_URL", `a Redis that can't be used (${error.message})`, error.expected);
+    return await withRedis(address, (client, records) => runOn(client, records, store, command));
   } finally {
-    client.disconnect();
     store.close();
   }
 }
 
-async function runOn(client: RedisClient, store: Store, command: SharedCommand): Promise<CommandOutput> {
+async function runOn(
+  client: RedisClient,
+  records: Records,
+  store: Store,
+  command: SharedCommand,
+): Promise<CommandOutput> {
   const directory = new Directory(store, client, "");
   await directory.settle();
   const wasNew = directory.isNew;
-  const month = monthOf(command.now.getTime());
-  const months = [monthName(month), monthName(month + 1)] as const;
-  store.usage.save(months[0], await usedIn(client, store.accounts.ids(), months[0], shards));
+  const months = monthsOf(command.now);
+  const ids = store.accounts.ids();
+  const used = await records.of(ids, months[0]);
+  store.usage.save(
+    months[0],
+    used.flatMap((record, i) => (record === undefined ? [] : [[ids[i], record.total] as const])),
+  );
   const before = store.directory.position().version;
   const work = () => command.run(store);
   // What imported accounts have used is entered before anybody can use their keys.
@@ -55,9 +120,9 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
   const counted = entered.flatMap(({ id, burst, quota, usage }) =>
     usage.filter((each) => each.month === months[0]).map(({ used }) => ({ account: id, burst, quota, used })),
   );
-  if (counted.length > 0) await enterUsed(client, counted, months, shards);
+  if (counted.length > 0) await records.enter(counted, months);
   const said = await directory.change(work);
-  const behind = store.directory.position().version === before ? 0 : await directory.taken(maxTakenMs);
+  const behind = store.directory.position().version === before ? [] : await directory.taken(maxTakenMs);
   const notes = [said.note ?? ""];
   if (wasNew && !directory.isNew)
     notes.push(
@@ -67,9 +132,9 @@ async function runOn(client: RedisClient, store: Store, command: SharedCommand):
     notes.push(
       "Redis was started anew or emptied, and no server has said since what it may have lost: servers may know more\n",
     );
-  if (behind > 0)
+  if (behind.length > 0)
     notes.push(
-      `this is stored, but ${behind} of the running servers ${behind === 1 ? "hasn't" : "haven't"} taken it over within ${maxTakenMs / 1000} s; they will when they can\n`,
+      `this is stored, but not taken over within ${maxTakenMs / 1000} s by ${behind.length === 1 ? "the server" : "the servers"} ${behind.join(", ")}: until then the accounts and keys from before count there\n`,
     );
   return { ...said, note: notes.join("") };
 }

@@ -1,28 +1,26 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import type { Limits } from "../../accounts/limits.ts";
 import { logEvents, recordEvent } from "../../accounts/quota-events.ts";
-import type { Accounts, SavedBeside } from "../../accounts/sync.ts";
+import type { Accounts } from "../../accounts/sync.ts";
 import type { Ground, SharedState } from "../../part.ts";
 import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Store, StoredEvent } from "../../store/store.ts";
 import { connectRedis, type RedisClient } from "./client.ts";
-import { enteredIn, usedIn } from "./counts.ts";
-import { crossings, forget } from "./crossings.ts";
 import { Directory } from "./directory.ts";
-import { scriptIn } from "./redis.ts";
+import { Records } from "./records.ts";
+import { type SharesScript, shardsOf, sharesIn } from "./redis.ts";
 import type { RedisAddress } from "./redis-url.ts";
-import { Sharing, shards } from "./sharing.ts";
+import { Sharing } from "./sharing.ts";
 
 /** Makes this server one of several: it shares accounts and ceilings through Redis, and goes on by itself while Redis is down. */
 
 /** Between looks at what was counted. */
-const shareMs = 10;
+const stepMs = 10;
 /** Between looks at what other servers have counted of accounts that this one isn't asked for. */
-const lookUpMs = 1000;
+const hearMs = 5000;
 /** Between reads of accounts and keys. Commands wait for them. */
 const directoryMs = 250;
 /** Between looks for thresholds that all servers together have crossed. */
@@ -41,19 +39,22 @@ interface Options {
   address: RedisAddress;
   /** Whether a server admits all that it knows to be left of a quota while Redis is down. */
   isFreeWithoutRedis: boolean;
+  /** Age of the copy of accounts and keys beyond which this server isn't ready; 0 for none. */
+  maxAgeMs: number;
 }
 
 /** Reads accounts, keys and events from Redis, and shares the ceilings from when the core says so. */
 export async function shareState(options: Options, ground: Ground): Promise<SharedState> {
   const { store, log, repeat, fault } = ground;
-  const { client, directory } = await startDirectory(options.address, ground);
+  const { directory, records } = await startDirectory(options.address, ground);
   const delivers = () => fault() === undefined && directory.delivers(performance.now());
   return {
     change: (work) => directory.change(work),
     taken: (maxMs) => directory.taken(maxMs),
+    isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
     delivers,
     async shareCeilings(accounts, limits, save) {
-      const sharing = await startSharing(options, ground, directory, accounts, limits, save);
+      await startSharing(options, ground, directory, accounts, limits, save);
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() !== undefined) return;
         await directory.read().catch((error) => {
@@ -62,9 +63,8 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
         });
       });
       repeat("recording events of all servers", recordMs, async () => {
-        if (delivers()) logEvents(log, await recordCrossings(client, directory, store));
+        if (delivers()) logEvents(log, await recordCrossings(records, directory, store));
       });
-      return sharing;
     },
   };
 }
@@ -72,23 +72,28 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
 async function startDirectory(
   address: RedisAddress,
   { store, log, metrics, atEnd, unlessStopping }: Ground,
-): Promise<{ client: RedisClient; directory: Directory }> {
+): Promise<{ directory: Directory; records: Records }> {
   let reason = "no answer";
   // Apart from the ceilings' connection, which a long read would hold up.
-  const client = await connectRedis(address, (fault) => {
-    reason = fault;
-  });
+  const client = await connectRedis(
+    address,
+    (fault) => {
+      reason = fault;
+    },
+    () => directory?.check(),
+  );
+  const records = new Records(client, shardsOf(address.kind));
   let isStarting = true;
   const entered = async () => {
     const month = monthOf(Date.now());
-    const months = [month - 1, month].map((each) => enteredIn(client, monthName(each), shards));
-    const found = (await Promise.all(months)).flat();
+    const found = (
+      await Promise.all([month - 1, month].map((each) => records.entered(monthName(each))))
+    ).flat();
     // After the start this server's counts already contain what was entered.
     if (found.length > 0 && !isStarting) throw countedTwice();
     return found;
   };
-  const name = randomBytes(6).toString("base64url");
-  const directory = new Directory(store, client, name, undefined, entered);
+  const directory: Directory = new Directory(store, client, store.replica.id(), undefined, entered);
   atEnd(async () => {
     await Promise.race([directory.leave().catch(() => {}), delay(maxLeaveMs)]);
     client.disconnect();
@@ -104,9 +109,9 @@ async function startDirectory(
       await unlessStopping(directory.read());
       // Another server brought its accounts there first.
       if (directory.isApart) continue;
-      await warnOfEviction(client, log);
+      await warnOfLosses(address, client, log);
       isStarting = false;
-      return { client, directory };
+      return { directory, records };
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
       if (isConnected(client)) reason = error.message;
@@ -116,7 +121,7 @@ async function startDirectory(
     { reason, accounts: store.accounts.ids().length },
     "accounts and keys can't be read from Redis: this server's copy holds until they can",
   );
-  return { client, directory };
+  return { directory, records };
 }
 
 const countedTwice = () =>
@@ -129,31 +134,35 @@ const countedTwice = () =>
 /** Without a connection a call only says that there is none; the client is told why. */
 const isConnected = ({ status }: RedisClient) => status === "ready";
 
-/** A Redis that evicts keys when its memory is full may lose counts, and quotas with them. */
-async function warnOfEviction(client: RedisClient, log: Logger): Promise<void> {
-  const memory = await client.info("memory").catch(() => "");
-  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? "noeviction";
-  if (policy !== "noeviction")
-    log.warn({ policy }, "Redis may drop counts and accounts: its maxmemory-policy has to be noeviction");
+/** Warns of a Redis that may lose counts, and quotas with them: it evicts keys, or goes on without its replicas. */
+async function warnOfLosses({ kind }: RedisAddress, client: RedisClient, log: Logger): Promise<void> {
+  for (const node of "nodes" in client ? client.nodes("master") : [client]) {
+    const info = `${await node.info("memory").catch(() => "")}\n${await node.info("replication").catch(() => "")}`;
+    const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1] ?? "noeviction";
+    if (policy !== "noeviction")
+      log.warn({ policy }, "Redis may drop counts and accounts: its maxmemory-policy has to be noeviction");
+    const isReplicated = kind === "sentinel" || Number(/connected_slaves:(\d+)/.exec(info)?.[1] ?? 0) > 0;
+    if (isReplicated && info.includes("role:master") && !info.includes("min_slaves_good_slaves"))
+      log.warn(
+        { primary: `${node.options.host}:${node.options.port}` },
+        "Redis may have two primaries at once, and quotas would be exceeded: its min-replicas-to-write has to be 1 or more",
+      );
+  }
 }
 
 /** Records the events of thresholds that all servers together have crossed. */
-async function recordCrossings(
-  client: RedisClient,
-  directory: Directory,
-  store: Store,
-): Promise<StoredEvent[]> {
-  const found = await crossings(client, shards);
+async function recordCrossings(records: Records, directory: Directory, store: Store): Promise<StoredEvent[]> {
+  const found = await records.crossings();
   if (found.length === 0) return [];
   const now = new Date();
   const events = await directory.change(() =>
-    found.flatMap(({ account: id, month, threshold, quota, used }) => {
+    found.flatMap(({ crossing: { account: id, month, threshold, quota, used } }) => {
       const account = store.accounts.byId(id);
       if (account === undefined) return [];
       return recordEvent(store, { ...account, quota }, month, threshold, used, now) ?? [];
     }),
   );
-  await forget(client, found);
+  await Promise.all(found.map(({ forget }) => forget()));
   return events;
 }
 
@@ -164,30 +173,35 @@ async function startSharing(
   accounts: Accounts,
   limits: Limits,
   save: () => void,
-): Promise<SavedBeside> {
+): Promise<void> {
   let reason: string | undefined;
-  const client = await connectRedis(address, (fault) => {
-    reason = fault;
-  });
-  const script = scriptIn(client);
-  let isApart = true;
-  const sharing = new Sharing({
-    ...{ store, accounts, limits, isFreeWithoutRedis },
-    usedInAll: (ids, month) => usedIn(client, ids, month, shards),
-    nowMs: performance.now(),
-    async send(...call) {
-      try {
-        // Counts of accounts that Redis doesn't have yet must not reach it.
-        isApart &&= directory.isApart;
-        if (isApart) throw new StateUnavailable("this server hasn't read accounts from it yet");
-        const told = await script(...call);
-        reason = undefined;
-        return told;
-      } catch (error) {
-        if (isConnected(client)) reason = reasonOf(error);
-        throw error;
-      }
+  const client = await connectRedis(
+    address,
+    (fault) => {
+      reason = fault;
     },
+    () => sharing?.check(),
+  );
+  const run = sharesIn(client);
+  const records = new Records(client, shardsOf(address.kind));
+  let isApart = true;
+  const script: SharesScript = async (...call) => {
+    try {
+      // Counts of accounts that Redis doesn't have yet must not reach it.
+      isApart &&= directory.isApart;
+      if (isApart) throw new StateUnavailable("this server hasn't read accounts from it yet");
+      const told = await run<never>(...call);
+      reason = undefined;
+      return told;
+    } catch (error) {
+      if (isConnected(client)) reason = reasonOf(error);
+      throw error;
+    }
+  };
+  const sharing: Sharing = new Sharing({
+    ...{ store, accounts, limits, script, isFreeWithoutRedis, nowMs: performance.now() },
+    shards: shardsOf(address.kind),
+    records: (ids, month) => records.of(ids, month),
   });
   atEnd(async () => {
     await Promise.race([sharing.leave(performance.now(), save), delay(maxLeaveMs)]);
@@ -197,10 +211,10 @@ async function startSharing(
   const untilMs = performance.now() + maxShareWaitMs;
   // A start is given time to connect.
   let reasonUntilMs = untilMs;
-  repeat("sharing ceilings", shareMs, () => {
+  repeat("sharing ceilings", stepMs, () => {
     const nowMs = performance.now();
     sharing.step(nowMs, Date.now());
-    const isLost = sharing.isAway;
+    const isLost = sharing.isAway(nowMs);
     if (isAway === false && !isLost) reasonUntilMs = nowMs + maxReasonWaitMs;
     if (isLost === isAway || (isLost && reason === undefined && nowMs < reasonUntilMs)) return;
     if (isLost) log.warn({ reason: reason ?? "no answer" }, redisAway);
@@ -208,10 +222,10 @@ async function startSharing(
     isAway = isLost;
     reason = undefined;
   });
-  repeat("looking up what other servers count", lookUpMs, () =>
-    sharing.lookUp(monthOf(Date.now())).catch((error) => {
+  repeat("reading what other servers count", hearMs, () =>
+    sharing.hear(monthOf(Date.now())).catch((error) => {
       // That Redis is down is logged already.
-      if (isConnected(client) && !sharing.isAway) throw error;
+      if (isConnected(client) && !sharing.isAway(performance.now())) throw error;
     }),
   );
   metrics.gauge(
@@ -232,7 +246,6 @@ async function startSharing(
   // Until this server has its share, or Redis is found to be down.
   while (!sharing.isReady && isAway !== true && performance.now() < untilMs)
     await unlessStopping(delay(waitStepMs));
-  return sharing;
 }
 
 const redisAway =

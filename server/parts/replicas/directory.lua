@@ -11,7 +11,7 @@ by the one it had.
 
 KEYS  1 hash: epoch (names this directory: another one has another), version; run (of Redis), life, last (the life
       before), kept (version that Redis had when the life began), since, learning (until when), served (whether a replica
-      was ever heard of), rows and names (how many there are), latest (time that was seen), ahead (of Redis' clock);
+      was ever heard of), rows and names (how many there are);
       2 hash of rows; 3 rows' names by version; 4 hash: what replicas have taken over, and when; 5 the replica that
       delivers events, and when it asked last; 6 hash: versions that rows had which were said again
 ARGV  1 read, then: replica ("" for a command), version that it has taken over, version to read from, limit of rows,
@@ -22,6 +22,7 @@ ARGV  1 read, then: replica ("" for a command), version that it has taken over, 
         what Redis has lost is written again
       1 members: versions that were taken over
       1 leave, then: replica
+      after all of them: check where the connection is a new one, or wasn't checked for a while
 ]]
 local meta, rows, names, members, deliverer, origins = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local call = redis.call
@@ -31,19 +32,18 @@ local delivererMs = 3000
 local goneMs = 60000
 -- A directory that is empty, as far as is known, may be one of replicas that only have to notice.
 local noticedMs = 500
+local tooLongMs = 10000
+-- A replica that has nothing new says so often that it is there; who delivers events says it more often.
+local signOfLifeMs, deliveringMs = 10000, 1000
 local time = call('TIME')
-local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names',
-  'latest', 'ahead')
+local known = call('HMGET', meta, 'epoch', 'version', 'run', 'life', 'last', 'kept', 'since', 'learning', 'served', 'rows', 'names')
 local epoch, version = known[1] or '', tonumber(known[2] or 0)
 local life, last, kept = known[4] or '', known[5] or '', known[6] or '0'
 local since, learning, served = tonumber(known[7] or 0), tonumber(known[8] or 0), known[9] == '1'
 
--- Redis' clock may be set back, or be that of another Redis: from the latest time that was seen it goes on here, so that
--- nothing that is to end soon ends an hour later.
-local clock = time[1] * 1000 + math.floor(time[2] / 1000)
-local ahead = math.max(tonumber(known[13] or 0), tonumber(known[12] or 0) - clock)
-local now = clock + ahead
-call('HSET', meta, 'latest', now, 'ahead', ahead)
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Redis' clock may have been set back: nothing that is to end soon ends an hour later.
+if learning > now + noticedMs + tooLongMs then learning = now end
 
 -- As Lua writes numbers by itself, long ones are rounded.
 local function whole(number)
@@ -61,7 +61,8 @@ local function beginLife(run, hasAll)
     'learning', 0, 'served', served and 1 or 0, 'rows', call('HLEN', rows), 'names', call('ZCARD', names))
 end
 
-local run = string.match(call('INFO', 'server'), 'run_id:(%w+)')
+local run = known[3]
+if not run or ARGV[#ARGV] == 'check' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
 local isWhole = epoch ~= '' and (not known[10] or
   call('HLEN', rows) == tonumber(known[10]) and call('ZCARD', names) == tonumber(known[11]))
 local isOlder = op == 'read' and ARGV[6] == life and tonumber(ARGV[3]) > version
@@ -76,7 +77,12 @@ end
 local function state()
   if learning > 0 then return now < learning and 1 or 0 end
   if served then return 2 end
-  return epoch == '' and now - since < noticedMs and 1 or 0
+  return epoch == '' and since <= now and now - since < noticedMs and 1 or 0
+end
+
+-- Whether a time is so long ago, or to come because the clock was set back.
+local function isPast(at, ms)
+  return now - at >= ms or now - at < 0
 end
 
 local function delivering()
@@ -98,11 +104,14 @@ if op == 'read' then
   local replica, limit = ARGV[2], tonumber(ARGV[5])
   local delivers = 0
   if replica ~= '' then
-    call('HSET', members, replica, ARGV[3] .. ' ' .. now)
+    local taken, heard = string.match(call('HGET', members, replica) or '', '^(%d+) (%d+)$')
+    if taken ~= ARGV[3] or isPast(heard, signOfLifeMs) then call('HSET', members, replica, ARGV[3] .. ' ' .. now) end
     local holder, seen = delivering()
     if not holder or holder == replica or now - seen >= delivererMs then
-      call('SET', deliverer, replica .. ' ' .. now)
+      if holder ~= replica or isPast(seen, deliveringMs) then call('SET', deliverer, replica .. ' ' .. now) end
       delivers = 1
+    elseif now - seen < 0 then
+      call('SET', deliverer, holder .. ' ' .. now)
     end
     if learning == 0 then
       learning, served = now + tonumber(ARGV[7]), true
@@ -143,7 +152,8 @@ elseif op == 'members' then
     if now - seen > goneMs then
       call('HDEL', members, list[at])
     else
-      found[#found + 1] = { list[at], tonumber(taken), now - seen }
+      if now - seen < 0 then call('HSET', members, list[at], taken .. ' ' .. now) end
+      found[#found + 1] = { list[at], tonumber(taken) }
     end
   end
   return found

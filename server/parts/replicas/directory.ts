@@ -3,15 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Store, Used } from "../../store/store.ts";
-import { Script, type ScriptClient } from "./script.ts";
+import { notRedis, Script, type ScriptClient } from "./redis.ts";
 
 /** A copy of the accounts, keys and events in Redis: reads what changes there, and changes it. */
 
 const maxRowsPerCall = 1000;
 /** Tries of a change while other servers are faster. */
 const maxTries = 100;
-/** Milliseconds without a message after which a server isn't waited for. */
-const silentMs = 3000;
+/** Between checks of which run of Redis answers. */
+const checkMs = 1000;
 const askTakenMs = 10;
 /** Milliseconds of the right to deliver events; shorter than the lease in the script. */
 const deliversForMs = 2000;
@@ -64,6 +64,7 @@ export class Directory {
   #reading: Promise<void> | undefined;
   /** When this copy last equalled Redis; before the first time, when the process started. */
   #syncedMs = 0;
+  #checkedMs = Number.NEGATIVE_INFINITY;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
 
   /**
@@ -161,13 +162,18 @@ export class Directory {
     });
   }
 
-  /** Waits until all servers that send messages have this copy's version. @returns how many don't have it in time */
-  async taken(maxMs: number): Promise<number> {
+  /** Has the next call find out which run of Redis answers: the connection is a new one. */
+  check(): void {
+    this.#checkedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Waits until all servers that were heard of within a minute have this copy's version. @returns those that don't */
+  async taken(maxMs: number): Promise<string[]> {
     const { version } = this.#store.directory.position();
     for (const end = performance.now() + maxMs; ; await delay(askTakenMs)) {
-      const members = await this.#call<[replica: string, taken: number, ageMs: number][]>("members");
-      const behind = members.filter(([, taken, ageMs]) => taken < version && ageMs < silentMs);
-      if (behind.length === 0 || performance.now() >= end) return behind.length;
+      const members = await this.#call<[replica: string, taken: number][]>("members");
+      const behind = members.filter(([, taken]) => taken < version).map(([replica]) => replica);
+      if (behind.length === 0 || performance.now() >= end) return behind;
     }
   }
 
@@ -239,7 +245,7 @@ export class Directory {
     const nowMs = performance.now();
     const values = [replica, version, from, maxRowsPerCall, life, this.#learningMs];
     const answer = await this.#call<ReadAnswer>("read", ...values);
-    if (!Array.isArray(answer[3])) throw notRedis();
+    if (!Array.isArray(answer[3])) throw new StateUnavailable(notRedis().message);
     this.#state = answer[8];
     this.#unsettledMs = this.#state === 0 ? undefined : (this.#unsettledMs ?? nowMs);
     if (answer[4]) this.#deliversUntilMs = nowMs + deliversForMs;
@@ -282,10 +288,14 @@ export class Directory {
 
   async #call<Answer>(...values: (string | number)[]): Promise<Answer> {
     try {
-      const answer = await script.run(this.#client, keys, values);
+      const nowMs = performance.now();
+      const isDue = nowMs >= this.#checkedMs + checkMs;
+      if (isDue) this.#checkedMs = nowMs;
+      const answer = await script.run(this.#client, keys, [...values, isDue ? "check" : ""]);
       if (!Array.isArray(answer)) throw notRedis();
       return answer as Answer;
     } catch (error) {
+      this.check();
       const reason = reasonOf(error);
       if (isBroken.test(reason))
         throw new DataError(
@@ -304,8 +314,6 @@ const otherAccounts = () =>
     "other accounts than those in STATE_DIR",
     "the same, or an empty STATE_DIR; accounts export and import bring accounts from one to the other. Where Redis was emptied and a command began anew there, delete its keys hc:* and start this server first",
   );
-const notRedis = () =>
-  new StateUnavailable("what answers isn't Redis: found another answer than that of the script");
 const notSettled = () =>
   new StateUnavailable(
     "it was started anew or emptied, and no server has said since what it may have lost",

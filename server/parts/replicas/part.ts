@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { definePart } from "../../part.ts";
+import { wholeNumber } from "../../shared/schemas.ts";
 import { secretSetting } from "../../shared/settings.ts";
 import { redisAddress } from "./redis-url.ts";
 
@@ -17,14 +18,22 @@ export const replicasPart = definePart(
         "what a server admits while Redis is away: what it has leased of the quotas; or, with free, all that it knows to be left",
       ),
     ),
+    DIRECTORY_MAX_AGE: v.pipe(
+      v.optional(v.pipe(v.string(), wholeNumber(0, 86_400)), "0"),
+      v.description(
+        "seconds after which a server that can't read accounts and keys from Redis isn't ready: keys that were revoked meanwhile work there; 0: never",
+      ),
+    ),
   },
-  ({ REDIS_URL: address, QUOTA_WITHOUT_REDIS }) => {
+  ({ REDIS_URL: address, QUOTA_WITHOUT_REDIS, DIRECTORY_MAX_AGE }) => {
     if (address === undefined) return undefined;
     const isFreeWithoutRedis = QUOTA_WITHOUT_REDIS === "free";
+    const options = { address, isFreeWithoutRedis, maxAgeMs: 1000 * DIRECTORY_MAX_AGE };
     return {
-      shareState: async (ground) =>
-        (await import("./control.ts")).shareState({ address, isFreeWithoutRedis }, ground),
+      shareState: async (ground) => (await import("./control.ts")).shareState(options, ground),
       runCommand: async (work) => (await import("./command.ts")).runShared(address, work),
+      servers: async () => (await import("./command.ts")).listServers(address),
+      forgetServer: async (id) => (await import("./command.ts")).forgetServer(address, id),
     };
   },
 );

@@ -1,59 +1,70 @@
-import { Script as LuaScript, type ScriptClient } from "./script.ts";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 
-/** Runs `shares.lua` in Redis. */
+/** Runs the scripts in Redis, and names their keys. */
 
-const shares = new LuaScript("shares.lua");
+/** The part of an `ioredis` client that is used here, for one Redis, Sentinels or a Cluster. */
+export interface ScriptClient {
+  evalsha(digest: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
+  eval(source: string, keys: number, ...values: (string | number)[]): Promise<unknown>;
+}
 
-/** The script's answer; its last line explains it. Booleans are numbers, as Redis has none. */
-export type Told = [
-  state: "ok",
-  boot: string,
-  /** Milliseconds for which nothing is granted yet. */
-  learningMs: number,
-  isNew: number,
-  members: number,
-  isSettled: number,
-  read: number,
-  isComplete: number,
-  changes: string[],
-  rows: [used: number, granted: number, inAll: number, held: number][],
-];
+/** A Lua script, which is sent again to a Redis that doesn't know it. */
+export class Script {
+  readonly #source: string;
+  readonly #digest: string;
 
-/** Runs the script for a shard; the values are its arguments after time and run id. */
-export type Script = (
+  /** @param file name of the script in this folder */
+  constructor(file: string) {
+    this.#source = readFileSync(new URL(file, import.meta.url), "utf8");
+    this.#digest = createHash("sha1").update(this.#source).digest("hex");
+  }
+
+  async run(
+    client: ScriptClient,
+    keys: readonly string[],
+    values: readonly (string | number)[],
+  ): Promise<unknown> {
+    const all = [...keys, ...values];
+    try {
+      return await client.evalsha(this.#digest, keys.length, ...all);
+    } catch (error) {
+      // A restarted Redis, or a new primary, doesn't know the script.
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      return client.eval(this.#source, keys.length, ...all);
+    }
+  }
+}
+
+/** Shards in a Cluster, so that its primaries divide the accounts; elsewhere there is one. */
+export const shardsOf = (kind: "single" | "sentinel" | "cluster") => (kind === "cluster" ? 16 : 1);
+
+/** The hash of a month, `YYYY-MM`: a record as JSON for each account of the shard. */
+export const monthKey = (shard: number, month: string) => `hc:{${shard}}:q:${month}`;
+export const eventsKey = (shard: number) => `hc:{${shard}}:events`;
+
+/** A shard's keys in the script's order; a Cluster keeps them together. */
+export function keysOf(shard: number, [month, next]: readonly string[]): string[] {
+  const keys = ["servers", "flags", "ended"].map((name) => `hc:{${shard}}:${name}`);
+  return [...keys, eventsKey(shard), monthKey(shard, month), monthKey(shard, next)];
+}
+
+/** Runs `shares.lua` for a shard: the call and the answer are objects with the names that the script has. */
+export type SharesScript = <Answer>(
   shard: number,
   months: readonly string[],
-  values: readonly (string | number)[],
-) => Promise<Told | ["stale", number]>;
+  call: Readonly<Record<string, unknown>>,
+) => Promise<Answer>;
 
-const keyNames = ["meta", "read", "seen", "scarce", "calm", "tokens", "events"] as const;
-const monthKeyNames = ["usage", "tight", "former"] as const;
+const shares = new Script("shares.lua");
 
-/** A key of a shard; a Cluster keeps a shard's keys together. */
-export function keyOf(shard: number, name: (typeof keyNames)[number]): string;
-export function keyOf(shard: number, name: (typeof monthKeyNames)[number], month: string): string;
-export function keyOf(shard: number, name: string, month?: string): string {
-  return month === undefined ? `hc:{${shard}}:${name}` : `hc:{${shard}}:${name}:${month}`;
-}
-
-/** A shard's keys in the script's order. */
-export function keysOf(shard: number, months: readonly string[]): string[] {
-  const ofMonths = monthKeyNames.flatMap((name) => months.map((month) => keyOf(shard, name, month)));
-  return [...keyNames.map((name) => keyOf(shard, name)), ...ofMonths];
-}
-
-/**
- * Makes a function that runs the script.
- * @param clock replaces Redis' own time in milliseconds and run id, in tests
- */
-export function scriptIn(client: ScriptClient, clock = () => ({ ms: "" as number | "", boot: "" })): Script {
-  return async (shard, months, values) => {
-    const keys = keysOf(shard, months);
-    const { ms, boot } = clock();
-    const told = await shares.run(client, keys, [ms, boot, ...values]);
-    const isWhole =
-      Array.isArray(told) && (told[0] === "stale" || (told[0] === "ok" && Array.isArray(told[9])));
-    if (!isWhole) throw new Error("what answers isn't Redis: found another answer than that of the script");
-    return told as Told;
+export function sharesIn(client: ScriptClient): SharesScript {
+  return async <Answer>(shard: number, months: readonly string[], call: object) => {
+    const text = await shares.run(client, keysOf(shard, months), [JSON.stringify({ ...call, months })]);
+    if (typeof text !== "string" || !text.startsWith("{")) throw notRedis();
+    return JSON.parse(text) as Answer;
   };
 }
+
+export const notRedis = () =>
+  new Error("what answers isn't Redis: found another answer than that of the script");

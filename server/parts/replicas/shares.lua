@@ -1,416 +1,447 @@
 --[[
-One call of one replica about its accounts of one shard. All state of ceilings in Redis is read and written here.
+Keeps the ceilings of a shard of accounts: leases of quotas, and shares of rates. All records of ceilings are read and
+written here. Two sums hold at any time, and the trials check them:
 
-What a replica may admit of an account is what it was granted, and on top of it, as long as the account is calm, what
-every replica has without asking: a rest of tokens (burst / members) and a credit of requests of the month. Where those
-are needed elsewhere the account becomes scarce (tokens) or tight (quota): a numbered change that all replicas read with
-their next call. Until one has, its rest or credit counts as held. Always, and checked by the long trial:
+  quota:  settled use + what each server was granted or used + the credit of each server that may have it  <=  Q
+  rate:   shares in force + the resting part of each server that may use it                                <=  R
 
-  tokens:  level + sum of held + rests <= burst           quota:  sum of granted + lost + credits + unsaid <= quota
+Each server has a part of all accounts, 1/N in the end, and the parts never sum to more than 1. Of an account at rest it
+may use its part of the rate, and a small credit of the quota, without asking. An account that needs more somewhere is
+flagged: "ID" is active (shares in place of resting parts), "ID@MONTH" is tight (no credit). Flags are numbered, and each
+call says which number its server has read; until then the server counts as if it still used what it had. A server says
+less only after it uses less, and uses more only after it is told. Its values are absolute and its calls numbered, so a
+call may be lost, repeated or late.
 
-A replica's values are absolute, and a call whose sequence isn't above the last one's is ignored, so calls may be lost,
-repeated and delayed. They say what it holds after lowering its own bounds: it grows here first and shrinks there first.
-
-KEYS  1 meta hash, 2 version read by member, 3 time by member at which it may be alone, 4 scarce accounts by version,
-      5 accounts that are calm again by version, 6 tokens hash, 7 events stream; of two months: 8 9 usage hash,
-      10 11 tight accounts by version, 12 13 former members by how many members they knew of
-ARGV  1 milliseconds, "" for Redis' own; 2 run id, "" for Redis' own; 3 replica; 4 sequence; 5 run id that it has
-      asserted all it holds to; 6 version that it has read; 7 start, tick or leave;
-      8 milliseconds in which it goes alone without an answer; 9 at most so many have passed since its last call came;
-      10 11 the months' names; then rows of
-      account, month (1 or 2), burst, quota, kind (read, hold or tight: that it knows the month to be), used, used in all when last told, used by this
-      replica when last sent, granted, wanted, tokens held, given back, wanted, short (0 or 1)
+KEYS  1 hash: meta, for each server server:ID and beat:ID, for each active account rate:ID; 2 flags by number; 3 ended
+      flags by number; 4 stream of crossed thresholds; 5 6 hashes of the two months named in the call: a record by account
+ARGV  1 the call as JSON; `op` says which. `ms` and `run` replace Redis' time and run id in tests.
 ]]
-local meta, read, seen, scarce, calmed, tokens, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local call = redis.call
-local floor, min, max = math.floor, math.min, math.max
+local shard, flagged, ended, events = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local call, floor, min, max = redis.call, math.floor, math.min, math.max
+local ask = cjson.decode(ARGV[1])
 
--- After Redis has lost writes, or may have: replicas say again what they hold, and nothing is granted. Each goes on as if
--- it was alone.
+-- After a loss servers say again what they hold, and nothing is granted. Shares end meanwhile.
 local learningMs = 2000
--- A member not seen for the time that it said may have gone over to its own share of the rate: nobody else gets that.
--- And after so much more it is none any more. It has stopped using anything by then (`lapseMs` in shares.ts).
+-- A share is in force for 2 s from when its server asked; here for longer, as a clock may be set.
+local shareMs = 3500
+-- Without demand for this long an account is at rest again.
+local restMs = 5000
+-- A server that isn't heard of for this long has stopped using its part 10 s ago.
 local goneMs = 60000
-local monthKeptMs, dayMs = 100 * 86400000, 86400000
-local feedLength = 200
--- How long an account stays scarce after it was short of tokens.
-local scarceMs = 2000
-local columns = 14
+local monthKeptMs = 100 * 86400000
+local mostFlags = 500
 
-local replica, sequence = ARGV[3], tonumber(ARGV[4])
-local raw = tonumber(ARGV[1])
+local meta = cjson.decode(call('HGET', shard, 'meta') or '{"version":0,"learning":0,"skew":0,"knew":0,"flags":0,"ids":{},"months":{}}')
+local isChanged = false
+local servers, last, writes = {}, 0, {}
+for _, id in ipairs(meta.ids) do
+  local texts = call('HMGET', shard, 'server:' .. id, 'beat:' .. id)
+  local server, beat = cjson.decode(texts[1]), cjson.decode(texts[2])
+  server.text, server.at, server.seq = texts[1], beat.at, beat.seq
+  servers[id], last = server, max(last, beat.at)
+end
+
+-- Time goes on by no more than the caller's steady clock says: Redis' own may be set.
+local raw = ask.ms
 if not raw then
   local time = call('TIME')
   raw = time[1] * 1000 + floor(time[2] / 1000)
 end
-local run = ARGV[2]
-if run == '' then run = string.match(call('INFO', 'server'), 'run_id:(%w+)') end
-
-local known = call('HMGET', meta, 'boot', 'learning', 'clock', 'raw', 'version', 'epoch', 'changed', 'back', 'q:' .. replica,
-  'keys', 'keys:' .. ARGV[10], 'keys:' .. ARGV[11], 'said:' .. ARGV[10], 'said:' .. ARGV[11])
-local learningUntil, version, epoch = tonumber(known[2] or 0), tonumber(known[5] or 0), tonumber(known[6] or 0)
--- The version in which the number of members changed last, and when a silent one came back last, or when learning ends:
--- until then each has its part of the rate.
-local changed, back = tonumber(known[7] or 0), tonumber(known[8] or 0)
--- Of this shard's keys without months, and of each month's, how many there are. Only this script makes and deletes them,
--- and none of them expires: one that is missing was lost.
-local function countKeys()
-  return { call('EXISTS', read, seen, scarce, calmed, tokens), call('EXISTS', KEYS[8], KEYS[10], KEYS[12]),
-    call('EXISTS', KEYS[9], KEYS[11], KEYS[13]) }
-end
-local counted, isLost = countKeys(), false
-for i = 1, 3 do isLost = isLost or counted[i] < tonumber(known[9 + i] or 0) end
-
--- Redis may have lost writes when it runs anew, when it was emptied while it ran, and when it dropped a key to make room.
-local boot = known[1]
-if not boot or isLost or string.match(boot, '^%w+') ~= run then boot = run .. ':' .. raw end
-if known[9] and sequence <= tonumber(known[9]) then return { 'stale', tonumber(known[9]) } end
-
--- No more time has passed than the caller's steady clock says: Redis' own may have been set.
-local now = tonumber(known[3] or 0) + max(0, min(tonumber(ARGV[9]), raw - tonumber(known[4] or raw)))
+local now = max(last, raw - meta.skew)
+if ask.elapsed and last > 0 then now = min(now, last + ask.elapsed) end
+if ask.elapsed and raw - now ~= meta.skew then meta.skew, isChanged = raw - now, true end
 
 local function bump()
-  version = version + 1
+  meta.version, isChanged = meta.version + 1, true
+  return meta.version
+end
+
+-- Writes are lost when Redis starts anew or is emptied, and when it drops a key.
+local run = meta.run
+if ask.check or not run then run = ask.run or string.match(call('INFO', 'server'), 'run_id:(%w+)') end
+local isLost = run ~= meta.run or call('ZCARD', flagged) ~= meta.flags
+for i, month in ipairs(ask.months or {}) do
+  isLost = isLost or meta.months[month] and call('EXISTS', KEYS[4 + i]) == 0
+end
+if isLost then
+  meta.life, meta.run, meta.learning, meta.since = max((meta.life or 0) + 1, raw), run, now + learningMs, now
+  meta.version = max(meta.version, raw)
+  for _, key in ipairs({ flagged, ended }) do
+    meta.version = max(meta.version, tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2] or 0))
+  end
+  meta.knew = 0
+  -- Who isn't heard of now may be using what it had: it counts as silent since now.
+  for id, server in pairs(servers) do
+    server.read, server.at, server.old = 0, now, true
+    if not server.gone then meta.knew = meta.knew + 1 end
+    writes['beat:' .. id] = { at = now, seq = server.seq }
+  end
+  bump()
+end
+local isLearning = now < meta.learning
+
+local function flag(name)
+  local version = bump()
+  call('ZADD', flagged, version, name)
+  call('ZREM', ended, name)
   return version
 end
 
-if known[1] ~= boot then
-  epoch = max(epoch + 1, raw)
-  learningUntil = now + learningMs
-  back = learningUntil
-  call('DEL', read, scarce, calmed, tokens)
-  -- Where the last version was lost, those of accounts that are tight still weren't.
-  version = max(version, raw)
-  for i = 10, 11 do version = max(version, tonumber(call('ZREVRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2] or 0)) end
-  -- Members that aren't heard of now may be using what they had: they stay members as if they were silent since now.
-  for _, member in ipairs(call('ZRANGE', seen, 0, -1)) do call('ZADD', seen, now, member) end
-  changed = bump()
-end
-local isLearning = now < learningUntil
-if not isLearning and learningUntil > 0 then
-  -- Only now is the number of members known, and told.
-  learningUntil = 0
-  changed = bump()
+local function unflag(name)
+  call('ZREM', flagged, name)
+  call('ZADD', ended, bump(), name)
 end
 
--- Of an account's tokens: the level, when it was that, the sum of what replicas hold beside their rests (less than
--- nothing: debts), the rests, when it was short last, and how many hold or owe.
-local pattern, format = '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)', '%.3f %d %d %d %d %d'
+local function remove(id)
+  servers[id], isChanged = nil, true
+  call('HDEL', shard, 'server:' .. id, 'beat:' .. id)
+  for i, known in ipairs(meta.ids) do
+    if known == id then return table.remove(meta.ids, i) end
+  end
+end
 
--- What a member held that is no more goes back, debts too.
-local function forget(member)
-  local suffix = ':' .. member
-  for _, field in ipairs(call('HKEYS', tokens)) do
-    if string.sub(field, -#suffix) == suffix then
-      local account = string.sub(field, 1, -#suffix - 1)
-      local held = tonumber(call('HGET', tokens, field))
-      local level, at, sum, rests, short, holders = string.match(call('HGET', tokens, account), pattern)
-      call('HDEL', tokens, field)
-      call('HSET', tokens, account,
-        string.format(format, level + held, at, sum - held, rests, short, holders - 1))
+local function save()
+  local flags = call('ZCARD', flagged)
+  if isChanged or flags ~= meta.flags then
+    meta.flags = flags
+    writes.meta = meta
+  end
+  for id, server in pairs(servers) do
+    local text = cjson.encode({ read = server.read, part = server.part, gone = server.gone, old = server.old,
+      forgotten = server.forgotten, months = server.months })
+    if text ~= server.text then writes['server:' .. id] = text end
+  end
+  local values = {}
+  for field, value in pairs(writes) do
+    values[#values + 1] = field
+    values[#values + 1] = type(value) == 'string' and value or cjson.encode(value)
+  end
+  if #values > 0 then call('HSET', shard, unpack(values)) end
+end
+
+-- The caller, the number of servers that aren't gone, and the part of those that were there before a loss and aren't
+-- heard of since.
+local me, own, count, unheard = ask.server, nil, 0, 0
+
+-- Requests that a server may admit of an account without a lease; the same in shares.ts.
+local function creditOf(burst, quota, part)
+  return part > 0 and min(floor(quota * part / 4), max(1, floor(burst * part + 1e-6))) or 0
+end
+
+-- Credits of servers that may use them: of those that are heard of, and of those that are gone. One that is gone may have
+-- used its credit before, unsaid.
+local sums = {}
+local function credits(month, burst, quota, tight)
+  local name = month .. ':' .. burst .. ':' .. quota
+  local sum = not tight and sums[name]
+  if not sum then
+    sum = { live = 0, gone = 0 }
+    for _, server in pairs(servers) do
+      if not tight or server.read < tight then
+        local isOf = not server.gone or server.months[1] <= month and month <= server.months[2]
+        local kind = server.gone and 'gone' or 'live'
+        sum[kind] = sum[kind] + (isOf and creditOf(burst, quota, server.gone or server.part) or 0)
+      end
     end
+    if not tight then sums[name] = sum end
   end
-end
-
-local lastSeen = tonumber(call('ZSCORE', seen, replica) or -1)
-local isNew = lastSeen < 0 or ARGV[7] == 'start' or not call('ZSCORE', read, replica)
-if isNew then
-  if lastSeen >= 0 then forget(replica) end
-  changed = bump()
-  -- From here on it has credit as a member.
-  call('ZREM', KEYS[12], replica)
-  call('ZREM', KEYS[13], replica)
-end
-if lastSeen < now then back = max(back, now) end
-for _, member in ipairs(call('ZRANGEBYSCORE', seen, '-inf', now - goneMs)) do
-  if member ~= replica then
-    forget(member)
-    -- What it admitted by credit and hasn't said may be said yet, if it comes back.
-    local isAware = tonumber(call('ZSCORE', read, member) or -1) >= changed
-    for i = 12, 13 do
-      call('ZADD', KEYS[i], 'LT', isAware and call('ZCARD', seen) or 1, member)
-    end
-    call('ZREM', seen, member)
-    call('ZREM', read, member)
-    changed = bump()
-  end
-end
-local from = isNew and 0 or tonumber(ARGV[6])
-call('ZADD', seen, now + tonumber(ARGV[8]), replica)
-call('ZADD', read, from, replica)
-
-local members = call('ZCARD', seen)
-local quiet = call('ZRANGEBYSCORE', seen, '-inf', '(' .. now)
-local silent = #quiet
-local leastRead = tonumber(call('ZRANGE', read, 0, 0, 'WITHSCORES')[2])
--- Whether every member that is heard of knows how many there are: until then rests may be of another number. A silent one
--- can't be told, and what others may have can't wait for it.
-local behind, silentBehind = call('ZCOUNT', read, '-inf', '(' .. changed), 0
--- What silent ones have read; less than anything for one that wasn't heard of in this run of Redis.
-local silentRead = {}
-for i, member in ipairs(quiet) do
-  silentRead[i] = tonumber(call('ZSCORE', read, member) or -1)
-  if silentRead[i] < changed then silentBehind = silentBehind + 1 end
-  if silentRead[i] < changed and silentRead[i] >= 0 then behind = behind - 1 end
-end
-local isSettled = not isLearning and behind == 0
-local asserts = ARGV[5] ~= boot
-
--- Members that may still use what they have without asking.
-local function unaware(since)
-  if not since then return members end
-  return members - call('ZCOUNT', read, since, '+inf')
-end
-
--- Silent members that have given up their rests: while they are alone they have them again.
-local function silentAware(since)
-  local count = 0
-  for _, version in ipairs(since and silentRead or {}) do
-    if version >= tonumber(since) then count = count + 1 end
-  end
-  return count
-end
-
--- What silent members owe of an account: they repay it themselves.
-local function silentDebts(account)
-  local sum = 0
-  for _, member in ipairs(quiet) do sum = sum + min(0, tonumber(call('HGET', tokens, account .. ':' .. member) or 0)) end
   return sum
 end
 
-local function allowanceOf(burst, quota, members)
-  return min(floor(quota / members / 2), floor(burst / members) + max(1, floor(burst / members / 10)))
+local function recordOf(i, account)
+  local text = call('HGET', KEYS[4 + i], account)
+  return text and cjson.decode(text) or { n = 0, left = 0, total = 0, servers = {}, noted = {} }, text
 end
 
--- Requests that former members may have admitted.
-local former = {}
-local function unsaid(month, burst, quota)
-  former[month] = former[month] or call('ZRANGE', KEYS[11 + month], 0, -1, 'WITHSCORES')
-  local sum = 0
-  for i = 2, #former[month], 2 do sum = sum + allowanceOf(burst, quota, tonumber(former[month][i])) end
-  return sum
+local function writeRecord(i, account, record)
+  -- The highest number is that of the newest record, also after Redis has lost it.
+  if not isLearning then record.n = record.n + 1 end
+  local text = cjson.encode(record)
+  call('HSET', KEYS[4 + i], account, text)
+  if not meta.months[ask.months[i]] then
+    meta.months[ask.months[i]], isChanged = true, true
+    call('PEXPIRE', KEYS[4 + i], monthKeptMs)
+  end
+  return text
 end
 
-local function share(account, burst, held, given, wanted, isShort)
-  local own = account .. ':' .. replica
-  local rest = floor(burst / members)
-  local since = call('ZSCORE', scarce, account)
-  -- An account that is scarce elsewhere is said to be so by those who hold more than a rest.
-  if asserts and held > 0 then
-    if not isLearning then held, given = 0, 0 end
-    if not since then
-      since = bump()
-      call('ZADD', scarce, since, account)
-      call('ZREM', calmed, account)
+local function note(account, month, quota, record)
+  for _, threshold in ipairs({ 80, 90, 100 }) do
+    local name = threshold .. ':' .. quota
+    if record.total * 100 >= quota * threshold and not record.noted[name] then
+      record.noted[name] = true
+      call('XADD', events, '*', 'crossing',
+        cjson.encode({ account = account, month = month, threshold = threshold, quota = quota, used = record.total }))
     end
   end
-  local rests = unaware(since) * rest
-  local level, at, sum, lastRests, short, holders
-  local entry = call('HGET', tokens, account)
-  if entry then
-    level, at, sum, lastRests, short, holders = string.match(entry, pattern)
-    level, at, sum, lastRests, short = level + 0, at + 0, sum + 0, lastRests + 0, short + 0
-    -- A rest that is given up goes into the level, and one that is given comes from there.
-    level = level + lastRests - rests
-  else
-    level, at, sum, short, holders = max(0, burst - rests), now, 0, -scarceMs, 0
-  end
-  -- First what has flowed since, as if all was used at the end of it: what ran over while it was full is lost.
-  local flow = burst * (members - silent) / members / 1000
-  level = level + max(0, now - max(at, back)) * flow
-  local room = burst - sum + silentDebts(account) - (isSettled and rests + silentAware(since) * rest or burst)
-  level = min(level, max(0, room))
-  local before = tonumber(call('HGET', tokens, own) or 0)
-  sum = sum + held - before
-  level = min(level + given, max(0, burst - sum - rests))
-  if not isLearning and wanted > held and level >= 1 then
-    local grant = min(wanted - held, floor(level))
-    level, sum, held = level - grant, sum + grant, held + grant
-  end
-  if since and wanted > held and level < 1 and sum > held then
-    -- Held elsewhere, perhaps by who doesn't need them: they are called back, one call at a time.
-    local last = tonumber(call('ZSCORE', scarce, account .. '!') or 0)
-    if leastRead >= last then call('ZADD', scarce, bump(), account .. '!') end
-  end
-  if isShort then
-    short = now
-    if not since and members > 1 and held < wanted + 1 then
-      since = bump()
-      call('ZADD', scarce, since, account)
-      call('ZREM', calmed, account)
-    end
-  end
-  if since and isSettled and silent == 0 and now - short > scarceMs and rests == 0 and level >= members * rest then
-    since = nil
-    call('ZREM', scarce, account, account .. '!')
-    call('ZADD', calmed, bump(), account)
-    rests = members * rest
-    level = level - rests
-  end
-  if ARGV[7] == 'leave' then
-    level, sum, held = level + held, sum - held, 0
-  end
-  holders = holders + (held == 0 and 0 or 1) - (before == 0 and 0 or 1)
-  if held ~= 0 then
-    call('HSET', tokens, own, held)
-  elseif before ~= 0 then
-    call('HDEL', tokens, own)
-  end
-  if not since and holders == 0 and level >= burst - rests then
-    call('HDEL', tokens, account)
-  else
-    call('HSET', tokens, account, string.format(format, level, now, sum, rests, short, holders))
-  end
-  return held
 end
 
-local function lease(account, month, burst, quota, used, toldInAll, toldOwn, granted, wanted, isTight)
-  local usage, tight = KEYS[7 + month], KEYS[9 + month]
-  local own = account .. ':' .. replica
-  local inAll, grantedInAll, heard, counted, mark, lastQuota = 0, 0, 0, 0, 0, 0
-  local entry = call('HGET', usage, account)
-  if entry then
-    inAll, grantedInAll, heard, counted, mark, lastQuota =
-      string.match(entry, '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
-    inAll, grantedInAll, heard, counted = inAll + 0, grantedInAll + 0, heard + 0, counted + 0
-    mark, lastQuota = mark + 0, lastQuota + 0
+-- What a server says of an account's month, and its lease.
+local function lease(row, i, said)
+  local month, quota = ask.months[i], row.quota
+  local record, text = recordOf(i, row.id)
+  local isNew = not text
+  if said.copy and isLearning then
+    local copy = cjson.decode(said.copy)
+    if copy.n > record.n or isNew then
+      -- What servers have said since the loss is newer.
+      for id, entry in pairs(record.servers) do
+        if entry.life == meta.life then copy.servers[id] = entry end
+      end
+      if copy.tight then copy.tight = flag(row.id .. '@' .. month) end
+      record, isNew = copy, true
+    end
   end
-  local ownUsed, ownGranted, ownMark = 0, 0, 0
-  local record = call('HGET', usage, own)
-  if record then
-    ownUsed, ownGranted, ownMark = string.match(record, '(%S+) (%S+) (%S+)')
-    ownUsed, ownGranted, ownMark = ownUsed + 0, ownGranted + 0, ownMark + 0
+  if record.life ~= meta.life then record.life, record.noted, isNew = meta.life, {}, true end
+  local mine = record.servers[me] or { used = 0, granted = 0 }
+  local used, others, dead = record.left, record.left, 0
+  for id, entry in pairs(record.servers) do
+    if id ~= me then
+      used, others = used + entry.used, others + max(entry.used, entry.granted)
+      if not servers[id] or servers[id].gone then dead = dead + max(0, entry.granted - entry.used) end
+    end
   end
-  -- What was used and is in no replica's count here: `heard` of in all, beyond what was `counted` then.
-  local lostBefore = max(0, heard - counted)
-  local isAsserted = asserts and ownMark ~= epoch
-  if isAsserted then
-    if mark ~= epoch then heard, counted, mark = inAll + lostBefore, inAll, epoch end
-    heard = max(heard, toldInAll)
-    counted = counted + max(0, toldOwn - ownUsed)
-    ownMark = epoch
-    if isTight and not call('ZSCORE', tight, account) then call('ZADD', tight, bump(), account) end
-  elseif not record then
-    ownMark = epoch
-  end
-  local lost = max(0, heard - counted)
-  granted = max(granted, used)
-  local allowance = allowanceOf(burst, quota, members)
-  local since = call('ZSCORE', tight, account)
-  local credits = isSettled and unaware(since) * allowance
-    or unaware(since) > 0 and min(floor(quota / 2), floor(1.1 * burst) + members + 1) or 0
-  -- Silent ones that don't know how many there are may take themselves for the only one.
-  if credits > 0 then credits = credits + silentBehind * allowanceOf(burst, quota, 1) end
-  local others = grantedInAll - ownGranted + lost + unsaid(month, burst, quota)
+  -- What this server counted in earlier processes, if nobody else knows.
+  local unknown = max(0, (said.base or 0) - used)
+  record.left, used, others = record.left + unknown, used + unknown, others + unknown
+  local kept = credits(month, row.burst, quota, record.tight)
+  local free = quota - others - kept.live - kept.gone
+  local granted = max(said.granted, said.used)
   -- Too late to say it: others may have been granted it.
-  if isAsserted and not isLearning then granted = max(used, min(granted, quota - others - credits)) end
-  local before = inAll + lostBefore
-  inAll = inAll + used - ownUsed
-  local free = quota - others - granted - credits
-  if not isLearning and ARGV[7] ~= 'leave' then
-    if wanted > granted and free >= 1 then
-      -- By what it needs and others hold: so all come to the end of the quota together.
-      local needed, held = wanted - used, max(0, grantedInAll - ownGranted - (inAll - used))
-      local grant = min(wanted - granted, max(1, floor(free * needed / (needed + held))))
+  if not isLearning and granted > max(mine.granted, said.used) then granted = max(said.used, min(granted, free)) end
+  free = free - granted
+  local tight = record.tight
+  if not isLearning and not ask.leave then
+    if said.wanted > granted and free >= 1 then
+      local grant = min(said.wanted - granted, max(1, floor(free / 2 / count)))
       granted, free = granted + grant, free - grant
     end
-    if since and wanted > granted and free < 1 and grantedInAll - ownGranted > inAll - used then
-      -- The last requests are leased elsewhere, perhaps to who doesn't need them: they are called back, one call at a time.
-      local last = tonumber(call('ZSCORE', tight, account .. '!') or 0)
-      if leastRead >= last then call('ZADD', tight, bump(), account .. '!') end
-    end
-    local reserve = members * (allowance + 1)
-    if not since and free < reserve then
-      call('ZADD', tight, bump(), account)
-      call('ZREM', calmed, account .. '@' .. ARGV[9 + month])
-    elseif since and isSettled and credits == 0 and free >= 4 * reserve then
-      call('ZREM', tight, account, account .. '!')
-      call('ZADD', calmed, bump(), account .. '@' .. ARGV[9 + month])
+    local scarce = credits(month, row.burst, quota).live + count
+    if not tight and free < scarce then
+      record.tight = flag(row.id .. '@' .. month)
+    elseif tight and free >= 4 * scarce then
+      record.tight = nil
+      unflag(row.id .. '@' .. month)
     end
   end
-  grantedInAll = grantedInAll - ownGranted + granted
-  call('HSET', usage, own, string.format('%d %d %d', used, granted, ownMark))
-  call('HSET', usage, account,
-    string.format('%d %d %d %d %d %d', inAll, grantedInAll, heard, counted, mark, quota))
-  local total = inAll + lost
-  for _, threshold in ipairs({ 80, 90, 100 }) do
-    local line = quota * threshold
-    if total * 100 >= line and (before * 100 < line or lastQuota ~= quota) then
-      local name = account .. '!' .. threshold .. '!' .. quota
-      if call('HSETNX', usage, name, total) == 1 then
-        call('XADD', events, '*', 'account', account, 'month', ARGV[9 + month], 'threshold', threshold,
-          'quota', quota, 'used', total)
+  used = used + said.used
+  -- What the dead had is used up, when nobody else has any.
+  local total = used + dead + kept.gone >= quota and max(used, quota) or used
+  if isNew or unknown > 0 or mine.used ~= said.used or mine.granted ~= granted or mine.life ~= meta.life
+    or record.tight ~= tight or record.total ~= total or ask.leave then
+    record.total = total
+    if not isLearning then note(row.id, month, quota, record) end
+    record.burst = row.burst
+    record.servers[me] = { used = said.used, granted = granted, life = meta.life }
+    if ask.leave then record.left, record.servers[me] = record.left + said.used, nil end
+    text = writeRecord(i, row.id, record)
+  end
+  return { granted = granted, total = total, tight = record.tight and true, copy = said.fresh and text or nil }
+end
+
+-- This server's share by demand: max-min fair when all want more than there is, else in proportion.
+local function targetOf(burst, rate, demand)
+  local demands, sum = { demand }, demand
+  for id, entry in pairs(rate.shares) do
+    if id ~= me and servers[id] and entry.till > now then
+      demands[#demands + 1] = entry.demand
+      sum = sum + entry.demand
+    end
+  end
+  if sum <= burst then return sum > 0 and burst * demand / sum or 0 end
+  table.sort(demands)
+  local left = burst
+  for i, each in ipairs(demands) do
+    local level = left / (#demands - i + 1)
+    if each >= level then return min(demand, level) end
+    left = left - each
+  end
+  return demand
+end
+
+local function share(row)
+  local field, burst = 'rate:' .. row.id, row.burst
+  local text = call('HGET', shard, field)
+  local rate = text and cjson.decode(text)
+  if rate and rate.life ~= meta.life then rate = nil end
+  if not rate and row.asks and not isLearning then
+    rate = { life = meta.life, version = flag(tostring(row.id)), at = now, shares = {} }
+  end
+  -- Shares of a life before end while it is being learned what servers hold.
+  if isLearning then return {} end
+  if not rate then
+    if call('ZSCORE', flagged, row.id) then unflag(tostring(row.id)) end
+    return { share = 0 }
+  end
+  for id in pairs(rate.shares) do
+    if not servers[id] then rate.shares[id] = nil end
+  end
+  local reserved, isWanted = burst * unheard, row.demand > 0
+  for id, server in pairs(servers) do
+    local entry = rate.shares[id]
+    if id ~= me then
+      local rest = burst * server.part
+      local held = entry and entry.share or 0
+      if server.read < rate.version then
+        reserved = reserved + max(rest, held)
+      elseif entry and entry.till > now then
+        reserved, isWanted = reserved + held, true
+      else
+        reserved = reserved + min(held, rest)
       end
     end
   end
-  return granted, total
+  if row.demand > 0 then rate.at = now end
+  if row.rests and not isWanted and row.share == 0 and now - rate.at >= restMs then
+    call('HDEL', shard, field)
+    unflag(tostring(row.id))
+    return { share = 0 }
+  end
+  local told = max(0, min(targetOf(burst, rate, row.demand), burst - reserved))
+  local held = max(row.share, told)
+  rate.shares[me] = (held > 0 or row.demand > 0) and { share = held, demand = row.demand, till = now + shareMs } or nil
+  writes[field] = rate
+  return { active = true, share = told }
 end
 
-local rows = {}
-for at = 12, #ARGV, columns do
-  local account, month, burst, quota = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  if ARGV[at + 4] == 'read' then
-    local record = call('HGET', KEYS[7 + month], account .. ':' .. replica)
-    rows[#rows + 1] = { tonumber(record and string.match(record, '%S+') or 0), 0, 0, 0 }
-  else
-    local used = tonumber(ARGV[at + 5])
-    local granted, total = lease(account, month, burst, quota, used, tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]),
-      tonumber(ARGV[at + 8]), tonumber(ARGV[at + 9]), ARGV[at + 4] == 'tight')
-    -- An account's tokens come with one of its months.
-    local held = tonumber(ARGV[at + 10])
-    if held then
-      held = share(account, burst, held, tonumber(ARGV[at + 11]), tonumber(ARGV[at + 12]), ARGV[at + 13] == '1')
-    end
-    rows[#rows + 1] = { used, granted, total, held or 0 }
+-- Enters the caller among the servers, and says which part it has.
+local function join()
+  own = servers[me]
+  local isAsserting = ask.life ~= meta.life
+  if not own then
+    own = { read = 0, part = 0, old = false }
+    servers[me], meta.ids[#meta.ids + 1], isChanged = own, me, true
   end
+  own.gone = nil
+  if isAsserting then own.old = own.old or ask.knew > 0 end
+  -- Who comes later may have learned it in this life.
+  if isAsserting and isLearning then meta.knew, isChanged = max(meta.knew, ask.knew), true end
+  own.at, own.seq, own.months = now, ask.seq, ask.months
+  own.read = isAsserting and 0 or ask.read
+  local place = string.match(me, '^[^.]*')
+  local others, old = 0, 0
+  for id, server in pairs(servers) do
+    if id ~= me and not server.gone and (now - server.at > goneMs or string.match(id, '^[^.]*') == place) then
+      server.gone, server.part = server.part, 0
+    end
+    if server.gone and server.months[2] < ask.months[1] then
+      remove(id)
+    elseif not server.gone then
+      count = count + 1
+      if id ~= me then others = others + server.part end
+      if server.old then old = old + 1 end
+    end
+  end
+  if now - meta.since < goneMs and meta.knew > old then unheard = (meta.knew - old) / meta.knew end
+  local room = 1 - others - unheard
+  -- What is less comes from rounding.
+  if room < 1e-6 then room = 0 end
+  own.part = isLearning and isAsserting and ask.part or min(ask.part, isAsserting and room or own.part)
+  if own.part > 1 / count then return 1 / count end
+  if not isLearning then own.part = max(own.part, min(1 / count, room)) end
+  return own.part
 end
--- A month that nothing was said of for long is deleted when another one comes. By Redis' time, as clocks may be wrong.
-for i = 10, 11 do
-  local field = 'said:' .. ARGV[i]
-  if raw - tonumber(known[i + 3] or -dayMs) >= dayMs and call('EXISTS', KEYS[i - 2]) == 1 then
-    call('HSET', meta, field, raw)
-    local all = call('HGETALL', meta)
-    for at = 1, #all, 2 do
-      local month = string.match(all[at], '^said:(.*)')
-      if month and raw - all[at + 1] > monthKeptMs and month ~= ARGV[10] and month ~= ARGV[11] then
-        for _, kind in ipairs({ 8, 10, 12 }) do
-          call('DEL', string.sub(KEYS[kind], 1, -1 - #ARGV[10]) .. month)
-        end
-        call('HDEL', meta, all[at], 'keys:' .. month)
+
+local function changes()
+  local list, upTo = {}, meta.version
+  for on, key in pairs({ [true] = flagged, [false] = ended }) do
+    local found = call('ZRANGEBYSCORE', key, '(' .. string.format('%.0f', own.read), '+inf', 'WITHSCORES', 'LIMIT', 0, mostFlags)
+    if #found == 2 * mostFlags then upTo = min(upTo, tonumber(found[#found])) end
+    for i = 1, #found, 2 do list[#list + 1] = { name = found[i], on = on, at = tonumber(found[i + 1]) } end
+  end
+  local told = {}
+  for _, change in ipairs(list) do
+    if change.at <= upTo then told[#told + 1] = { name = change.name, on = change.on } end
+  end
+  local leastRead = meta.version
+  for _, server in pairs(servers) do
+    if not server.gone then leastRead = min(leastRead, server.read) end
+  end
+  call('ZREMRANGEBYSCORE', ended, '-inf', string.format('%.0f', leastRead))
+  return told, upTo
+end
+
+local ops = {}
+
+function ops.tick()
+  own = servers[me]
+  if own and ask.seq <= own.seq then return { stale = own.seq } end
+  -- A call of one that has left comes late, or this one was taken for gone: it settles, and joins again.
+  local isKnown = own and not own.gone
+  if not isKnown and ask.life == meta.life and not ask.leave then return { gone = true } end
+  local part = 0
+  if isKnown or not ask.leave then part = join() end
+  if own then writes['beat:' .. me] = { at = now, seq = ask.seq } end
+  local rows = {}
+  for at, row in ipairs(ask.rows) do
+    local answer = row.demand and share(row) or {}
+    answer.months = {}
+    for i, month in ipairs(ask.months) do
+      if row.months[month] then answer.months[month] = lease(row, i, row.months[month]) end
+    end
+    rows[at] = answer
+  end
+  local told, upTo = {}, 0
+  if own and not ask.leave then told, upTo = changes() end
+  if ask.last then
+    remove(me)
+    writes['beat:' .. me] = nil
+  end
+  return { life = meta.life, learning = max(0, meta.learning - now), members = count, part = part, changes = told, read = upTo,
+    isComplete = upTo == meta.version, rows = rows }
+end
+
+-- Enters use that was counted elsewhere, under a name that isn't a server's.
+function ops.enter()
+  for _ in pairs(servers) do count = count + 1 end
+  count = max(1, count)
+  if not isLearning then
+    for _, row in ipairs(ask.rows) do lease(row, 1, { used = row.used, granted = row.used, wanted = 0 }) end
+  end
+  return { isLearning = isLearning, version = meta.version }
+end
+
+function ops.servers()
+  local list = {}
+  for id, server in pairs(servers) do
+    if not server.forgotten then list[#list + 1] = { id = id, isGone = (server.gone or now - server.at > goneMs) and true or false, age = now - server.at,
+      read = server.read } end
+  end
+  return { servers = list, version = meta.version }
+end
+
+-- A page of a month: what each server used and holds. `ask.forget` is gone for good: all is given back but what it can
+-- have admitted unsaid, in a second from a full bucket.
+function ops.scan()
+  local page = call('HSCAN', KEYS[5], ask.cursor, 'COUNT', 500)
+  local found = {}
+  for at = 1, #page[2], 2 do
+    local account, record = page[2][at], cjson.decode(page[2][at + 1])
+    local used, isForgotten = record.left, false
+    for id, entry in pairs(record.servers) do
+      local leased = max(0, entry.granted - entry.used)
+      if id == ask.forget then
+        leased, isForgotten = max(0, leased - 2 * record.burst - 1), true
+        entry.granted = entry.granted - leased
       end
+      used = used + entry.used
+      found[#found + 1] = { account = tonumber(account), server = id, used = entry.used, leased = leased }
+    end
+    if isForgotten then
+      record.total = used
+      writeRecord(1, account, record)
     end
   end
+  return { cursor = page[1], found = found }
 end
 
--- The changes that the replica hasn't read yet: of what is cut off, the rest with the next call.
-local changes, upTo = {}, version
-local function changesOf(key, suffix, isSpare)
-  local list = call('ZRANGEBYSCORE', key, '(' .. from, '+inf', 'WITHSCORES', 'LIMIT', 0, feedLength)
-  if #list == 2 * feedLength then upTo = min(upTo, tonumber(list[#list])) end
-  for i = 1, #list, 2 do changes[#changes + 1] = { list[i] .. suffix, isSpare, tonumber(list[i + 1]) } end
-end
-changesOf(scarce, '', 1)
-changesOf(KEYS[10], '@' .. ARGV[10], 1)
-changesOf(KEYS[11], '@' .. ARGV[11], 1)
-changesOf(calmed, '', 0)
-call('ZREMRANGEBYSCORE', calmed, '-inf', leastRead)
-local news = {}
-for _, change in ipairs(changes) do
-  if change[3] <= upTo then
-    news[#news + 1] = change[1]
-    news[#news + 1] = change[2]
-  end
+-- What it can have admitted without a lease stays charged, too, until its months are over.
+function ops.forget()
+  local server = servers[ask.forget]
+  if server then server.gone, server.part, server.forgotten = server.gone or server.part, 0, true end
+  return {}
 end
 
-if ARGV[7] == 'leave' then
-  forget(replica)
-  call('ZREM', seen, replica)
-  call('ZREM', read, replica)
-  changed = bump()
-end
-counted = countKeys()
-call('HSET', meta, 'boot', boot, 'learning', learningUntil, 'clock', now, 'raw', raw, 'version', version,
-  'epoch', epoch, 'changed', changed, 'back', back, 'q:' .. replica, ARGV[4],
-  'keys', counted[1], 'keys:' .. ARGV[10], counted[2], 'keys:' .. ARGV[11], counted[3])
-return { 'ok', boot, isLearning and learningUntil - now or 0, isNew and 1 or 0, members, isSettled and 1 or 0, upTo,
-  upTo == version and 1 or 0, news, rows }
+local answer = ops[ask.op]()
+save()
+return cjson.encode(answer)

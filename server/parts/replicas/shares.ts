@@ -1,83 +1,80 @@
 import { monthName } from "../../shared/months.ts";
-import type { Script, Told } from "./redis.ts";
-import { type Row, Rows } from "./rows.ts";
+import { Bounds } from "./bounds.ts";
+import { Saying } from "./saying.ts";
 import {
-  Holdings,
-  type HoldingsOptions,
-  isTightIn,
+  hasSomething,
   type MonthShare,
-  minPauseMs,
-  newShard,
+  never,
+  type Row,
   type Shard,
   type Share,
-  setTaut,
+  type SharesOptions,
+  type Told,
 } from "./share.ts";
 
-/** This server's side of shared quotas and rates: what it may admit, and what it asks for. */
-
-/*
- * Time, Redis and the counts are arguments. What `shares.lua` says about the shares holds here too: this side lowers
- * its own bounds before it says so, raises them when it is told to, and believes only the answer to its last call.
- */
-
-/** Milliseconds between calls for a shard with something to report, and between heartbeats of others. */
-const defaultTickMs = 100;
-const signOfLifeMs = 500;
-/** Milliseconds after which an answer counts as lost. */
-const maxAnswerMs = 2000;
-/** Milliseconds, plus some round trips, without an answer after which the server uses its own part of the rate. */
-const aloneMs = 1500;
-const aloneTrips = 3;
-/** How much longer than recent answers a call may take to reach Redis. */
-const lateMs = 100;
-/** Milliseconds of silence after which it uses no credit, because others may have it when it stops being a member. */
-const creditMs = 30_000;
 /**
- * Milliseconds of silence after which it uses the overdraft only. Others get its part after a minute (`goneMs` in
- * shares.lua), and no clock is that exact.
+ * This server's side of shared quotas and rates: what it may admit, and what it asks for. Time, Redis and the counts are
+ * arguments. This side lowers its own bounds before it says so, raises them when it is told to, and believes only the
+ * answers to its last round of calls; `shares.lua` has the other half.
  */
-const lapseMs = 50_000;
-const maxRowsPerCall = 500;
 
-interface SharesOptions extends HoldingsOptions {
-  replica: string;
-  shards: number;
-  send: Script;
-  /** Larger than all sequence numbers of earlier processes: the number of starts times 2^32. */
-  firstSequence: number;
-  /** The number of servers as of the last run: it sets the part of a server that starts without Redis. */
-  members: number;
-  /** Milliseconds of a steady clock. */
-  clock: () => number;
-  tickMs?: number;
-}
+/** Milliseconds between rounds while something changes, and between signs of life. */
+const tickMs = 100;
+const signOfLifeMs = 1000;
+/** The shortest pause before a round that can't wait for the next one. */
+const minPauseMs = 2;
+/** An answer that takes longer counts as lost. */
+const maxAnswerMs = 2000;
+/** A share is in force for this long from when the call was sent. */
+const shareMs = 2000;
+/** How much longer than its server a call may have been on the way. */
+const lateMs = 500;
+/** Between proposals of accounts that are active without demand here: who had it last may have died. */
+const proposeMs = 10_000;
+const mostRows = 500;
 
 export class Shares {
   readonly #options: SharesOptions;
-  readonly #holdings: Holdings;
-  readonly #rows: Rows;
+  readonly #bounds: Bounds;
+  readonly #saying: Saying;
   readonly #shards: Shard[];
-  readonly #tickMs: number;
-  /** The two months in which requests are counted. */
-  #months: readonly [number, number];
+  #months: readonly number[];
+  #isChecking = true;
 
   /** @param firstMonth the earlier of the two months in which requests are counted */
   constructor(options: SharesOptions, firstMonth: number, nowMs: number) {
     this.#options = options;
-    this.#holdings = new Holdings(options);
-    this.#tickMs = options.tickMs ?? defaultTickMs;
-    this.#rows = new Rows(this.#holdings, this.#tickMs);
+    this.#bounds = new Bounds(options);
+    this.#saying = new Saying(options, this.#bounds);
     this.#months = [firstMonth, firstMonth + 1];
-    this.#shards = Array.from({ length: options.shards }, (_, index) => newShard(index, options, nowMs));
-    for (const account of this.#holdings.counts.accounts()) this.enter(account);
+    this.#shards = Array.from({ length: options.shards }, (_, index) => ({
+      ...{
+        index,
+        server: options.server,
+        rejoined: 0,
+        sequence: 0,
+        life: 0,
+        nextLife: 0,
+        knew: options.knew,
+        read: 0,
+        hasReadAll: false,
+        members: 1,
+        part: 0,
+      },
+      ...{ toSay: new Set<Share>(), shares: new Map<number, Share>(), live: new Set<Share>() },
+      ...{ rested: 0, restedMs: nowMs, joinedMs: nowMs, askedMs: nowMs, lookedMs: never, sentMs: never },
+      ...{ round: 0, isUnderWay: false, isLearning: true, contactMs: nowMs, tripMs: 0, checkedMs: never },
+      ...{ wasAway: false, proposedMs: nowMs },
+    }));
+    for (const account of options.counts.accounts()) this.enter(account);
   }
 
-  /** Whether all shards have answered and this server has its part of everything. */
+  /** Whether this server has its part of everything, and buckets are full. */
   get isReady(): boolean {
-    return this.#shards.every(({ isResting }) => isResting);
+    return this.#shards.every((shard) => shard.hasReadAll && this.#bounds.isRested(shard));
   }
 
-  /** The number of servers that this one knows of. */
+  /** Servers that this one knows of. */
   get members(): number {
     return this.#shards[0].members;
   }
@@ -87,56 +84,28 @@ export class Shares {
     return nowMs - Math.min(...this.#shards.map(({ contactMs }) => contactMs));
   }
 
-  /** Whether an answer for any shard is overdue. */
-  isAlone(nowMs: number): boolean {
-    return this.#shards.some((shard) => nowMs > this.#aloneAtMs(shard));
+  isAway(nowMs: number): boolean {
+    return this.#shards.some((shard) => this.#bounds.isShardAway(shard, nowMs));
   }
 
-  /** Requests of all servers in a month, as far as known; undefined before Redis has answered. */
-  inAll(account: number, month: number): number | undefined {
-    const told = this.#monthShareOf(account, month)?.told;
-    return told && told.inAll - told.used + this.#holdings.counts.used(account, month);
+  /** Leased and unused requests. */
+  charged(): number {
+    let sum = 0;
+    for (const { shares } of this.#shards)
+      for (const share of shares.values())
+        for (const each of share.months) sum += Math.max(0, each.granted - this.#bounds.used(share, each));
+    return sum;
   }
 
-  /** Requests of a month that this server may count, by what it was granted. */
-  granted(account: number, month: number): number {
-    return this.#monthShareOf(account, month)?.granted ?? this.#holdings.counts.used(account, month);
+  /** Asks which run of Redis answers: the connection is a new one. */
+  check(): void {
+    this.#isChecking = true;
   }
 
-  /**
-   * Granted requests that the next process may count without Redis; they are stored with the counts. None of a tight
-   * account, because they must be given back at once.
-   */
-  lasting(account: number, month: number): number {
-    const shard = this.#shardOf(account);
-    const share = shard.shares.get(account);
-    const each = share?.months.find((known) => known.month === month);
-    if (share === undefined || each === undefined || isTightIn(shard, share, each))
-      return this.#holdings.counts.used(account, month);
-    return each.granted;
-  }
-
-  /** Tells that the returned value of `lasting` is on the disk. */
-  save(account: number, month: number, granted: number): void {
-    const shard = this.#shardOf(account);
-    const share = shard.shares.get(account);
-    const saved = share?.months.find((each) => each.month === month);
-    if (share === undefined || saved === undefined || saved.saved === granted) return;
-    saved.saved = granted;
-    // What was released meanwhile can be given back now.
-    shard.active.add(share);
-  }
-
-  #monthShareOf(account: number, month: number): MonthShare | undefined {
-    return this.#shardOf(account)
-      .shares.get(account)
-      ?.months.find((share) => share.month === month);
-  }
-
-  /** Adds an account, or applies its new limits. */
+  /** Adds an account, or applies its new ceilings. */
   enter(account: number): void {
     const shard = this.#shardOf(account);
-    this.#holdings.bind(shard, this.#shareOf(shard, account));
+    this.#bounds.bind(shard, this.#shareOf(shard, account), this.#options.clock());
   }
 
   /** Moves to the months in which requests are counted now. */
@@ -145,36 +114,40 @@ export class Shares {
     this.#months = [firstMonth, firstMonth + 1];
     for (const shard of this.#shards)
       for (const share of shard.shares.values()) {
-        const before = this.#holdings.countOf(share);
+        const before = this.#bounds.countOf(share);
         share.months = this.#months.map(
           (month) =>
-            share.months.find((known) => known.month === month) ??
-            this.#holdings.newMonth(share.account, month),
+            share.months.find((known) => known.month === month) ?? this.#newMonth(share.account, month),
         );
-        const difference = this.#holdings.countOf(share) - before;
-        share.heldAt += difference;
-        share.counted += difference;
-        this.#holdings.bind(shard, share);
+        share.counted += this.#bounds.countOf(share) - before;
+        this.#bounds.bind(shard, share, this.#options.clock());
       }
   }
 
-  /**
-   * Notes that requests of an account were admitted or refused.
-   * @param isUrgent whether one was refused, or the last one was admitted
-   */
-  touch(account: number, nowMs: number, isUrgent: boolean): void {
+  /** Notes what other servers have counted, and Redis' record. */
+  hear(account: number, month: number, total: number, copy: string): void {
     const shard = this.#shardOf(account);
     const share = this.#shareOf(shard, account);
-    if (!shard.active.has(share)) {
-      shard.active.add(share);
-      share.lookedMs = nowMs - this.#tickMs;
-    }
-    // A starved account gains no tokens by asking again at once; another server may free a lease.
-    const lacksTokens = isUrgent && !share.isStarved && this.#holdings.tokensOf(shard, share) < 1;
-    const lacksLease = this.#holdings.isLow(shard, share);
-    if (!lacksTokens && !lacksLease) return;
-    const soonMs = shard.sentMs + minPauseMs;
-    shard.askedMs = Math.min(shard.askedMs, lacksTokens ? soonMs : Math.max(soonMs, share.retryMs));
+    const each = share.months.find((known) => known.month === month);
+    if (each === undefined) return;
+    const used = this.#bounds.used(share, each);
+    if (shard.live.has(share) && each.told?.used !== used) return;
+    // Counts that Redis doesn't know yet make this too small, never too large.
+    each.others = Math.max(0, total - used);
+    each.copy = copy;
+    this.#bounds.bind(shard, share, this.#options.clock());
+  }
+
+  /** Notes that requests of an account were admitted or refused. */
+  touch(account: number, nowMs: number): void {
+    const shard = this.#shardOf(account);
+    const share = this.#shareOf(shard, account);
+    shard.live.add(share);
+    this.#bounds.look(shard, share, nowMs);
+    if (shard.isLearning || this.#bounds.isShardAway(shard, nowMs)) return;
+    const asks = share.isShort && !share.isActive && shard.part < 1 && this.#bounds.isRested(shard);
+    if (asks || share.months.some((each) => this.#bounds.isLow(shard, share, each, nowMs)))
+      shard.askedMs = Math.min(shard.askedMs, shard.lookedMs + minPauseMs);
   }
 
   /** When `tick` has something to do next. */
@@ -184,198 +157,225 @@ export class Shares {
 
   /** Calls the script for the shards that are due. @param month the current month */
   tick(nowMs: number, month: number): void {
-    if (this.#holdings.hasLeft) return;
+    if (this.#bounds.isLeaving) return;
     for (const shard of this.#shards) {
-      this.#goAlone(shard, nowMs);
-      if (shard.isResting) this.#fill(shard, shard.learnsFromMs, Math.min(nowMs, shard.learnsUntilMs));
-      if (nowMs < this.#dueMs(shard)) continue;
-      void this.#call(shard, shard.hasStarted ? "tick" : "start", nowMs, month);
+      const isAway = this.#bounds.isShardAway(shard, nowMs);
+      for (const share of isAway !== shard.wasAway ? shard.shares.values() : []) shard.live.add(share);
+      shard.wasAway = isAway;
+      if (nowMs >= this.#dueMs(shard)) void this.#round(shard, nowMs, month);
     }
   }
 
-  #aloneAtMs({ contactMs, tripMs }: Shard): number {
-    return contactMs + aloneMs + aloneTrips * tripMs;
+  /** Looks at the accounts in use: their buckets fill. Call it ten times a second. */
+  refill(nowMs: number): void {
+    for (const shard of this.#shards) {
+      this.#bounds.rest(shard, nowMs);
+      for (const share of shard.live) this.#bounds.look(shard, share, nowMs);
+    }
   }
 
-  #dueMs(shard: Shard): number {
-    if (shard.isUnderWay) return shard.sentMs + maxAnswerMs;
-    const hasNews = shard.active.size + shard.toTell.size + shard.changed.size > 0;
-    return Math.min(shard.askedMs, shard.sentMs + (hasNews ? this.#tickMs : signOfLifeMs));
-  }
-
-  /**
-   * Gives everything back and ends: no request is admitted any more.
-   * @param save saves the counts and what is granted
-   */
+  /** Gives everything back and ends: no request is admitted any more. @param save saves the counts */
   async leave(nowMs: number, save: () => void): Promise<void> {
-    this.#holdings.hasLeft = true;
+    this.#bounds.isLeaving = true;
     for (const shard of this.#shards)
-      for (const share of shard.shares.values()) {
-        for (const each of share.months) each.granted = this.#holdings.used(share, each);
-        this.#holdings.bind(shard, share);
-      }
+      for (const share of shard.shares.values()) this.#bounds.bind(shard, share, nowMs);
     save();
-    await Promise.all(this.#shards.map((shard) => this.#leaveShard(shard, nowMs)));
+    await Promise.all(this.#shards.map((shard) => this.#settle(shard, nowMs)));
   }
 
-  /**
-   * Reports everything that was counted, and leaves only after that, so that nobody else gets what was admitted on
-   * credit.
-   */
-  async #leaveShard(shard: Shard, nowMs: number): Promise<void> {
-    const isCounted = (share: Share, each: MonthShare) => this.#holdings.used(share, each) > each.base;
+  /** Has Redis keep what was counted under no server's name. @returns whether all of it was answered */
+  async #settle(shard: Shard, nowMs: number): Promise<boolean> {
     const shares = [...shard.shares.values()].filter((share) =>
-      share.months.some((each) => each.told || isCounted(share, each)),
+      share.months.some((each) => each.told || this.#bounds.used(share, each) > each.base),
     );
-    for (let from = 0; from <= shares.length; from += maxRowsPerCall / 2) {
-      const some = shares.slice(from, from + maxRowsPerCall / 2);
-      const isLast = from + maxRowsPerCall / 2 > shares.length;
-      const isReading = some.some((share) =>
-        share.months.some((each) => !each.isKnown && isCounted(share, each)),
-      );
-      shard.active = new Set(some);
-      if (isReading && !(await this.#call(shard, "tick", nowMs, 0))) return;
-      shard.active = new Set(some);
-      if (!(await this.#call(shard, isLast ? "leave" : "tick", nowMs, 0))) return;
+    for (let from = 0; from === 0 || from < shares.length; from += mostRows) {
+      const some = shares.slice(from, from + mostRows);
+      const rows = some.map((share) => {
+        const row = this.#saying.rowOf(share, share.months);
+        return share.isListed ? { ...row, demand: 0, share: 0 } : row;
+      });
+      const used = some.map((share) => share.months.map((each) => this.#bounds.used(share, each)));
+      const isLast = from + mostRows >= shares.length;
+      if ((await this.#send(shard, nowMs, rows, { leave: true, last: isLast })) === undefined) return false;
+      for (const [i, { months }] of some.entries())
+        for (const [j, each] of months.entries())
+          Object.assign(each, { base: used[i][j], granted: used[i][j], told: undefined });
     }
-  }
-
-  /** @returns whether Redis answered */
-  async #call(
-    shard: Shard,
-    step: "start" | "tick" | "leave",
-    nowMs: number,
-    month: number,
-  ): Promise<boolean> {
-    const sequence = ++shard.sequence;
-    shard.isUnderWay = true;
-    shard.sentMs = nowMs;
-    shard.askedMs = Number.POSITIVE_INFINITY;
-    const months = this.#months.map(monthName);
-    const rows: Row[] = [];
-    for (const share of new Set([...shard.changed, ...shard.toTell, ...shard.active])) {
-      if (rows.length > maxRowsPerCall - 2 && !shard.changed.has(share)) break;
-      const said = this.#rows.of(shard, share, nowMs, month);
-      rows.push(...said);
-      if (said.length === 0) this.#rows.rest(shard, share, nowMs);
-    }
-    const lateAfterMs = shard.tripMs + lateMs;
-    const patienceMs = Math.max(0, Math.floor(this.#aloneAtMs(shard) - nowMs - lateAfterMs));
-    const elapsedMs = shard.hasStarted ? Math.ceil(nowMs - shard.contactMs + lateAfterMs) : lateMs;
-    const times = [patienceMs, elapsedMs];
-    const head = [this.#options.replica, sequence, shard.boot, shard.read, step, ...times, ...months];
-    const values = [...head, ...rows.flatMap((row) => this.#rows.valuesOf(row))];
-    for (const { month, used } of rows) if (month.isKnown) month.sent = used;
-    const told = await this.#options.send(shard.index, months, values).catch(() => undefined);
-    // Another call was sent since, so this one counts as lost.
-    if (shard.sequence !== sequence) return false;
-    shard.isUnderWay = false;
-    if (told === undefined) return false;
-    const tripMs = this.#options.clock() - nowMs;
-    shard.tripMs = Math.max(tripMs, shard.tripMs + (tripMs - shard.tripMs) / 10);
-    if (told[0] === "stale") {
-      shard.sequence = Math.max(sequence, told[1]);
-      return false;
-    }
-    this.#take(shard, told, rows, nowMs);
     return true;
   }
 
-  #take(shard: Shard, told: Told, rows: readonly Row[], sentMs: number): void {
-    const [, boot, learningMs, isNew, members, isSettled, read, isComplete, changes, granted] = told;
-    const before = { members: shard.members, hasCredit: shard.hasCredit };
-    const isLearning = learningMs > 0;
+  #dueMs(shard: Shard): number {
+    if (shard.isUnderWay) return shard.lookedMs + maxAnswerMs;
+    const isBusy = shard.live.size > 0 || this.#isJoining(shard);
+    return Math.min(shard.askedMs, shard.lookedMs + (isBusy ? tickMs : signOfLifeMs));
+  }
+
+  /** Whether this server hasn't said and read all yet, and got its part. */
+  #isJoining({ toSay, part, hasReadAll, life, nextLife }: Shard): boolean {
+    return toSay.size > 0 || part === 0 || !hasReadAll || life !== nextLife;
+  }
+
+  /** Sends what is due of all accounts in calls of some rows each, one behind the other, and takes the answers. */
+  async #round(shard: Shard, nowMs: number, month: number): Promise<void> {
+    const wasAsked = nowMs >= shard.askedMs;
+    shard.lookedMs = nowMs;
+    shard.askedMs = Number.POSITIVE_INFINITY;
+    if (nowMs >= shard.proposedMs + proposeMs) {
+      shard.proposedMs = nowMs;
+      for (const share of shard.shares.values())
+        if (share.isActive) {
+          share.isProposed = false;
+          shard.live.add(share);
+        }
+    }
+    const due: [Share, Row][] = [];
+    for (const share of new Set([...shard.toSay, ...shard.live])) {
+      this.#bounds.look(shard, share, nowMs);
+      const row = this.#saying.dueRow(shard, share, nowMs, month);
+      if (row !== undefined) due.push([share, row]);
+      else this.#retire(shard, share, nowMs);
+    }
+    if (due.length === 0 && !wasAsked && !this.#isJoining(shard) && nowMs < shard.sentMs + signOfLifeMs)
+      return;
+    shard.sentMs = nowMs;
+    shard.isUnderWay = true;
+    const [{ nextLife }, round] = [shard, ++shard.round];
+    const calls: Promise<boolean>[] = [];
+    for (let from = 0; from === 0 || from < due.length; from += mostRows) {
+      const some = due.slice(from, from + mostRows);
+      const rows = some.map(([, row]) => row);
+      calls.push(
+        this.#send(shard, nowMs, rows).then((told) => {
+          if (told !== undefined && round === shard.round) this.#take(shard, told, some, nowMs);
+          return told !== undefined;
+        }),
+      );
+    }
+    const answered = await Promise.all(calls);
+    if (round !== shard.round) return;
+    shard.isUnderWay = false;
+    if (!answered.includes(false) && shard.nextLife === nextLife && shard.toSay.size === 0)
+      shard.life = nextLife;
+  }
+
+  /** @returns undefined where there is no answer that counts */
+  async #send(
+    shard: Shard,
+    nowMs: number,
+    rows: readonly Row[],
+    more: Readonly<Record<string, unknown>> = {},
+  ): Promise<Told | undefined> {
+    const check = this.#isChecking || nowMs >= shard.checkedMs + signOfLifeMs;
+    if (check) shard.checkedMs = nowMs;
+    this.#isChecking = false;
+    const { round } = shard;
+    const call = {
+      ...{ op: "tick", server: shard.server, seq: ++shard.sequence, life: shard.life, read: shard.read },
+      part: this.#bounds.isLapsed(shard, nowMs) ? 0 : shard.part,
+      // While all is said again, those of the life before.
+      knew: shard.life > 0 && shard.life === shard.nextLife ? shard.members : shard.knew,
+      elapsed: Math.ceil(nowMs - shard.contactMs + shard.tripMs + lateMs),
+      ...{ check, rows, ...more },
+    };
+    const answer = this.#options.script<Told>(shard.index, this.#months.map(monthName), call);
+    const told = await answer.catch(() => undefined);
+    if (told === undefined) this.#isChecking = true;
+    if (told?.gone && round === shard.round) await this.#rejoin(shard, nowMs);
+    return told === undefined || told.gone || told.stale !== undefined ? undefined : told;
+  }
+
+  /** Others took this server for gone: it settles what it held, and comes back as a new one. */
+  async #rejoin(shard: Shard, nowMs: number): Promise<void> {
+    if (!(await this.#settle(shard, nowMs))) return;
+    shard.rejoined++;
+    shard.server = `${this.#options.server}.${shard.rejoined}`;
+    Object.assign(shard, { life: 0, nextLife: 0, read: 0, hasReadAll: false, part: 0, sequence: 0 });
+  }
+
+  #take(shard: Shard, told: Told, due: readonly [Share, Row][], sentMs: number): void {
     const nowMs = this.#options.clock();
-    if (isLearning && shard.learnsUntilMs < sentMs) shard.learnsFromMs = nowMs;
-    shard.learnsUntilMs = isLearning ? sentMs + learningMs : 0;
     shard.contactMs = sentMs;
-    shard.hasStarted = true;
-    shard.isAlone = false;
-    const { hasLapsed } = shard;
-    shard.hasLapsed = false;
-    if (isNew && !isLearning) shard.isResting = false;
-    if (isNew) shard.tautAnew = new Map();
-    for (const [i, row] of rows.entries()) this.#rows.take(row, granted[i], nowMs, isLearning);
-    const touched = new Set(rows.map(({ share }) => share));
-    if (boot !== shard.bootToTell) {
-      shard.bootToTell = boot;
-      for (const account of this.#holdings.counts.accounts())
-        if (this.#shardOf(account) === shard) shard.toTell.add(this.#shareOf(shard, account));
+    shard.tripMs = Math.max(nowMs - sentMs, shard.tripMs + (nowMs - sentMs - shard.tripMs) / 10);
+    shard.isLearning = told.learning > 0;
+    for (const [i, [share, row]] of due.entries())
+      this.#takeRow(shard, share, row, told.rows[i], sentMs, nowMs);
+    const before = { part: shard.part, members: shard.members, hasReadAll: shard.hasReadAll };
+    if (told.life !== shard.nextLife) {
+      if (shard.nextLife > 0) shard.knew = shard.members;
+      shard.nextLife = told.life;
+      shard.read = 0;
+      for (const share of shard.shares.values()) if (share.months.some(hasSomething)) shard.toSay.add(share);
+      shard.askedMs = nowMs;
     } else {
-      for (const share of touched)
-        if (share.months.every((each) => each.told || this.#holdings.used(share, each) === 0))
-          shard.toTell.delete(share);
-      if (shard.toTell.size === 0) shard.boot = boot;
+      shard.read = told.read;
+      if (told.isComplete && told.learning === 0) shard.hasReadAll = true;
     }
-    const changed: Share[] = [];
-    for (let i = 0; i < changes.length; i += 2) {
-      const name = changes[i];
-      const share = shard.shares.get(Number.parseInt(name, 10));
-      if (share) changed.push(share);
-      if (name.includes("!")) {
-        const month = share?.months.find((each) => name.endsWith(each.name));
-        if (month) month.isCalledBack = true;
-        else if (share) share.isCalledBack = true;
-        continue;
-      }
-      for (const taut of [shard.taut, shard.tautAnew]) if (taut) setTaut(taut, name, Boolean(changes[i + 1]));
-    }
-    shard.changed = new Set(changed);
-    shard.read = read;
-    if (!isLearning) shard.members = members;
-    if (isSettled) shard.isResting = true;
-    if (isComplete && !isLearning && shard.tautAnew && shard.boot === boot) {
-      shard.taut = shard.tautAnew;
-      shard.tautAnew = undefined;
-      for (const share of shard.shares.values()) this.#holdings.bind(shard, share);
-    }
-    shard.hasCredit = shard.isResting;
-    if (before.members === shard.members && before.hasCredit === shard.hasCredit && !hasLapsed)
-      for (const share of [...touched, ...changed]) this.#holdings.bind(shard, share);
-    else for (const share of shard.shares.values()) this.#holdings.bind(shard, share);
+    const changes = Array.isArray(told.changes) ? told.changes : [];
+    for (const { name, on } of changes) this.#flag(shard, name, on, nowMs);
+    if (changes.length > 0 || told.part < shard.part)
+      shard.askedMs = Math.min(shard.askedMs, nowMs + minPauseMs);
+    this.#bounds.rest(shard, nowMs);
+    if (told.part > 0 && shard.part === 0) shard.joinedMs = nowMs;
+    shard.part = told.part;
+    shard.members = told.members;
+    const isSame = before.part === shard.part && before.hasReadAll === shard.hasReadAll;
+    // Others fill up, and have to be bound anew meanwhile.
+    for (const share of isSame ? [] : shard.shares.values()) shard.live.add(share);
+    for (const share of isSame ? due.map(([each]) => each) : shard.live)
+      this.#bounds.bind(shard, share, nowMs);
   }
 
-  /**
-   * Without Redis: tokens accrue at this server's part of the rate, up to its part of the burst; credit ends, and
-   * then everything.
-   */
-  #goAlone(shard: Shard, nowMs: number): void {
-    const aloneAtMs = this.#aloneAtMs(shard);
-    if (nowMs <= aloneAtMs) return;
-    const silentMs = nowMs - shard.contactMs;
-    const hasCredit = shard.isResting && silentMs < creditMs;
-    if (!shard.isAlone || hasCredit !== shard.hasCredit) {
-      shard.isAlone = true;
-      shard.hasCredit = hasCredit;
-      for (const share of shard.shares.values()) this.#holdings.bind(shard, share);
+  #takeRow(
+    shard: Shard,
+    share: Share,
+    row: Row,
+    told: Told["rows"][number],
+    sentMs: number,
+    nowMs: number,
+  ): void {
+    shard.toSay.delete(share);
+    for (const each of share.months) {
+      const [said, answer] = [row.months[each.name], told.months[each.name]];
+      if (said === undefined || answer === undefined) continue;
+      const granted = answer.granted + each.base;
+      // Nothing is granted while Redis learns what servers hold: credit that was used would be given again each time.
+      if (!shard.isLearning) each.granted = granted;
+      each.told = { used: said.used + each.base, granted };
+      each.others = answer.total - each.told.used;
+      each.isTight = answer.tight === true;
+      if (answer.copy !== undefined) Object.assign(each, { copy: answer.copy, copiedMs: nowMs });
     }
-    if (silentMs >= lapseMs && !shard.hasLapsed) this.#lapse(shard, nowMs);
-    if (shard.hasLapsed && !this.#holdings.isFreeWithoutRedis) return;
-    this.#fill(shard, aloneAtMs, nowMs);
+    share.isShort = false;
+    if (row.demand === undefined || told.share === undefined) return;
+    this.#bounds.fill(shard, share, nowMs);
+    share.isActive = told.active === true;
+    share.rate = told.share;
+    share.untilMs = sentMs + shareMs;
+    share.isListed = row.demand > 0 || told.share > 0;
   }
 
-  /** Adds tokens at this server's part of the rate, for a time in which Redis grants none. */
-  #fill(shard: Shard, fromMs: number, toMs: number): void {
-    if (toMs <= fromMs) return;
-    for (const share of shard.active) {
-      const sinceMs = Math.max(share.spareMs, fromMs);
-      if (toMs <= sinceMs) continue;
-      const { burst } = this.#holdings.counts.ceilings(share.account);
-      const part = burst / shard.members;
-      const room = Math.floor(part) - this.#holdings.restOf(shard, share) - this.#holdings.heldOf(share);
-      share.spare = Math.max(0, Math.min(share.spare + (part * (toMs - sinceMs)) / 1000, room));
-      share.spareMs = toMs;
-      this.#holdings.bind(shard, share);
+  /** Applies a change: `account` is active or at rest, or `account@month` is tight or isn't. */
+  #flag(shard: Shard, name: string, on: boolean, nowMs: number): void {
+    const [account, month] = name.split("@");
+    const share = this.#shareOf(shard, Number(account));
+    const each = share.months.find((known) => known.name === month);
+    if (each !== undefined) each.isTight = on;
+    if (month === undefined && share.isActive !== on) {
+      this.#bounds.fill(shard, share, nowMs);
+      Object.assign(share, { isActive: on, rate: 0, untilMs: 0, isListed: false });
+      shard.live.add(share);
     }
+    this.#bounds.bind(shard, share, nowMs);
   }
 
-  #lapse(shard: Shard, nowMs: number): void {
-    shard.hasLapsed = true;
-    for (const share of shard.shares.values()) {
-      if (share.toldHeld > 0) shard.active.add(share);
-      this.#holdings.lapse(share, nowMs);
-      this.#holdings.bind(shard, share);
-    }
+  /** Forgets about an account that has nothing to say until it is used again. */
+  #retire(shard: Shard, share: Share, nowMs: number): void {
+    shard.toSay.delete(share);
+    const isFull = share.level >= this.#bounds.rateOf(shard, share, nowMs) + 0.999;
+    const isOver = share.isActive
+      ? share.isProposed && !share.isListed
+      : isFull && nowMs - share.usedMs >= this.#bounds.idleMs(shard, share);
+    if (isOver) shard.live.delete(share);
   }
 
   #shardOf(account: number): Shard {
@@ -385,8 +385,34 @@ export class Shares {
   #shareOf(shard: Shard, account: number): Share {
     const known = shard.shares.get(account);
     if (known !== undefined) return known;
-    const share = this.#holdings.newShare(account, this.#months);
+    const nowMs = this.#options.clock();
+    this.#bounds.rest(shard, nowMs);
+    const { burst } = this.#options.counts.ceilings(account);
+    const share: Share = {
+      ...{ account, months: this.#months.map((month) => this.#newMonth(account, month)) },
+      // As full as it could have become since this process joined.
+      level: burst * shard.rested + Math.min(1, (burst * shard.part * (nowMs - shard.joinedMs)) / 1000),
+      ...{ levelMs: nowMs, isActive: false, rate: 0, untilMs: 0, counted: 0, isShort: false, demand: 0 },
+      ...{
+        refused: this.#options.counts.refused(account),
+        lookedMs: nowMs,
+        isListed: false,
+        isProposed: true,
+      },
+      ...{ usedMs: never, dryMs: never },
+    };
+    share.counted = this.#bounds.countOf(share);
     shard.shares.set(account, share);
+    if (share.months.some(({ base, month }) => base > 0 || this.#options.counts.used(account, month) > 0))
+      shard.live.add(share);
     return share;
+  }
+
+  #newMonth(account: number, month: number): MonthShare {
+    const used = this.#options.counts.used(account, month);
+    // What was counted before the first process with Redis is this server's own.
+    const base = this.#options.knew === 0 ? 0 : used;
+    const none = { told: undefined, copy: undefined, copiedMs: never };
+    return { month, name: monthName(month), base, granted: used, others: 0, isTight: false, ...none };
   }
 }

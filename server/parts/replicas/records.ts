@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Used } from "../../store/store.ts";
+import { eventsKey, monthKey, type ScriptClient, sharesIn } from "./redis.ts";
+import type { MonthRecord } from "./sharing.ts";
+
+/** Reads what Redis knows of accounts and servers beside the calls of servers, and enters imported counts. */
+
+/** The part of an `ioredis` client that is used here. */
+interface RecordsClient extends ScriptClient {
+  hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
+  xrange(
+    key: string,
+    from: string,
+    to: string,
+    count: "COUNT",
+    most: number,
+  ): Promise<[id: string, fields: string[]][]>;
+  xdel(key: string, ...ids: string[]): Promise<number>;
+}
+
+/** A threshold that an account has crossed with the counts of all servers. */
+export interface Crossing {
+  account: number;
+  /** The month as `YYYY-MM`. */
+  month: string;
+  /** Percent of the quota. */
+  threshold: number;
+  quota: number;
+  used: number;
+}
+
+export interface ServerRow {
+  id: string;
+  isGone: boolean;
+  /** Milliseconds since it was heard of. */
+  age: number;
+  /** The number of the last flag that it has read. */
+  read: number;
+}
+
+interface Imported {
+  account: number;
+  burst: number;
+  quota: number;
+  used: number;
+}
+
+interface ScanAnswer {
+  cursor: string;
+  found: { account: number; server: string; used: number; leased: number }[];
+}
+
+const mostCrossings = 100;
+/** Milliseconds after which a server that doesn't answer is gone, or goes on by what it holds. */
+const maxWaitMs = 4000;
+const askMs = 50;
+/** What imported counts are entered under, in place of a server. */
+const imported = "import-";
+
+export class Records {
+  readonly #client: RecordsClient;
+  readonly #shards: readonly number[];
+
+  constructor(client: RecordsClient, shards: number) {
+    this.#client = client;
+    this.#shards = Array.from({ length: shards }, (_, shard) => shard);
+  }
+
+  /** Records of accounts in a month, `YYYY-MM`; undefined where there is none. */
+  async of(accounts: readonly number[], month: string): Promise<(MonthRecord | undefined)[]> {
+    const found = new Map<number, MonthRecord>();
+    await Promise.all(
+      [...this.#byShard(accounts, (account) => account)].map(async ([shard, ids]) => {
+        const texts = await this.#client.hmget(monthKey(shard, month), ...ids.map(String));
+        for (const [i, text] of texts.entries())
+          if (text !== null) found.set(ids[i], { total: JSON.parse(text).total, text });
+      }),
+    );
+    return accounts.map((account) => found.get(account));
+  }
+
+  /** Crossings that aren't recorded yet, each with what forgets it. */
+  async crossings(): Promise<{ crossing: Crossing; forget: () => Promise<unknown> }[]> {
+    const found = this.#shards.map(async (shard) => {
+      const key = eventsKey(shard);
+      const entries = await this.#client.xrange(key, "-", "+", "COUNT", mostCrossings);
+      return entries.map(([id, [, text]]) => ({
+        crossing: JSON.parse(text) as Crossing,
+        forget: () => this.#client.xdel(key, id),
+      }));
+    });
+    return (await Promise.all(found)).flat();
+  }
+
+  /** The servers, and the requests that each has leased and not used in this month and the next one. */
+  async servers(months: readonly [string, string]): Promise<(ServerRow & { leased: number })[]> {
+    const [{ servers }] = await this.#all<{ servers: ServerRow[] }>(months, { op: "servers" });
+    const leased = new Map<string, number>();
+    for (const month of months)
+      for await (const each of this.#scan(month))
+        leased.set(each.server, (leased.get(each.server) ?? 0) + each.leased);
+    return list(servers).map((server) => ({ ...server, leased: leased.get(server.id) ?? 0 }));
+  }
+
+  /** Gives back what a server that is gone for good had leased. */
+  async forget(server: string, months: readonly [string, string]): Promise<number> {
+    let given = 0;
+    for (const month of months)
+      for await (const each of this.#scan(month, server)) if (each.server === server) given += each.leased;
+    await this.#all(months, { op: "forget", forget: server });
+    return given;
+  }
+
+  /** Imported counts of a month, `YYYY-MM`. */
+  async entered(month: string): Promise<Used[]> {
+    const found: Used[] = [];
+    for await (const { server, account, used } of this.#scan(month))
+      if (server.startsWith(imported)) found.push({ account, month, used });
+    return found;
+  }
+
+  /**
+   * Enters imported counts, and waits until all servers know which of the accounts have little left. After that their
+   * keys may be used.
+   */
+  async enter(counted: readonly Imported[], months: readonly [string, string]): Promise<void> {
+    const script = sharesIn(this.#client);
+    // An import that was interrupted entered the same, so nothing counts twice.
+    const server = imported + createHash("sha256").update(JSON.stringify(counted)).digest("base64url");
+    const enter = async (shard: number, some: readonly Imported[]) => {
+      const rows = some.map(({ account, ...row }) => ({ id: account, ...row }));
+      for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
+        const call = { op: "enter", server, rows, check: true };
+        const { isLearning } = await script<{ isLearning: boolean }>(shard, months, call);
+        // While servers say again what they hold, no shortage is known.
+        if (!isLearning) break;
+      }
+      const { version } = await script<{ version: number }>(shard, months, { op: "servers" });
+      for (const end = performance.now() + maxWaitMs; performance.now() < end; await delay(askMs)) {
+        const { servers } = await script<{ servers: ServerRow[] }>(shard, months, { op: "servers" });
+        if (list(servers).every(({ isGone, read }) => isGone || read >= version)) return;
+      }
+    };
+    await Promise.all(
+      [...this.#byShard(counted, ({ account }) => account)].map(([shard, some]) => enter(shard, some)),
+    );
+  }
+
+  async *#scan(month: string, forget?: string): AsyncGenerator<ScanAnswer["found"][number]> {
+    for (const shard of this.#shards) {
+      let cursor = "0";
+      do {
+        const call = { op: "scan", cursor, forget };
+        const answer: ScanAnswer = await sharesIn(this.#client)(shard, [month, month], call);
+        yield* list(answer.found);
+        cursor = answer.cursor;
+      } while (cursor !== "0");
+    }
+  }
+
+  #all<Answer>(months: readonly string[], call: Readonly<Record<string, unknown>>): Promise<Answer[]> {
+    return Promise.all(this.#shards.map((shard) => sharesIn(this.#client)<Answer>(shard, months, call)));
+  }
+
+  #byShard<Item>(items: readonly Item[], accountOf: (item: Item) => number): Map<number, Item[]> {
+    return Map.groupBy(items, (item) => accountOf(item) % this.#shards.length);
+  }
+}
+
+/** An empty list comes from Lua as an object. */
+const list = <Item>(items: readonly Item[] | object): readonly Item[] => (Array.isArray(items) ? items : []);
