@@ -166,6 +166,7 @@ async function requestsFor({ service, spentKey }: Proxied): Promise<Asked[]> {
     "/search": "/search?q=hospital+al%2C",
     "/healthcare/procedures/{code}": "/healthcare/procedures/507%32?bins=5",
     "/healthcare/facilities/{ccn}": "/healthcare/facilities/0000%301",
+    "/healthcare/facilities/{ccn}/trends": "/healthcare/facilities/0000%301/trends?procedure=5072",
     "/healthcare/trends": "/healthcare/trends?procedure=5072",
     "/pages/{cursor}": next.slice("/api/v1".length),
   };
