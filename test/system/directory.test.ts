@@ -172,6 +172,22 @@ test("a change is waited for until all that are heard of have it", async () => {
   assert.deepEqual(await a.directory.taken(0), []);
 });
 
+test("a server applies a change before it confirms it", async () => {
+  const { client, join } = group();
+  const [a, b] = [join("a"), join("b")];
+  const applied: number[] = [];
+  b.directory.onTaken = () => applied.push(b.store.directory.position().version);
+  for (const name of ["one", "two", "three"]) {
+    await a.directory.change(make(a.store, name));
+    await b.directory.read();
+    // The second read confirms what the first one found.
+    await b.directory.read();
+    const [confirmed] = (await client.hget("hc:{directory}:members", "b"))?.split(" ") ?? [];
+    assert.equal(applied.at(-1), Number(confirmed));
+  }
+  assert.equal(applied.length, 3);
+});
+
 test("one at a time delivers, and another one when it leaves", async () => {
   const { join } = group();
   const [a, b] = [join("a"), join("b")];

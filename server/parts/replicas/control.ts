@@ -54,6 +54,7 @@ export async function shareState(options: Options, ground: Ground): Promise<Shar
     isBehind: () => options.maxAgeMs > 0 && directory.syncAgeMs(performance.now()) > options.maxAgeMs,
     delivers,
     async shareCeilings(accounts, limits, save) {
+      directory.onTaken = () => accounts.refresh();
       await startSharing(options, ground, directory, accounts, limits, save);
       repeat("reading accounts and keys from Redis", directoryMs, async () => {
         if (fault() !== undefined) return;

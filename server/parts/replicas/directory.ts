@@ -66,6 +66,8 @@ export class Directory {
   #syncedMs = 0;
   #checkedMs = Number.NEGATIVE_INFINITY;
   #deliversUntilMs = Number.NEGATIVE_INFINITY;
+  /** Applies rows that are new in this copy. The next call confirms them to Redis, and commands wait for that. */
+  onTaken: () => void = () => {};
 
   /**
    * @param replica the server's name; "" for a command
@@ -218,6 +220,7 @@ export class Directory {
     const counted = before.epoch === "" && this.#checkOwn(all) ? await this.#enteredElsewhere() : [];
     const taken = all.map(([version, name, content]) => ({ version, name, content: content || null }));
     this.#store.directory.take(taken, { epoch, version, life }, counted);
+    this.onTaken();
   }
 
   /**
