@@ -22,6 +22,7 @@ import { groupOfKey, readPriceKey } from "../server/api/endpoints/prices.ts";
 import { checkParameters, parseQuery } from "../server/api/parameters.ts";
 import { headerNames, type RequestHead } from "../server/serving/reply.ts";
 import { openService } from "../test/support/asking.ts";
+import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { seededRandom } from "../test/support/random.ts";
 import { digits } from "./figures.ts";
 import { smoke } from "./options.ts";
@@ -52,14 +53,7 @@ type Cases = Record<string, () => number>;
 const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });
 const file = encodeSnapshot(snapshot);
 const image = attachImage(buildImage(snapshot, undefined, readPlaces()));
-const versions = {
-  images: [image],
-  byName: new Map(),
-  loadedAt: new Map(),
-  previous: new Map(),
-  files: new Map(),
-  hidden: [],
-};
+const versions = versionsOf(image);
 const { service, key, keys } = openService(versions);
 const authorization = `Bearer ${key}`;
 const bodyOf = (query: string, path = pricesPath) => {

@@ -8,6 +8,7 @@ import { generateKey } from "../server/accounts/keys.ts";
 import { basePath } from "../server/api/endpoint.ts";
 import { decodeTarget, resolve } from "../server/api/routes.ts";
 import { RequestContext } from "../server/serving/context.ts";
+import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
@@ -77,14 +78,7 @@ const scratch = Buffer.alloc(2 ** 16);
 /** What an endpoint answers from one data version, made anew. @param target path and query below `basePath` */
 export function madeAnew(image: Image, target: string): Uint8Array {
   const [path, query = ""] = target.split("?");
-  const versions = {
-    images: [image],
-    byName: new Map(),
-    loadedAt: new Map(),
-    previous: new Map(),
-    files: new Map(),
-    hidden: [],
-  };
+  const versions = versionsOf(image);
   const found = decodeTarget(resolve(basePath + path));
   const usage = () => assert.fail("nobody asks for the usage");
   const body = found.endpoint.answer(new RequestContext(versions, found, scratch, usage), query);

@@ -10,6 +10,7 @@ export {
   facilityPrices,
   findFacility,
   findRow,
+  nameFacility,
   priceOfRow,
   type Standing,
 } from "./answers/facilities.ts";

@@ -28,14 +28,21 @@ export function findCode({ offsets, bytes }: TextColumn, code: string): number {
   return -1;
 }
 
-export function describeFacility(image: Image, facility: number) {
-  const code = textAt(image.ruralUrbanCode, facility) || null;
-  const description = textAt(image.ruralUrbanDescription, facility) || null;
+/** What every list says of a facility. */
+export function nameFacility(image: Image, facility: number) {
   return {
     ccn: textAt(image.ccn, facility),
     facility: textAt(image.facilityName, facility),
     city: textAt(image.city, facility),
     state: textAt(image.state, facility),
+  };
+}
+
+export function describeFacility(image: Image, facility: number) {
+  const code = textAt(image.ruralUrbanCode, facility) || null;
+  const description = textAt(image.ruralUrbanDescription, facility) || null;
+  return {
+    ...nameFacility(image, facility),
     street: textAt(image.street, facility) || null,
     zip: textAt(image.zip, facility) || null,
     rural_urban: code === null && description === null ? null : { code, description },

@@ -19,17 +19,17 @@ import { findFacility } from "./facilities.ts";
 /** Which facilities to list: those that meet every condition that is given. */
 export interface FacilityFilter {
   /** A procedure's position: facilities that have a row of it. */
-  procedure: number | undefined;
+  procedure?: number | undefined;
   /** The status of that row. */
   status: RowStatus | "all";
   /** Cents; only priced rows have a charge. */
-  minCharge: number | undefined;
-  maxCharge: number | undefined;
-  states: readonly string[] | undefined;
-  city: string | undefined;
-  ccns: readonly string[] | undefined;
+  minCharge?: number | undefined;
+  maxCharge?: number | undefined;
+  states?: readonly string[] | undefined;
+  city?: string | undefined;
+  ccns?: readonly string[] | undefined;
   /** The position of a place, and the miles around it. */
-  near: { place: number; miles: number } | undefined;
+  near?: { place: number; miles: number } | undefined;
 }
 
 /** The facilities that a filter leaves, ascending by CCN. */

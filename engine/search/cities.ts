@@ -1,7 +1,7 @@
 import type { Image } from "../image/image.ts";
 import { stateCodes } from "../snapshot/schema.ts";
 import { findWord } from "./dictionary.ts";
-import { nextOf, withWords } from "./documents.ts";
+import { setBits, withWords } from "./documents.ts";
 import { citiesOf, cityField, fieldBits, meaningOf, otherMeanings, splitWords, stateWords } from "./text.ts";
 
 /** The facilities in a city: `St. Louis`, `saint louis mo`. Case, accents, abbreviations and spaces don't matter. */
@@ -18,17 +18,11 @@ export function facilitiesInCity(image: Image, city: string): Set<number> {
 function facilitiesInCities(image: Image, words: readonly string[]): Set<number> {
   const index = image.documents.facility;
   const { tokenStart, tokens, documentOf, nameRank, byName } = index;
-  const end = documentOf.length;
   const facilities = new Set<number>();
   for (const name of citiesOf(words.join(""))) {
     const word = findWord(index, name);
     if (word < 0) continue;
-    const having = withWords(index, [word]);
-    for (
-      let document = nextOf(having, 0, end);
-      document < end;
-      document = nextOf(having, document + 1, end)
-    ) {
+    for (const document of setBits(withWords(index, [word]), documentOf.length)) {
       const own = tokens.subarray(tokenStart[document], tokenStart[document + 1]);
       if (own.includes((word << fieldBits) | cityField)) facilities.add(byName[nameRank[document]]);
     }

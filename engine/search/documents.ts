@@ -75,6 +75,11 @@ function bitsIn(bits: number): number {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
+/** The set bits before `end`, ascending. */
+export function* setBits(bits: Int32Array, end: number): Generator<number> {
+  for (let i = nextOf(bits, 0, end); i < end; i = nextOf(bits, i + 1, end)) yield i;
+}
+
 /** The first set bit from `from` on; `end` or more if there is none before `end`. */
 export function nextOf(bits: Int32Array, from: number, end: number): number {
   if (from >= end) return end;

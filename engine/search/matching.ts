@@ -2,7 +2,7 @@ import { findFacility } from "../answers/facilities.ts";
 import { type Image, type TextIndex, textOf } from "../image/image.ts";
 import { procedureIncluding } from "./codes.ts";
 import { findWord, lowerBound, startsWith, wordAt } from "./dictionary.ts";
-import { type DocumentKind, markWord, nextOf, type SearchIndex, withWords } from "./documents.ts";
+import { type DocumentKind, markWord, type SearchIndex, setBits, withWords } from "./documents.ts";
 import {
   citiesOf,
   cityField,
@@ -118,12 +118,7 @@ function matchPhrases(index: SearchIndex, rest: string, before: readonly number[
 
 function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<number, number>): void {
   const { tokenStart, tokens, documentOf } = index;
-  const having = withWords(index, words);
-  for (
-    let document = nextOf(having, 0, documentOf.length);
-    document < documentOf.length;
-    document = nextOf(having, document + 1, documentOf.length)
-  ) {
+  for (const document of setBits(withWords(index, words), documentOf.length)) {
     const end = tokenStart[document + 1] - words.length;
     for (let at = tokenStart[document]; at <= end; at++) {
       let part = 0;

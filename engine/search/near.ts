@@ -23,20 +23,7 @@ export function nearbyIn(image: Image, text: string): Nearby | undefined {
   if (where === undefined) return undefined;
   const place = placeNamed(image, where.trim());
   if (place < 0) return undefined;
-  const list = listFacilities(
-    image,
-    {
-      procedure: undefined,
-      status: "all",
-      minCharge: undefined,
-      maxCharge: undefined,
-      states: undefined,
-      city: undefined,
-      ccns: undefined,
-      near: { place, miles: nearMiles },
-    },
-    "distance",
-  );
+  const list = listFacilities(image, { status: "all", near: { place, miles: nearMiles } }, "distance");
   const order = Array.from(orderFacilities(list, false));
   return {
     rest,

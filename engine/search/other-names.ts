@@ -895,18 +895,27 @@ function significant(words: readonly string[]): number[][] {
 }
 
 /** Words of another name, separated by spaces → CCN. A single word stands for a hospital only if it is all of a name. */
-const hospitals = new Map<string, string>();
-for (const [ccn, names] of otherNames)
-  for (const words of names.map(indexWords)) {
-    const [all, specific] = significant(words).map((positions) => positions.map((i) => words[i]));
-    for (const key of specific.length > 1 ? [all, specific] : [all]) hospitals.set(key.join(" "), ccn);
-  }
-const mostWords = Math.max(...Array.from(hospitals.keys(), (key) => key.split(" ").length));
+function hospitalsByWords(): { hospitals: Map<string, string>; mostWords: number } {
+  const hospitals = new Map<string, string>();
+  let mostWords = 0;
+  for (const [ccn, names] of otherNames)
+    for (const words of names.map(indexWords)) {
+      const [all, specific] = significant(words).map((positions) => positions.map((i) => words[i]));
+      for (const key of specific.length > 1 ? [all, specific] : [all]) hospitals.set(key.join(" "), ccn);
+      mostWords = Math.max(mostWords, all.length);
+    }
+  return { hospitals, mostWords };
+}
+
+/** Made by a thread's first search, because it takes 10 ms, and most threads of a start never search. */
+let known: ReturnType<typeof hospitalsByWords> | undefined;
 
 /** The longest other name of a hospital in a query: its CCN, and the positions of its words. */
 export function otherNameIn(
   words: readonly string[],
 ): { ccn: string; positions: readonly number[] } | undefined {
+  known ??= hospitalsByWords();
+  const { hospitals, mostWords } = known;
   const meant = words.map(meaningOf);
   const forms = significant(words);
   for (let length = mostWords; length > 0; length--)

@@ -13,6 +13,7 @@ import {
   cityPartField,
   fieldBits,
   fieldMask,
+  isSet,
   meaningOf,
   nameField,
   stateField,
@@ -53,13 +54,13 @@ export function search(
   state: string | null = null,
 ): Matches {
   const index = image.documents[kind];
-  const terms = termsOf(image, kind, text);
   const wanted = pricedIn(image, kind, state);
   const nearby = kind === "facility" ? nearbyIn(image, text) : undefined;
   if (nearby !== undefined) {
     const near = nearMatches(image, nearby, offset, limit, wanted);
     if (near.total > 0) return near;
   }
+  const terms = termsOf(image, kind, text);
   const found = find(index, terms, offset, limit, wanted);
   if (kind === "procedure") return { ...found, matched: matchedBy(image, terms, found.documents) };
   return found.total === 0 ? withoutUnknownWords(index, terms, offset, limit, wanted) : found;
@@ -87,8 +88,6 @@ function nearMatches(
     scores: page.map((i) => Math.round(1000 - 10 * miles[i]) / 1000),
   };
 }
-
-const isSet = (bits: Int32Array, i: number) => (bits[i >>> 5] & (1 << (i & 31))) !== 0;
 
 const nothing: Matches = { total: 0, documents: new Uint32Array(0), scores: [] };
 
@@ -181,7 +180,7 @@ export function find(
     if (count === 0) continue;
     total += count;
     for (const code of codes)
-      if ((fresh[code >>> 5] & (1 << (code & 31))) !== 0) {
+      if (isSet(fresh, code)) {
         page.offer(codedPoints, nameRank[code]);
         fresh[code >>> 5] &= ~(1 << (code & 31));
       }

@@ -2,7 +2,7 @@ import { findFacility } from "../answers/facilities.ts";
 import type { Image, TextIndex } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { findWord, lowerBound, startsWith } from "./dictionary.ts";
-import { type DocumentKind, nextOf, type SearchIndex, withWords } from "./documents.ts";
+import { type DocumentKind, type SearchIndex, setBits, withWords } from "./documents.ts";
 import { exact, matchExactly, matchNeeded, matchPrefix, mostParts, type Term } from "./matching.ts";
 import { otherNameIn } from "./other-names.ts";
 import {
@@ -136,12 +136,7 @@ function isCityIn(index: SearchIndex, words: readonly string[], state: string): 
   const city = findWord(index, citiesOf(words.map(meaningOf).join(""))[0]);
   const there = findWord(index, state);
   if (city < 0 || there < 0 || (index.wordFields[city] & (1 << cityField)) === 0) return false;
-  const both = withWords(index, [city, there]);
-  for (
-    let i = nextOf(both, 0, documentOf.length);
-    i < documentOf.length;
-    i = nextOf(both, i + 1, documentOf.length)
-  ) {
+  for (const i of setBits(withWords(index, [city, there]), documentOf.length)) {
     const place = tokens.subarray(tokenStart[i], tokenStart[i + 1]);
     if (place.includes((city << fieldBits) | cityField) && place.includes((there << fieldBits) | stateField))
       return true;

@@ -161,6 +161,10 @@ export function bitsOf(some: readonly number[], documents: number): Int32Array {
   return bits;
 }
 
+export function isSet(bits: Int32Array, document: number): boolean {
+  return (bits[document >>> 5] & (1 << (document & 31))) !== 0;
+}
+
 /** The size of a document's name: 1 for each distinct weak word, `wordSize` for each other word. */
 export function nameSizeOf(document: Document): number {
   const words = new Set(document.filter(({ field }) => field === nameField).flatMap(({ words }) => words));

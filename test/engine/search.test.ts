@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import { attachImage, buildImage, type Image, sealSnapshot, search, stateNames } from "../../engine/index.ts";
+import {
+  attachImage,
+  buildImage,
+  type Image,
+  type Snapshot,
+  sealSnapshot,
+  search,
+  stateNames,
+} from "../../engine/index.ts";
 import { otherNames } from "../../engine/search/other-names.ts";
 import { coverageOf } from "../../engine/search/scoring.ts";
 import { meaningOf, splitWords, wordSize } from "../../engine/search/text.ts";
@@ -38,6 +46,15 @@ const leastOf: Readonly<Record<string, number>> = {
   flagships: 0.87,
   "hospital for medical center and the other way, with the city": 0.99,
 };
+
+/** All procedure groups under their official names, each with a price. */
+function namedProcedures(): Snapshot {
+  const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
+  const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
+  return changed(procedures, ({ procedures: { code, name } }) => {
+    for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
+  });
+}
 
 describe("what people mean", () => {
   const hospitals = realHospitals();
@@ -94,11 +111,7 @@ describe("what people mean", () => {
   });
 
   test("procedures are found by what patients call them", (t) => {
-    const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
-    const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
-    const named = changed(procedures, ({ procedures: { code, name } }) => {
-      for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
-    });
+    const named = namedProcedures();
     // Descriptors that have any of the patients' words, in any group, change no first answer.
     const random = seededRandom(7);
     const words = Object.values(plainWordsOf).flatMap(({ words }) => words.split(" "));
@@ -116,7 +129,8 @@ describe("what people mean", () => {
         const [first] = find(each, query, "procedure", 1);
         assert.ok(expected.includes(first?.code), `${query} found ${first?.code}`);
       }
-    for (const code of Object.keys(plainWordsOf)) assert.ok(names.has(code), code);
+    const known = new Set(procedureFigures.map(({ code }) => code));
+    for (const code of Object.keys(plainWordsOf)) assert.ok(known.has(code), code);
     for (const query of absentQueries) assert.deepEqual(find(image, query, "procedure"), [], query);
     t.diagnostic(`${procedureQueries.length} queries`);
   });
@@ -184,14 +198,7 @@ test("every real hospital is found first by its CCN, and by its whole name and p
 test("queries that were written before any result was seen, with the answers looked up in the directory", (t) => {
   const hospitals = realHospitals();
   if (hospitals === undefined) return t.skip(absentDirectory);
-  const figures = new Map(procedureFigures.map(({ code, name }) => [code, name]));
-  const groups = changed(
-    snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1])),
-    ({ procedures: { code, name } }) => {
-      for (const i of name.keys()) name[i] = figures.get(code[i]) ?? "";
-    },
-  );
-  const images = { facility: imageOf(snapshotOfHospitals(hospitals)), procedure: imageOf(groups) };
+  const images = { facility: imageOf(snapshotOfHospitals(hospitals)), procedure: imageOf(namedProcedures()) };
   const lines = readFileSync(join(import.meta.dirname, "../support/search-set.tsv"), "utf8")
     .trim()
     .split("\n");

@@ -9,6 +9,7 @@ import {
   type Image,
   listFacilities,
   maxCents,
+  nameFacility,
   orderFacilities,
   priceOfRow,
   rowStatuses,
@@ -224,10 +225,7 @@ export const facilities: Endpoint = endpoint({
     const row = (i: number) => {
       const facility = facilityAt(image, list, i);
       return {
-        ccn: textAt(image.ccn, facility),
-        facility: textAt(image.facilityName, facility),
-        city: textAt(image.city, facility),
-        state: textAt(image.state, facility),
+        ...nameFacility(image, facility),
         zip: textAt(image.zip, facility) || null,
         procedures: image.pricedProcedures[facility],
         ...(place !== undefined && { distance: list.distances[i] / 10 }),

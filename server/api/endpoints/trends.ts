@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import {
   changeOf,
+  dollarsOf,
   findGroup,
   type Image,
   matchGroups,
@@ -25,18 +26,18 @@ const nameIn = (image: Image, code: string) => textAt(image.procedureName, image
 
 function rowOf(code: string, { image, group }: Year, before: Year | undefined) {
   const { dataYear } = image.description.provenance;
-  const summary = summaryOf(image, group);
+  const summary = dollarsOf(summaryOf(image, group));
   return {
     data_year: dataYear,
     data_version: versionName(image.description.provenance),
     name: nameIn(image, code),
     facilities: summary.facilities,
-    min_charge: summary.min_charge / 100,
-    p25_charge: summary.p25_charge / 100,
-    median_charge: summary.median_charge / 100,
-    p75_charge: summary.p75_charge / 100,
-    max_charge: summary.max_charge / 100,
-    median_allowed: summary.median_allowed / 100,
+    min_charge: summary.min_charge,
+    p25_charge: summary.p25_charge,
+    median_charge: summary.median_charge,
+    p75_charge: summary.p75_charge,
+    max_charge: summary.max_charge,
+    median_allowed: summary.median_allowed,
     ...comparison({ image, group }, before),
   };
 }

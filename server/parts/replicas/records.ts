@@ -30,7 +30,7 @@ export interface Crossing {
   used: number;
 }
 
-export interface ServerRow {
+interface ServerRow {
   id: string;
   isGone: boolean;
   /** Milliseconds since it was heard of. */

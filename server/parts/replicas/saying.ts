@@ -37,14 +37,14 @@ export class Saying {
     const row = this.rowOf(share, []);
     for (const each of share.months) {
       if (isIdle || each.isTight) {
-        const kept = this.keptOf(shard, share, each, nowMs);
+        const kept = this.#keptOf(shard, share, each, nowMs);
         each.granted = Math.min(each.granted, this.#bounds.used(share, each) + kept);
       }
     }
     this.#bounds.bind(shard, share, nowMs);
     for (const each of share.months) {
       // Read after the bound was lowered, because requests were admitted until then.
-      const said = this.monthRow(share, each);
+      const said = this.#monthRow(share, each);
       const isOver = each.others + this.#bounds.used(share, each) >= row.quota;
       const demand = Math.max(
         this.#bounds.soon(shard, share),
@@ -70,11 +70,11 @@ export class Saying {
       if (nowMs - each.copiedMs >= copyMs) said.fresh = true;
       row.months[each.name] = said;
     }
-    this.sayRate(shard, share, row, nowMs, isIdle);
+    this.#sayRate(shard, share, row, nowMs, isIdle);
     return Object.keys(row.months).length > 0 || row.demand !== undefined ? row : undefined;
   }
 
-  sayRate(shard: Shard, share: Share, row: Row, nowMs: number, isIdle: boolean): void {
+  #sayRate(shard: Shard, share: Share, row: Row, nowMs: number, isIdle: boolean): void {
     const rest = row.burst * shard.part;
     if (!share.isActive) {
       const isShort = share.isShort || (share.demand > 0.8 * rest && share.level < (rest + 1) / 2);
@@ -94,11 +94,11 @@ export class Saying {
 
   rowOf(share: Share, months: readonly MonthShare[]): Row {
     const { burst, quota } = this.#options.counts.ceilings(share.account);
-    const said = months.map((each) => [each.name, this.monthRow(share, each)]);
+    const said = months.map((each) => [each.name, this.#monthRow(share, each)]);
     return { id: share.account, burst, quota, months: Object.fromEntries(said) };
   }
 
-  monthRow(share: Share, each: MonthShare): MonthRow {
+  #monthRow(share: Share, each: MonthShare): MonthRow {
     const used = this.#bounds.used(share, each);
     const granted = Math.max(each.granted, used) - each.base;
     return {
@@ -110,7 +110,7 @@ export class Saying {
   }
 
   /** Requests of a lease that an idle or tight account keeps. */
-  keptOf(shard: Shard, share: Share, { isTight }: MonthShare, nowMs: number): number {
+  #keptOf(shard: Shard, share: Share, { isTight }: MonthShare, nowMs: number): number {
     const awaited = this.#bounds.awaited(shard, share, nowMs);
     return isTight && nowMs - share.usedMs < this.#bounds.idleMs(shard, share)
       ? Math.max(awaited, this.#bounds.soon(shard, share))

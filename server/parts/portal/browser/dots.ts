@@ -27,7 +27,7 @@ export function PinShape({ letter, x, y }: { letter: string; x: number; y: numbe
 }
 
 /** A dot. @param share its place, in percent of the width */
-export function DotAt({ kind, share, y }: { kind: Kind; share: number; y: number }) {
+function DotAt({ kind, share, y }: { kind: Kind; share: number; y: number }) {
   return html`<svg x=${`${share}%`} y=${y} overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
 }
 

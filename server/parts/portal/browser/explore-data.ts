@@ -21,7 +21,7 @@ export const defaultProcedure = "5072";
 /** From this number of hospitals on, quartiles say something. */
 export const leastForQuartiles = 8;
 /** Most hospitals that are drawn as a dot each. */
-export const mostDots = 50;
+const mostDots = 50;
 const pageRows = 50;
 const maxPageRows = 100;
 const bins = 20;
@@ -225,19 +225,17 @@ function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
 
 /** Counts the rows of a procedure without prices. @returns null where the data has no row */
 async function unpricedOf(procedure: string, choice: Choice, signal: AbortSignal): Promise<Unpriced | null> {
-  const [suppressed, incomplete] = await Promise.all(
-    ["suppressed", "incomplete"].map(async (status) => {
-      const path = facilitiesPath({ procedure, ...placeOf(choice), status, limit: 1 }, choice.year);
-      return there(await askIfThere<FacilitiesAnswer>(path, signal));
-    }),
-  );
-  const counted = (answer: FacilitiesAnswer | null) => answer?.summary.facilities ?? 0;
-  const answer = suppressed ?? incomplete;
-  if (answer === null || counted(suppressed) + counted(incomplete) === 0) return null;
+  const countOf = async (status: string) => {
+    const path = facilitiesPath({ procedure, ...placeOf(choice), status, limit: 1 }, choice.year);
+    return there(await askIfThere<FacilitiesAnswer>(path, signal));
+  };
+  const all = await countOf("all");
+  if (all === null) return null;
+  const suppressed = (await countOf("suppressed"))?.summary.facilities ?? 0;
   return {
-    name: answer.procedure?.name ?? "",
-    year: String(answer.source.data_year),
-    suppressed: counted(suppressed),
-    incomplete: counted(incomplete),
+    name: all.procedure?.name ?? "",
+    year: String(all.source.data_year),
+    suppressed,
+    incomplete: all.summary.facilities - suppressed,
   };
 }

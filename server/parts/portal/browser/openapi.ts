@@ -16,7 +16,7 @@ export interface Schema {
 }
 
 /** A field of an answer. */
-export interface AnswerField {
+interface AnswerField {
   /** Its place, such as `data[].ccn`. */
   name: string;
   type: string;
