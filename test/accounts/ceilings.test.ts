@@ -11,6 +11,9 @@ import {
   temporaryFolder,
 } from "../support/server.ts";
 
+// The core keeps this part of the contract without any part.
+process.env.SERVER_PARTS = "none";
+
 /** Which requests count, and what happens at the two ceilings of an account. */
 
 const stateDir = temporaryFolder();

@@ -26,6 +26,9 @@ import {
 } from "../support/fixtures.ts";
 import { call, runKeys, startServer, temporaryFolder } from "../support/server.ts";
 
+// The core keeps this part of the contract without any part.
+process.env.SERVER_PARTS = "none";
+
 /** Facilities, procedures, the catalog, the account's usage and data versions: each answer against another's figures. */
 
 const serving = (...snapshots: Snapshot[]) => versionsOf(...snapshots.map(imageOf));

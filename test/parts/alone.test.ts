@@ -1,29 +1,13 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { parts } from "../../server/parts.ts";
 import { Connection, call, pricesPath, rawRequest, requestText, startServer } from "../support/server.ts";
 
-/** The core without parts, and with each part alone. */
+/** The core with each part alone. What the core does without any part is tested in the contract's, the endpoints', the ceilings' and the accounts' tests. */
 
 const folder = path.resolve(import.meta.dirname, "../../server/parts");
-
-test("the core keeps sections 1 to 6 of the contract without any part", () => {
-  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-  const files = [
-    "api/contract.test.ts",
-    "api/endpoints.test.ts",
-    "accounts/ceilings.test.ts",
-    "commands/accounts.test.ts",
-  ].map((file) => path.resolve(import.meta.dirname, "..", file));
-  const { status, stdout } = spawnSync(process.execPath, ["--test", ...files], {
-    env: { ...environment, SERVER_PARTS: "none" },
-    encoding: "utf8",
-  });
-  assert.equal(status, 0, stdout);
-});
 
 for (const name of readdirSync(folder))
   test(`the core works with the part ${name} alone`, async (t) => {
