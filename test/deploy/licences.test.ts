@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import * as v from "valibot";
+
+/**
+ * `server/deploy/licences.md` lists every package that an installation without development packages has. To write it
+ * again: `server/node --test --test-update-snapshots test/deploy/licences.test.ts`.
+ */
+
+const root = path.resolve(import.meta.dirname, "../..");
+const lock = v.object({
+  packages: v.record(
+    v.string(),
+    v.object({
+      version: v.string(),
+      license: v.optional(v.string()),
+      dev: v.optional(v.boolean()),
+      os: v.optional(v.array(v.string()), ["linux"]),
+    }),
+  ),
+});
+
+test("the list of licences has each package that is installed with the service, as package-lock.json has it", (t) => {
+  const { packages } = v.parse(lock, JSON.parse(readFileSync(path.join(root, "package-lock.json"), "utf8")));
+  const rows = Object.entries(packages)
+    .filter(([place, { dev, os }]) => place !== "" && dev !== true && os.includes("linux"))
+    .map(([place, { version, license }]) => [place.replace(/.*node_modules\//, ""), version, license])
+    .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  const table = [["Package", "Version", "Licence"], ["---", "---", "---"], ...rows];
+  const list = `# Licences\n\nThe packages that are installed with the service, from \`package-lock.json\`. Each has its licence's text in its folder below \`node_modules\`.\n\n${table.map((row) => `| ${row.join(" | ")} |\n`).join("")}`;
+  t.assert.fileSnapshot(list, path.join(root, "server/deploy/licences.md"), {
+    serializers: [(value) => String(value)],
+  });
+});

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { databaseFile } from "../../server/store/served.ts";
+import { Store } from "../../server/store/store.ts";
+import { succeed } from "../support/commands.ts";
+import { call, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
+
+/**
+ * The files of release 0.1.0 work with this release. They were made by its commands: `sample` with 300 rows, `keys
+ * create` for acme (plan developer) and other (plan free), `accounts suspend other`, five requests, `accounts export`.
+ */
+
+const files = path.resolve(import.meta.dirname, "../support/0.1.0");
+const key = "hcq_1yKGlapv06eAO2pOyCEW3SBFc9P2dDgvCjVTs7y7Dge0rA2Pn";
+
+/** The folders of an installation of 0.1.0. */
+function installation(): { datasetsDir: string; stateDir: string } {
+  const folder = temporaryFolder();
+  const [datasetsDir, stateDir] = ["datasets", "state"].map((name) => path.join(folder, name));
+  mkdirSync(stateDir, { mode: 0o700 });
+  const state = gunzipSync(readFileSync(path.join(files, "state.sqlite.gz")));
+  writeFileSync(databaseFile(stateDir), state, { mode: 0o600 });
+  cpSync(path.join(files, "2024.1.parquet"), path.join(datasetsDir, "2024.1.parquet"));
+  return { datasetsDir, stateDir };
+}
+
+test("a server starts on 0.1.0's state and snapshot: keys, use and data versions are there", async () => {
+  const { datasetsDir, stateDir } = installation();
+  const server = await startServer({ datasetsDir, stateDir });
+  const answer = await call({ api: server.api, key }, `GET ${pricesPath}?procedure=5072`);
+  assert.equal(answer.status, 200);
+  assert.equal((answer.json() as { source: { data_version: string } }).source.data_version, "2024.1");
+  assert.equal(await server.stop(), 0);
+  const store = Store.open(stateDir);
+  assert.ok(store.usage.of(1, "2026-11") >= 5);
+  assert.equal(store.versions.byName("2024.1")?.retired, null);
+  assert.equal(typeof store.accounts.byId(2)?.suspended_at, "number");
+  store.close();
+});
+
+test("accounts that 0.1.0 exported are imported", async () => {
+  const stateDir = temporaryFolder();
+  await succeed(stateDir, `accounts import ${path.join(files, "accounts.jsonl")}`);
+  const store = Store.open(stateDir);
+  assert.deepEqual([store.accounts.byId(1)?.name, store.usage.of(1, "2026-11")], ["acme", 5]);
+  store.close();
+});
