@@ -16,7 +16,7 @@ const lock = v.object({
       version: v.string(),
       license: v.optional(v.string()),
       dev: v.optional(v.boolean()),
-      os: v.optional(v.array(v.string()), ["linux"]),
+      os: v.optional(v.union([v.string(), v.array(v.string())]), "linux"),
     }),
   ),
 });
