@@ -12,6 +12,8 @@ import { sizeFrom, trialRandom } from "./trial.ts";
 /** Single changes of the engine's and the server's code, at random, are noticed by the tests that are nearest to it. */
 
 const tried = sizeFrom("MUTANTS", 200);
+/** A short run leaves out what only tests with Redis or a browser notice: each of these takes up to a minute. */
+const isShort = tried < 50;
 const atOnce = 2;
 const minKilled = 0.85;
 /** Some changes do no harm, such as of a rule of thumb; and a small sample says little: so many may always survive. */
@@ -38,7 +40,7 @@ const ofSeveralServers =
   /^test\/(system\/(directory|directory-servers|shares|replicas)|long\/shares)\.test\.ts$/;
 const inBrowsers = /^test\/system\/(explore|account|console)\.test\.ts$/;
 const reached = sources
-  .filter((file) => quick.test(file) || ofSeveralServers.test(file) || inBrowsers.test(file))
+  .filter((file) => quick.test(file) || (!isShort && (ofSeveralServers.test(file) || inBrowsers.test(file))))
   .map((file) => ({ file, distances: distancesFrom(file, imports) }));
 
 /** Rooms whose tests test another one as well: what the engine answers, what quotas bring about, what commands ask for, what needs Redis. */
@@ -189,7 +191,10 @@ async function notices(copy: Copy, testFile: string, mutant: Mutant): Promise<bo
 test(`of ${tried} changed lines the tests notice ${100 * minKilled} % or more`, async (t) => {
   const all = mutantsOf(
     root,
-    files.filter((file) => /^(engine|server)\/.*\.(ts|lua)$/.test(file)),
+    files.filter(
+      (file) =>
+        /^(engine|server)\/.*\.(ts|lua)$/.test(file) && !(isShort && /\/(replicas|browser)\//.test(file)),
+    ),
   );
   const chosen = trialRandom(t).shuffled(all).slice(0, tried);
   const rest = chosen.values();
