@@ -8,7 +8,7 @@ import type {
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
-import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
+import { accessibilityFaults, type GuardedPage, launch, narrow, openPage, wide } from "../support/browser.ts";
 import {
   ample,
   call,
@@ -517,6 +517,6 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
         const name = await page.locator("tbody td.name").first().boundingBox();
         assert.ok(name !== null && name.width > 150, `a name has room: ${JSON.stringify(name)}`);
         assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
-        assert.deepEqual(await seriousFaults(page), [], path);
+        assert.deepEqual(await accessibilityFaults(page), [], path);
       }
     });
