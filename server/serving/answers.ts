@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { type Image, imageFormatVersion } from "../../engine/query.ts";
 import type { Keyed, Usage, Versions } from "../api/endpoint.ts";
+import { constantError } from "../api/errors.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { hashOf } from "../shared/hash.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
@@ -61,6 +62,22 @@ export class Answers {
     this.#kept.clear();
     this.#asks.clear();
     this.#keyedHead = undefined;
+  }
+
+  /**
+   * An answer that doesn't depend on an account.
+   *
+   * @param path undecoded
+   * @throws ApiError
+   */
+  read(path: string, query: string): unknown {
+    const target = decodeTarget(resolve(path));
+    const context = new RequestContext(this.#versions, target, this.#scratch, () => {
+      throw constantError("missing_api_key");
+    });
+    const body = target.endpoint.answer(context, query);
+    if (!(body instanceof Uint8Array)) throw new Error(`${path} answers with a file, expected JSON`);
+    return JSON.parse(Buffer.from(body).toString());
   }
 
   /**

@@ -11,8 +11,15 @@ export interface PagesContext {
   trustedProxies: number;
   /** Passes a post to the control thread. @throws Error when the control thread has failed to reply, which it has logged */
   ask(request: PortalRequest): Promise<PortalReply>;
-  /** Logs an error, and the request that it failed. */
-  report(error: unknown, requestId: string): void;
+  /**
+   * The API's answer to a request, without a key and its ceilings.
+   *
+   * @param query the undecoded text behind the `?`
+   * @throws ApiError
+   */
+  read(path: string, query: string): unknown;
+  /** Logs an error, and the request that it failed where it is known. */
+  report(error: unknown, requestId?: string): void;
 }
 
 export interface ServingPages {

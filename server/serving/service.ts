@@ -44,6 +44,11 @@ export class Service {
     this.#answers.publish(versions);
   }
 
+  /** An answer for a page that the server writes. @throws ApiError */
+  read(path: string, query: string): unknown {
+    return this.#answers.read(path, query);
+  }
+
   /**
    * Checks the key, the burst, the quota, the path, the method, the parameters and the data, in this order.
    *

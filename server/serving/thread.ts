@@ -23,7 +23,7 @@ import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
-import type { MakePages, ServingPages } from "./part.ts";
+import type { MakePages, PagesContext, ServingPages } from "./part.ts";
 import { Posts } from "./posts.ts";
 import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
@@ -99,7 +99,8 @@ const pages = data.pagesModule === undefined ? undefined : await pagesIn(data.pa
 
 async function pagesIn(module: string): Promise<ServingPages> {
   const { pages: make }: { pages: MakePages } = await import(module);
-  return make({ trustedProxies: data.trustedProxies, ask: askControl, report });
+  const read: PagesContext["read"] = (path, query) => started?.service.read(path, query);
+  return make({ trustedProxies: data.trustedProxies, ask: askControl, read, report });
 }
 
 interface Started {

@@ -96,6 +96,11 @@ export interface WebFile {
   /** Bytes in shared memory. Codings that wouldn't be smaller are missing. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
+  /**
+   * The parts of a page that serving threads replace by what its address shows, as they stand in the page; absent where
+   * they don't.
+   */
+  slots?: { head: string; sentence: string; noscript: string };
 }
 
 /** Messages to a serving thread. The first `publish` makes it listen. */

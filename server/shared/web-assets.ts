@@ -135,6 +135,20 @@ export interface PageOptions {
   settings: unknown;
 }
 
+export const escapeHtml = (text: string) =>
+  text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** What says what a page is, to a browser and to sites that show a link to it. @param title,description plain text */
+export function headOf(title: string, description: string): string {
+  const [name, about] = [escapeHtml(title), escapeHtml(description)];
+  return [
+    `<title>${name}</title>`,
+    `<meta name="description" content="${about}">`,
+    `<meta property="og:title" content="${name}">`,
+    `<meta property="og:description" content="${about}">`,
+  ].join("\n");
+}
+
 /** Makes a page. @returns its HTML, and its header lines */
 export function pageOf(assets: Assets, options: PageOptions): { html: string; headers: string[] } {
   const { title, description, body, scripts, entry, page, data = [], framedBy = [], settings } = options;
@@ -157,9 +171,8 @@ export function pageOf(assets: Assets, options: PageOptions): { html: string; he
     '<html lang="en">',
     "<head>",
     '<meta charset="utf-8">',
-    `<title>${title}</title>`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<meta name="description" content="${description}">`,
+    headOf(title, description),
     '<meta name="color-scheme" content="light dark">',
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${assets.url(style)}">`,

@@ -73,8 +73,8 @@ export async function openPage(
   };
 }
 
-/** What axe-core finds serious or critical. The page must have been opened with `bypassCSP`. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+/** What axe-core finds, of any impact. The page must have been opened with `bypassCSP`. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.addScriptTag({ content: axeSource });
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
@@ -86,7 +86,7 @@ export async function seriousFaults(page: Page): Promise<string[]> {
     };
     return (await axe.run()).violations;
   });
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
+  );
 }

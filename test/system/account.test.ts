@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { plans } from "../../server/shared/plans.ts";
-import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
+import { accessibilityFaults, type GuardedPage, launch, narrow, openPage, wide } from "../support/browser.ts";
 import {
   ample,
   call,
@@ -79,7 +79,7 @@ const statusOf = async (key: string, path = `${pricesPath}?procedure=5072`, of =
   (await call(of, `GET ${path}`, { Authorization: `Bearer ${key}` })).status;
 const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name, exact: true });
 const says = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
-const newKey = (page: Page) => page.getByRole("region", { name: "Your new key" });
+const newKey = (page: Page) => page.getByRole("group", { name: "Your new key" });
 const keptKey = (page: Page) => page.evaluate(() => localStorage.getItem("hcqs-key"));
 const last4 = (key: string) => key.slice(-4);
 
@@ -122,7 +122,7 @@ test("a visitor gets a key, uses it, sees that counted, replaces it and ends it"
   assert.equal(await newKey(page).textContent(), first);
   await keep.check();
   assert.equal(await keptKey(page), first);
-  const curl = (await page.getByRole("region", { name: "Command" }).textContent()) ?? "";
+  const curl = (await page.getByRole("group", { name: "Command" }).textContent()) ?? "";
   const [, authorization, url] =
     /^curl -H "Authorization: (Bearer \w+)" \\\n {2}"([^"]+)"$/.exec(curl) ?? assert.fail(curl);
   const tried = await fetch(url, { headers: { Authorization: authorization } });
@@ -195,7 +195,7 @@ test("warnings go where the account says, and a webhook's secret is shown once",
   await says(page, /^This must be .*https/);
   await page.getByLabel("Webhook").fill("https://hooks.example.org/quota");
   await button(page, "Save the webhook").click();
-  const secret = page.getByRole("region", { name: "The webhook's signing secret" });
+  const secret = page.getByRole("group", { name: "The webhook's signing secret" });
   assert.match((await secret.textContent()) ?? "", /^whsec_/);
   await page.reload();
   await page.getByLabel("Webhook").waitFor();
@@ -256,7 +256,7 @@ test("the reference has every operation, and its tries have the API's own answer
     await prices.locator(".shown", { hasText: status }).filter({ hasText: path }).waitFor();
     const answer = await call(server, `GET ${path}`);
     assert.deepEqual(JSON.parse((await body.textContent()) ?? ""), JSON.parse(String(answer.body)));
-    const command = (await prices.getByRole("region", { name: "Command" }).textContent()) ?? "";
+    const command = (await prices.getByRole("group", { name: "Command" }).textContent()) ?? "";
     assert.ok(command.includes(`"${server.api}${path}"`), command);
   };
   await prices.getByLabel("limit").fill("2");
@@ -340,7 +340,7 @@ test("where nobody can sign up, the page says so and takes a key", async () => {
   assert.equal(await keptKey(page), server.key);
 });
 
-test("all is usable for everybody: both sizes, dark and light, without a serious fault", async () => {
+test("all is usable for everybody: both sizes, dark and light, without a fault", async () => {
   for (const [viewport, colorScheme] of [
     [wide, "light"],
     [narrow, "dark"],
@@ -348,7 +348,7 @@ test("all is usable for everybody: both sizes, dark and light, without a serious
   ] as const) {
     const page = await open("/signup", { viewport, colorScheme, bypassCSP: true });
     const look = async (what: string) => {
-      assert.deepEqual([what, await seriousFaults(page)], [what, []]);
+      assert.deepEqual([what, await accessibilityFaults(page)], [what, []]);
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       assert.ok(width <= viewport.width, `${what} is ${width} pixels wide`);
     };

@@ -8,7 +8,7 @@ import type {
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
-import { type GuardedPage, launch, narrow, openPage, seriousFaults, wide } from "../support/browser.ts";
+import { accessibilityFaults, type GuardedPage, launch, narrow, openPage, wide } from "../support/browser.ts";
 import {
   ample,
   call,
@@ -115,7 +115,7 @@ test("the first view has the API's numbers, from three requests and few bytes", 
   assert.ok(shift <= maxLayoutShift, `${shift}`);
 });
 
-test("before the program is there, the page has its head and says what it is; then nothing jumps", async () => {
+test("before the program is there, the page has its head and its sentence; then nothing jumps", async () => {
   const { page } = await open("/data");
   let release = () => {};
   const held = new Promise<void>((resolve) => {
@@ -131,13 +131,29 @@ test("before the program is there, the page has its head and says what it is; th
     const parts = [".top .name", ".top nav a.accent", ".controls .hospital", ".sentence h1", ".sentence p"];
     return Promise.all(parts.map((part) => page.locator(part).boundingBox()));
   };
-  await heading(page, "What hospitals charge");
+  await heading(page, "60 hospitals charge");
   const before = await places();
   release();
   await page.locator(".card.blank").first().waitFor({ state: "attached" });
   assert.deepEqual(await places(), before);
   assert.equal(await page.locator("input:disabled").count(), 0);
   await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("without JavaScript there are the sentence and a table; with it the page says the same", async () => {
+  for (const path of ["/?procedure=5072&state=NY&with=000041", "/facilities/000001", "/embed/charges"]) {
+    const { page: bare, close } = await open(path, { javaScriptEnabled: false });
+    const title = await bare.title();
+    const said = await bare.locator(".sentence").innerText();
+    const rows = bare.locator("noscript tbody tr");
+    assert.match(await rows.last().innerText(), /\$/);
+    // Before the browser warns about what only the page's program uses.
+    await close();
+    const { page } = await open(path);
+    await page.locator("svg.drawing, .standing tbody tr").first().waitFor();
+    assert.ok((await page.locator(".sentence").innerText()).startsWith(said), path);
+    assert.equal(await page.title(), title);
+  }
 });
 
 test("the trend breaks where a procedure's name changed, and says so", async () => {
@@ -501,6 +517,6 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
         const name = await page.locator("tbody td.name").first().boundingBox();
         assert.ok(name !== null && name.width > 150, `a name has room: ${JSON.stringify(name)}`);
         assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
-        assert.deepEqual(await seriousFaults(page), [], path);
+        assert.deepEqual(await accessibilityFaults(page), [], path);
       }
     });

@@ -184,7 +184,7 @@ test("a developer gets a key and a first answer", async () => {
     await act(page.getByLabel("Your name").fill("Ann Smith"));
     await act(page.getByLabel("Your e-mail address").fill("ann@example.org"));
     await act(page.getByRole("button", { name: "Get a key" }).click());
-    const command = page.locator(".command", { has: page.getByRole("region", { name: "Command" }) });
+    const command = page.locator(".command", { has: page.getByRole("group", { name: "Command" }) });
     await act(command.getByRole("button", { name: "copy" }).click());
     const curl = await page.evaluate(() => navigator.clipboard.readText());
     const [, authorization, url] =

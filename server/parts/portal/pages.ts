@@ -1,8 +1,10 @@
 import { basePath } from "../../api/endpoint.ts";
 import { openapiDocument } from "../../api/openapi.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
+import { headOf, type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts";
 import { webFile } from "../../shared/web-file.ts";
+import { defaultProcedure } from "./browser/choice.ts";
+import { tabTitle, titles } from "./browser/words.ts";
 
 /** Makes the portal's pages. */
 
@@ -45,15 +47,23 @@ const modules: Readonly<Record<string, string | undefined>> = {
   [missingPage]: undefined,
 };
 
-/** The procedure that `explore-data.ts` shows where none is chosen. */
-const defaultProcedure = "5072";
-
 const links = [
   ["/", "Explore"],
   ["/data", "Data"],
   ["/reference", "API"],
   ["/signup", "Get a key"],
 ] as const;
+
+const name = "What hospitals charge";
+const description =
+  "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
+/** The sentence of each page whose address says what it shows. */
+const sentences: Readonly<Record<string, string>> = {
+  "/": '<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>',
+  [facilityPage]: '<div class="sentence hospital-head"></div>',
+  [embedPage]: '<div class="sentence"></div>',
+};
+const noscript = `<noscript><p>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers.</p></noscript>`;
 
 /** The body before the modules run. `main.ts`, `explore.ts` and `controls.ts` reuse the same elements, so that nothing moves. */
 function bodyOf(path: string): string {
@@ -67,10 +77,12 @@ function bodyOf(path: string): string {
     field("hospital", "Compare a hospital"),
     field("year", "Year"),
   ];
-  const explore = `<div class="explore "><search class="controls">${fields.join("")}</search><div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div></div>`;
-  const noscript = `<noscript>This page needs JavaScript. Without it, the API at ${basePath} has all the numbers.</noscript>`;
-  if (path === embedPage) return `<div id="app"></div>${noscript}`;
-  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">What hospitals charge</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header><main id="main" tabindex="-1">${path === "/" ? explore : ""}</main></div>${noscript}`;
+  const controls = path === "/" ? `<search class="controls">${fields.join("")}</search>` : "";
+  const kind = path === embedPage ? "embed" : "explore ";
+  const shown = path in sentences ? `<div class="${kind}">${controls}${sentences[path]}</div>` : "";
+  const main = `<main id="main" tabindex="-1">${shown}${noscript}</main>`;
+  if (path === embedPage) return `<div id="app">${main}</div>`;
+  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header>${main}</div>`;
 }
 
 /** Reads the assets once, and makes the pages whenever their settings change. */
@@ -82,10 +94,8 @@ export class Pages {
   /** The assets, and a page for each path. */
   files(settings: Omit<PageSettings, "states" | "embeds">, embedOrigins: readonly string[]): WebFile[] {
     const assets = this.#assets;
-    const options: Omit<PageOptions, "body"> = {
-      title: "What hospitals charge",
-      description:
-        "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.",
+    const options: Omit<PageOptions, "body" | "title"> = {
+      description,
       scripts: ["d3", "topojson"],
       entry: `${browser}/main.ts`,
       settings: {
@@ -99,8 +109,20 @@ export class Pages {
       const data = path === "/" ? ["states"] : [];
       const page = module && `${browser}/${module}`;
       const framedBy = path === embedPage ? embedOrigins : [];
-      const { html, headers } = pageOf(assets, { ...options, body: bodyOf(path), page, data, framedBy });
-      return webFile(path, "text/html; charset=utf-8", html, "changing", headers);
+      const title = tabTitle(titles[path]);
+      const { html, headers } = pageOf(assets, {
+        ...options,
+        title,
+        body: bodyOf(path),
+        page,
+        data,
+        framedBy,
+      });
+      const file = webFile(path, "text/html; charset=utf-8", html, "changing", headers);
+      const sentence = sentences[path];
+      // Without a key in the page, its visitors need one to see the numbers.
+      if (settings.key === null || sentence === undefined) return file;
+      return { ...file, slots: { head: headOf(title, description), sentence, noscript } };
     });
     return [...assets.files, ...pages, this.#openapi];
   }

@@ -1,7 +1,8 @@
+import { hash } from "node:crypto";
 import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
 import { clientAddress } from "../../serving/client-address.ts";
-import { formOf } from "../../serving/negotiation.ts";
+import { codingOf, compress, formOf } from "../../serving/negotiation.ts";
 import type { MakePages, PagesContext } from "../../serving/part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { headerNames, type Reply, type RequestHead } from "../../serving/reply.ts";
@@ -10,17 +11,18 @@ import { http } from "../../shared/runtime.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { clientOf, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
+import { write } from "./written.ts";
 
 /** Answers requests for the portal's pages and assets. */
 
 export const pages: MakePages = (context) => {
-  let portal = new Portal([]);
+  let portal = new Portal([], context);
   return {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
     postsBelow: "/portal/",
     posts: portalPosts(context),
     show(files) {
-      portal = new Portal(files);
+      portal = new Portal(files, context);
     },
   };
 };
@@ -28,7 +30,10 @@ export const pages: MakePages = (context) => {
 export class Portal {
   readonly #files: ReadonlyMap<string, WebFile>;
 
-  constructor(files: readonly WebFile[]) {
+  readonly #context: Pick<PagesContext, "read" | "report">;
+
+  constructor(files: readonly WebFile[], context: Pick<PagesContext, "read" | "report">) {
+    this.#context = context;
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
@@ -46,9 +51,35 @@ export class Portal {
       const { head, body } = formOf(this.#page(missingPage), accepted, "");
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
-    const { head, body } = formOf(found, accepted, request.getHeader(headerNames.ifNoneMatch));
+    const { head, body } = formOf(
+      this.#written(found, path, request),
+      accepted,
+      request.getHeader(headerNames.ifNoneMatch),
+    );
     if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
     return { status: 200, head: `200 OK\r\n${head}`, body };
+  }
+
+  /** The page with what its address shows; as it is where that can't be told. */
+  #written(page: WebFile, path: string, request: RequestHead): WebFile {
+    if (page.slots === undefined) return page;
+    try {
+      const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
+      let html = Buffer.from(page.bodies.identity).toString();
+      // A function, because dollars in a text would name parts of the match.
+      for (const name of ["head", "sentence", "noscript"] as const)
+        html = html.replace(page.slots[name], () => written[name]);
+      const body = Buffer.from(html);
+      const coding = codingOf(request.getHeader(headerNames.acceptEncoding));
+      return {
+        ...page,
+        bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },
+        etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
+      };
+    } catch (error) {
+      this.#context.report(error);
+      return page;
+    }
   }
 
   #page(path: string): WebFile {
@@ -66,7 +97,7 @@ function plain(status: string, text: string, ...headers: string[]): Reply {
 /** Posts of this thread that the control thread works on at a time. */
 const maxUnderWay = 64;
 
-export function portalPosts({ trustedProxies, ask, report }: PagesContext): PostHandler {
+export function portalPosts({ trustedProxies, ask, report }: Omit<PagesContext, "read">): PostHandler {
   let underWay = 0;
   return {
     clientOf: (head) => clientOf(clientAddress(head, trustedProxies)),

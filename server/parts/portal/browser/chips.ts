@@ -1,11 +1,12 @@
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { type Choice, choose, pin } from "./choice.ts";
+import type { Choice } from "./choice.ts";
 import { Letter } from "./dots.ts";
 import type { Pinned } from "./explore-data.ts";
 import type { Range } from "./histogram.ts";
-import { placeText } from "./sentence.ts";
+import { choose, pin } from "./location.ts";
 import { stateName } from "./states.ts";
+import { placeText } from "./words.ts";
 
 /** Shows what is chosen as chips that can be taken off. */
 

@@ -1,7 +1,7 @@
-import { go, withParameters } from "./location.ts";
+/** Reads what is chosen on the page explore from the address. */
 
-/** Reads what is chosen on the page explore from the address, and changes it. */
-
+/** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most hospitals do is shown. */
+export const defaultProcedure = "5072";
 export const maxPinned = 3;
 const defaultMiles = 25;
 
@@ -25,7 +25,7 @@ export interface Choice {
   order: "asc" | "desc";
 }
 
-export function choiceOf({ searchParams }: URL): Choice {
+export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const near = chosen("near");
   const pinned = `${chosen("with") ?? ""},${chosen("facility") ?? ""}`.split(",").filter(Boolean);
@@ -43,30 +43,4 @@ export function choiceOf({ searchParams }: URL): Choice {
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
   };
-}
-
-const rangeParameters = ["from", "to"];
-const listParameters = [...rangeParameters, "sort", "order"];
-
-/** Changes the choice. A range of charges is dropped with another procedure, place or year: its bars differ. */
-export function choose(changes: Record<string, string | null>): void {
-  const isOfList = Object.keys(changes).every((name) => name === "with" || listParameters.includes(name));
-  const versions = "year" in changes ? { versions: null } : {};
-  go(withParameters(isOfList ? changes : { from: null, to: null, ...versions, ...changes }));
-}
-
-/** Pins a hospital, or takes it off. */
-export function pin({ pinned }: Choice, ccn: string): void {
-  const others = pinned.filter((each) => each !== ccn);
-  const all = others.length < pinned.length ? others : [...pinned, ccn].slice(-maxPinned);
-  choose({ with: all.length === 0 ? null : all.join(","), facility: null });
-}
-
-/** An address within the portal, in the year of the current one. */
-export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
-  const url = new URL(path, location.origin);
-  const year = new URLSearchParams(location.search).get("year");
-  for (const [name, value] of Object.entries({ year, ...parameters }))
-    if (value !== null) url.searchParams.set(name, value);
-  return url.pathname + url.search;
 }

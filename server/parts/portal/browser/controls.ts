@@ -3,12 +3,13 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilitiesAnswer, ProceduresAnswer, SearchAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { ask, askIfThere, pathOf, there } from "./ask.ts";
-import { type Choice, choose, maxPinned, pin } from "./choice.ts";
+import { type Choice, defaultProcedure, maxPinned } from "./choice.ts";
 import { Chooser, type Option } from "./chooser.ts";
-import { defaultProcedure, type View } from "./explore-data.ts";
+import type { View } from "./explore-data.ts";
+import { choose, pin } from "./location.ts";
 import { bodyParts, codesBy, plainOf, titleOf } from "./procedures.ts";
-import { placeText } from "./sentence.ts";
 import { states } from "./states.ts";
+import { placeText } from "./words.ts";
 
 /** The fields of the page explore: procedure, place, hospitals to compare, year. */
 

@@ -61,7 +61,7 @@ export function Command({ text, label = "Command" }: { text: string; label?: str
     setSaid((await copied(text)) ? "copied" : "select it and copy");
   };
   return html`<div class="command">
-    <pre tabindex="0" role="region" aria-label=${label}>${text}</pre>
+    <pre tabindex="0" role="group" aria-label=${label}>${text}</pre>
     <button type="button" class="plain" onClick=${copy}>copy</button>
     <span class="quiet" role="status">${said}</span>
   </div>`;

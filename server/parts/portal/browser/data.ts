@@ -58,7 +58,7 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
       figures=${figures}
       path=${path}
       isTable
-    ><${FiguresTable} figures=${figures} caption="Versions" /><//>
+    ><${FiguresTable} figures=${figures} caption="Figures of the versions" /><//>
     ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === Math.max(0, shown)} />`)}`;
 }
 

@@ -7,6 +7,7 @@ import { useDatasets, useLoaded } from "./load.ts";
 import { Nothing } from "./notes.ts";
 import { Charges, States, Years } from "./pictures.ts";
 import { Sentence, titleText } from "./sentence.ts";
+import { writtenAt } from "./settings.ts";
 
 /** A page of one picture, for other sites to show. Its address has what is chosen, as that of explore. */
 
@@ -16,7 +17,11 @@ export function Embed({ url }: { url: URL }) {
   const choice = choiceOf(url);
   const { view, failure, retry } = useLoaded(JSON.stringify(choice), (signal) => load(choice, signal));
   const datasets = useDatasets(view !== null);
-  if (!view) return failure && html`<${ErrorBand} failure=${failure} retry=${retry} isBlank />`;
+  if (!view)
+    return html`<div class="embed">
+      <div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url, "") }}></div>
+      ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} isBlank />`}
+    </div>`;
   const picture = pictures[url.pathname.split("/")[2] as keyof typeof pictures];
   const scope = there(view.scope);
   return html`<div class="embed">

@@ -12,14 +12,10 @@ import type {
 } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf, rowsAt, there } from "./ask.ts";
-import type { Choice } from "./choice.ts";
+import { type Choice, defaultProcedure } from "./choice.ts";
 
 /** Fetches what the page explore shows. */
 
-/** The procedure that is shown when none is chosen. Where the data doesn't have it, the one that most hospitals do is shown. */
-export const defaultProcedure = "5072";
-/** From this number of hospitals on, quartiles say something. */
-export const leastForQuartiles = 8;
 /** Most hospitals that are drawn as a dot each. */
 const mostDots = 50;
 const pageRows = 50;

@@ -12,6 +12,8 @@ import { useDatasets, useLoaded } from "./load.ts";
 import { Nothing, Reading } from "./notes.ts";
 import { Charges, States, Years } from "./pictures.ts";
 import { Sentence, titleText } from "./sentence.ts";
+import { writtenAt } from "./settings.ts";
+import { tabTitle } from "./words.ts";
 
 /** Shows a procedure's prices in a sentence, in pictures and as a list. The address has what is chosen. */
 
@@ -23,22 +25,25 @@ export function Explore({ url }: { url: URL }) {
   const datasets = useDatasets(view !== null);
   const title = view && titleText(view);
   useEffect(() => {
-    if (title) document.title = `${title} – What hospitals charge`;
+    if (title) document.title = tabTitle(title);
   }, [title]);
   const shown = isOld ? (title ?? undefined) : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${choice} view=${view} datasets=${datasets} />
     ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} shown=${shown} isBlank=${view === null} />`}
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
-    ${view ? html`<${Shown} view=${view} datasets=${datasets} />` : html`<${Blank} failure=${failure} />`}
+    ${view ? html`<${Shown} view=${view} datasets=${datasets} />` : html`<${Blank} url=${url} failure=${failure} />`}
   </div>`;
 }
 
-/** The layout before the first answer, so that nothing moves then. `pages.ts` writes the same text into the page. */
-function Blank({ failure }: { failure: Failure | null }) {
+const loading =
+  '<h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p>';
+
+/** The layout before the first answer, so that nothing moves then. */
+function Blank({ url, failure }: { url: URL; failure: Failure | null }) {
   if (failure)
     return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">No numbers can be shown until this is solved.</p></div>`;
-  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>
+  return html`<div class="sentence" dangerouslySetInnerHTML=${{ __html: writtenAt(url, loading) }}></div>
     <div class="pictures" aria-hidden="true">
       <div class="card blank"></div>
       <div class="card blank"></div>

@@ -1,20 +1,20 @@
 import { useEffect } from "preact/hooks";
-import { counted, times, whole } from "../../../shared/browser/format.ts";
+import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilitiesAnswer, FacilityAnswer, FacilityTrendsAnswer, TrendsAnswer } from "./answers.ts";
 import { Failure } from "./api.ts";
 import { askIfThere, pathOf, there } from "./ask.ts";
 import { ErrorBand, SampleBand } from "./bands.ts";
 import { Card } from "./card.ts";
-import { inYear } from "./choice.ts";
 
 import { useDatasets, useLoaded } from "./load.ts";
-import { go, withParameters } from "./location.ts";
-import { plainOf, titleOf } from "./procedures.ts";
+import { go, inYear, withParameters } from "./location.ts";
+import { titleOf } from "./procedures.ts";
 import { noHospital } from "./sentence.ts";
+import { writtenAt } from "./settings.ts";
 import { isOrder, type Order, Standings } from "./standings.ts";
-import { stateName } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
+import { addressText, hospitalText, tabTitle } from "./words.ts";
 
 /** Shows a hospital: everything that it does beside nation and state, its years, and the hospitals around it. */
 
@@ -67,13 +67,13 @@ export function Facility({ url }: { url: URL }) {
   );
   const name = view && !(view instanceof Failure) ? view.answer.facility.facility : undefined;
   useEffect(() => {
-    if (name !== undefined) document.title = `${name} – What hospitals charge`;
+    if (name !== undefined) document.title = tabTitle(name);
   }, [name]);
   return html`<div class=${`explore ${isLate ? "late" : ""}`} aria-busy=${isLate}>
     ${failure && html`<${ErrorBand} failure=${failure} retry=${retry} />`}
     ${
       view === null
-        ? html`<div class="sentence"><h1 class="unseen">A hospital</h1></div><div class="card blank"></div>`
+        ? html`<div class="sentence hospital-head" dangerouslySetInnerHTML=${{ __html: writtenAt(url, '<h1 class="unseen">A hospital</h1>') }}></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn)}${year && ` That is for ${year}.`} <a href=${inYear("/")}>Explore what there is</a></p>`
@@ -89,14 +89,11 @@ function Shown({ view, order }: { view: View; order: Order }) {
   const years = [...new Set([...datasets.map(({ data_year }) => data_year), source.data_year])].sort(
     d3.descending,
   );
-  const place = [facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()]
-    .filter(Boolean)
-    .join(", ");
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
-        <p class="under quiet">${place} · CCN ${facility.ccn}</p>
-        <p class="under">${summaryText(answer)}</p>
+        <p class="under quiet">${addressText(answer)}</p>
+        <p class="under">${hospitalText(answer)}</p>
       </div>
       <div class="field year">
         <label for="year">Year</label>
@@ -147,20 +144,4 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: View }) {
         </tr>`,
       )}</tbody></table>
   </section>`;
-}
-
-function summaryText({ data, facility }: FacilityAnswer): string {
-  const compared = data.filter(({ national }) => national.facilities > 1);
-  const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
-  const inState = data.filter(({ state }) => state.facilities > 1);
-  const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
-  const middle = d3.median(data, (row) => row.submitted_charge / row.medicare_allowed) ?? 1;
-  const share = (count: number, all: number) =>
-    count === 0 ? "none" : count === all ? "all" : String(count);
-  const only = data.length === 1 ? plainOf(data[0].code)?.name : undefined;
-  const nation = only
-    ? `It has a price for one procedure group: ${only}.`
-    : `It charges more than the nation's median for ${share(above, compared.length)} of its ${data.length} procedure groups` +
-      `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
-  return `${nation} In the middle it charges ${times(middle).replace("×", " times")} what Medicare allows.`;
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { type Choice, maxPinned } from "./choice.ts";
 
 /** Reads and changes the address, which has all that is chosen. */
 
@@ -53,6 +54,32 @@ export function withParameters(changes: Record<string, string | null>): string {
   for (const [name, value] of Object.entries(changes))
     if (value === null) url.searchParams.delete(name);
     else url.searchParams.set(name, value);
+  return url.pathname + url.search;
+}
+
+const rangeParameters = ["from", "to"];
+const listParameters = [...rangeParameters, "sort", "order"];
+
+/** Changes the choice. A range of charges is dropped with another procedure, place or year: its bars differ. */
+export function choose(changes: Record<string, string | null>): void {
+  const isOfList = Object.keys(changes).every((name) => name === "with" || listParameters.includes(name));
+  const versions = "year" in changes ? { versions: null } : {};
+  go(withParameters(isOfList ? changes : { from: null, to: null, ...versions, ...changes }));
+}
+
+/** Pins a hospital, or takes it off. */
+export function pin({ pinned }: Choice, ccn: string): void {
+  const others = pinned.filter((each) => each !== ccn);
+  const all = others.length < pinned.length ? others : [...pinned, ccn].slice(-maxPinned);
+  choose({ with: all.length === 0 ? null : all.join(","), facility: null });
+}
+
+/** An address within the portal, in the year of the current one. */
+export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
+  const url = new URL(path, location.origin);
+  const year = new URLSearchParams(location.search).get("year");
+  for (const [name, value] of Object.entries({ year, ...parameters }))
+    if (value !== null) url.searchParams.set(name, value);
   return url.pathname + url.search;
 }
 

@@ -1,9 +1,9 @@
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
-import { inYear } from "./choice.ts";
 import { useOwnKey } from "./key.ts";
-import { followLinks, useLocation } from "./location.ts";
+import { followLinks, inYear, useLocation } from "./location.ts";
+import { tabTitle, titles } from "./words.ts";
 
 /** Starts the portal: shows the frame, and the page of the URL. */
 
@@ -56,7 +56,9 @@ function Frame({ first }: { first: Shown }) {
     let isOver = false;
     if (name !== shown.name)
       shownAt(url).then((next) => {
-        if (!isOver) setShown(next);
+        if (isOver) return;
+        document.title = tabTitle(titles[next.url.pathname]);
+        setShown(next);
       });
     return () => {
       isOver = true;

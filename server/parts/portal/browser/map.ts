@@ -3,11 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { counted, money, shortMoney, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
-import { leastForQuartiles } from "./explore-data.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { Steps, useWidth } from "./picture.ts";
 import { settings } from "./settings.ts";
 import { stateName, states } from "./states.ts";
+import { leastForQuartiles } from "./words.ts";
 
 /** Draws the states, coloured by median charge. A click chooses a state. */
 

@@ -2,13 +2,12 @@ import { counted, printable, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure } from "./api.ts";
 import { there } from "./ask.ts";
-import { inYear } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import type { PartProps, Scope, Unpriced } from "./explore-data.ts";
-import { withParameters } from "./location.ts";
+import { inYear, withParameters } from "./location.ts";
 import { titleOf } from "./procedures.ts";
-import { placeText } from "./sentence.ts";
 import { states } from "./states.ts";
+import { placeText } from "./words.ts";
 
 /** Says in words what the pictures can't show: why there is nothing, and how to read what is there. */
 

@@ -3,15 +3,14 @@ import type { Dataset } from "./answers.ts";
 import { there } from "./ask.ts";
 import { Card } from "./card.ts";
 import { rangeOf } from "./chips.ts";
-import { choose, pin } from "./choice.ts";
-import { leastForQuartiles, type PartProps, type Pinned, type View } from "./explore-data.ts";
+import type { PartProps, Pinned, View } from "./explore-data.ts";
 import { Histogram, histogramFigures, type Range } from "./histogram.ts";
-import { withParameters } from "./location.ts";
+import { choose, pin, withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
-import { placeText } from "./sentence.ts";
 import { settings } from "./settings.ts";
 import { stateName } from "./states.ts";
 import { Trend, trendFigures } from "./trend.ts";
+import { leastForQuartiles, placeText } from "./words.ts";
 
 /** The pictures of a procedure, each in its card. */
 

@@ -1,12 +1,19 @@
 import type { PageSettings } from "../pages.ts";
 
-/** Reads the settings that the server wrote into the page. */
+/** Reads what the server wrote into the page. */
 
 function read(page: Document): PageSettings {
   return JSON.parse(page.querySelector("#settings")?.textContent ?? "{}");
 }
 
 export let settings: PageSettings = read(document);
+
+const first = location.href;
+const sentence = document.querySelector(".sentence")?.innerHTML;
+
+/** The HTML of the sentence that the server wrote into the page for this address; else a text until the answers are there. */
+export const writtenAt = ({ href }: URL, otherwise: string): string =>
+  (href === first && sentence) || otherwise;
 
 /** Reads the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
 export async function renewSettings(): Promise<boolean> {

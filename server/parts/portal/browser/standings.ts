@@ -2,14 +2,13 @@ import { change, money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Card } from "./card.ts";
-import { inYear } from "./choice.ts";
 import { Dots, DotsAxis, Key } from "./dots.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { withParameters } from "./location.ts";
+import { inYear, withParameters } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import { standingText } from "./sentence.ts";
 import { stateName } from "./states.ts";
+import { standingText } from "./words.ts";
 
 /** Lists everything that a hospital does, with its charges beside those of nation and state. */
 

@@ -1,0 +1,163 @@
+import { money, percent, times, whole } from "../../../shared/browser/format.ts";
+import type { FacilityAnswer, ProcedureAnswer, Standing } from "./answers.ts";
+import type { Choice } from "./choice.ts";
+import { plainOf, titleOf } from "./procedures.ts";
+import { stateInSentence, stateName } from "./states.ts";
+
+/** Puts prices into words, for any number of hospitals, and for equal charges. The server runs this module too. */
+
+/** From this number of hospitals on, quartiles say something. */
+export const leastForQuartiles = 8;
+
+/** A part of a sentence: text, or dollars with what they are. */
+export type Word = string | { kind: "charge" | "allowed"; text: string };
+
+const charge = (amount: number): Word => ({ kind: "charge", text: money(amount) });
+const allowed = (amount: number): Word => ({ kind: "allowed", text: money(amount) });
+const words = (texts: TemplateStringsArray, ...values: (Word | Word[])[]): Word[] =>
+  texts.flatMap((text, i) => [text, values[i] ?? []].flat());
+
+export type Place = Pick<Choice, "state" | "near" | "within">;
+type Numbers = Pick<
+  ProcedureAnswer["summary"],
+  "facilities" | "min_charge" | "max_charge" | "median_charge" | "median_allowed"
+>;
+export interface Prices {
+  procedure: { code: string; name: string };
+  summary: Numbers;
+}
+
+/** The chosen place, to continue a sentence; empty for the nation. */
+export function placeText({ state, near, within }: Place): string {
+  if (near !== null) return `within ${within} miles of ${near}`;
+  return state === null ? "" : `in ${stateInSentence(state)}`;
+}
+
+/** A procedure's plain name with place and year. */
+export const pricesTitle = (
+  procedure: Prices["procedure"],
+  place: Place,
+  year: string | number | undefined,
+): string => [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
+
+/** The titles of the pages whose address doesn't say what they show. */
+export const titles: Readonly<Record<string, string | undefined>> = {
+  "/data": "The data",
+  "/reference": "The API",
+  "/signup": "Get a key",
+  "/account": "Your account",
+};
+
+/** A page's title in the browser's tab. */
+export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
+
+export function mainClause(place: Place, { summary, procedure }: Prices): Word[] {
+  const { facilities, min_charge: min, max_charge: max, median_charge: median, median_allowed } = summary;
+  const where = placeText(place);
+  const start = where === "" ? "" : `${where[0].toUpperCase()}${where.slice(1)}, `;
+  const begin = (word: string) => (start === "" ? word : start + word.toLowerCase());
+  const what = ` for ${plainOf(procedure.code)?.name ?? procedure.name}`;
+  const medicare = words`Medicare allows ${allowed(median_allowed)}.`;
+  if (facilities === 1) return words`${begin("One")} hospital charges ${charge(max)}${what}. ${medicare}`;
+  if (min === max)
+    return words`${begin("All")} ${whole(facilities)} hospitals charge ${charge(max)}${what}. ${medicare}`;
+  if (facilities === 2)
+    return words`${begin("Two")} hospitals charge ${charge(min)} and ${charge(max)}${what}. ${medicare}`;
+  const range = words`${start}${whole(facilities)} hospitals charge from ${charge(min)} to ${charge(max)}${what}.`;
+  if (facilities < leastForQuartiles) return words`${range} ${medicare}`;
+  // An odd number has no half on each side.
+  if (facilities % 2 === 1 && facilities < 20)
+    return words`${range} The one in the middle charges ${charge(median)}; ${medicare}`;
+  return words`${range} Half charge ${charge(median)} or more; ${medicare}`;
+}
+
+export function comparison({ summary, procedure }: Prices): string {
+  const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
+  const ratio = median_charge / median_allowed;
+  const isOne = facilities === 1 || min === max;
+  const subject = isOne ? "the charge" : "the median charge";
+  const object = facilities === 1 ? "what Medicare allows" : "the median that Medicare allows";
+  const markup =
+    times(ratio) === times(1)
+      ? `${subject} is about ${object}`
+      : ratio < 1
+        ? `${subject} is ${percent(100 * (1 - ratio))} below ${object}`
+        : `${subject} is ${timesInWords(ratio)} ${object}`;
+  const isFew = facilities < leastForQuartiles && !isOne;
+  const spread =
+    max / min >= 1.05 && !isOne ? `the dearest charges ${timesInWords(max / min)} the cheapest` : "";
+  const text = isFew ? spread : [spread, markup].filter(Boolean).join("; ");
+  const includes = plainOf(procedure.code)?.includes;
+  return [text && `${text[0].toUpperCase()}${text.slice(1)}.`, includes && `Includes ${includes}.`]
+    .filter(Boolean)
+    .join(" ");
+}
+
+const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;
+
+/** What a compared hospital with a price charges, behind its name. @param around its standing around a ZIP code */
+export function ownClause(
+  { state, near }: Place,
+  { summary }: Prices,
+  own: { state: string; submitted_charge: number; medicare_allowed: number },
+  standings: { national?: StandingOrNone; within_state?: StandingOrNone },
+  around: Pick<Standing, "rank" | "facilities"> | null,
+): Word[] {
+  const isInState = state === own.state;
+  const standing = around ?? (isInState ? standings.within_state : standings.national);
+  const where = around
+    ? " there"
+    : isInState
+      ? ` in ${stateInSentence(own.state)}`
+      : state === null && near === null
+        ? ""
+        : " in the nation";
+  const isAlone = near === null && summary.facilities === 1;
+  const place = isAlone || !standing ? "" : `, ${standingText(standing, where)}`;
+  return words` charges ${charge(own.submitted_charge)}${place}; Medicare allows it ${allowed(own.medicare_allowed)}.`;
+}
+type StandingOrNone = Standing | null | undefined;
+
+export const withoutPrice =
+  " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
+
+/** The standing of a charge in words. Nothing is said about equal charges. */
+export function standingText(
+  { rank, facilities }: Pick<Standing, "rank" | "facilities">,
+  where = "",
+): string {
+  if (facilities === 1) return `the only price${where}`;
+  const all = `${whole(facilities)}${where}`;
+  if (rank === 1) return `where none of ${all} charges less`;
+  if (rank === facilities) return `the highest of ${all}`;
+  return facilities < 20
+    ? `where ${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`
+    : `more than ${percent((100 * (rank - 1)) / (facilities - 1))} of ${all}`;
+}
+
+/** A hospital's charges beside those of nation and state. */
+export function hospitalText({ data, facility }: FacilityAnswer): string {
+  const compared = data.filter(({ national }) => national.facilities > 1);
+  const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
+  const inState = data.filter(({ state }) => state.facilities > 1);
+  const aboveState = inState.filter((row) => row.submitted_charge > row.state.median_charge).length;
+  const share = (count: number, all: number) =>
+    count === 0 ? "none" : count === all ? "all" : String(count);
+  const only = data.length === 1 ? plainOf(data[0].code)?.name : undefined;
+  const nation = only
+    ? `It has a price for one procedure group: ${only}.`
+    : `It charges more than the nation's median for ${share(above, compared.length)} of its ${data.length} procedure groups` +
+      `${inState.length > 0 ? `, and more than ${stateName(facility.state)}'s for ${share(aboveState, inState.length)} of ${inState.length}` : ""}.`;
+  const middle = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
+  return `${nation} In the middle it charges ${times(middle).replace("×", " times")} what Medicare allows.`;
+}
+
+function medianOf(numbers: number[]): number {
+  const sorted = numbers.sort((a, b) => a - b);
+  const half = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+}
+
+/** A hospital's address and number. */
+export const addressText = ({ facility }: FacilityAnswer): string =>
+  `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

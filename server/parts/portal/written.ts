@@ -1,0 +1,206 @@
+import { basePath } from "../../api/endpoint.ts";
+import { ApiError } from "../../api/errors.ts";
+import { money, printable, whole } from "../../shared/browser/format.ts";
+import type { WebFile } from "../../shared/messages.ts";
+import { escapeHtml, headOf } from "../../shared/web-assets.ts";
+import type { Entry, FacilitiesAnswer, FacilityAnswer, ProceduresAnswer } from "./browser/answers.ts";
+import { choiceOf, defaultProcedure } from "./browser/choice.ts";
+import { titleOf } from "./browser/procedures.ts";
+import {
+  addressText,
+  comparison,
+  hospitalText,
+  mainClause,
+  ownClause,
+  type Prices,
+  pricesTitle,
+  tabTitle,
+  type Word,
+} from "./browser/words.ts";
+
+/** Writes what an address shows, for shared links and for browsers without JavaScript. In others the page writes it again. */
+
+type Written = NonNullable<WebFile["slots"]>;
+type Query = Record<string, string | number | null>;
+/** An answer of the API from the chosen data version. @throws ApiError */
+type Ask = <T>(path: string, query?: Query) => T;
+type PricesAnswer = Prices & { source: { data_year: number; caveat: string } };
+
+const listed = 10;
+
+/** @param path of explore, of a hospital or of a picture, undecoded @param read as in `PagesContext` */
+export function write(
+  path: string,
+  parameters: URLSearchParams,
+  read: (path: string, query: string) => unknown,
+): Written {
+  const { year } = choiceOf({ searchParams: parameters });
+  const base = year === null ? basePath : `${basePath}/versions/${encodeURIComponent(year)}`;
+  const ask = <T>(below: string, query: Query = {}) => {
+    const given = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value !== null) given.set(name, String(value));
+    return read(base + below, String(given)) as T;
+  };
+  const isHospital = path.startsWith("/facilities/");
+  try {
+    return isHospital ? writeHospital(path, year, ask) : writePrices(parameters, ask);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const why = printable(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
+    const sentence = `<h1>Nothing was found.</h1><p class="under">${escapeHtml(why)}</p>`;
+    return written("Nothing was found", why, sentence, [], isHospital);
+  }
+}
+
+function writePrices(parameters: URLSearchParams, ask: Ask): Written {
+  const choice = choiceOf({ searchParams: parameters });
+  const { state, near, within, year, from, to, sort, order, pinned } = choice;
+  const place = near === null ? { state } : { near, within };
+  const pricesOf = (code: string) =>
+    near === null
+      ? ask<PricesAnswer>(`/healthcare/procedures/${encodeURIComponent(code)}`, { state, bins: 1 })
+      : ask<PricesAnswer>("/healthcare/facilities", { procedure: code, ...place, limit: 1 });
+  const most = () =>
+    ask<ProceduresAnswer>("/healthcare/procedures", { sort: "facilities", limit: 1 }).data[0].code;
+  const answer =
+    choice.procedure !== null
+      ? pricesOf(choice.procedure)
+      : (orNone(() => pricesOf(defaultProcedure)) ?? pricesOf(most()));
+  const { procedure, summary, source } = answer;
+  const list = (query: Query) =>
+    orNone(() => ask<FacilitiesAnswer>("/healthcare/facilities", { procedure: procedure.code, ...query }))
+      ?.data ?? [];
+
+  const own = pinned.length === 0 ? [] : list({ ccn: pinned.join(","), status: "all" });
+  // The standing around a ZIP code would take all hospitals there.
+  const clauses = own.filter(isPriced).map((entry) => {
+    const clause = ownClause(choice, answer, entry, near === null ? entry : {}, null);
+    const letter = "ABC"[pinned.findIndex((ccn) => ccn.toUpperCase() === entry.ccn)];
+    const link = `<a href="${escapeHtml(hospitalPath(entry.ccn, year))}">${escapeHtml(entry.facility)}</a>`;
+    return {
+      text: entry.facility + textOf(clause),
+      html: `<b class="letter">${letter}</b> ${link}${htmlOf(clause)} `,
+    };
+  });
+  const clause = mainClause(choice, answer);
+  const under = `${clauses.map(({ html }) => html).join("")}<span class="quiet">${escapeHtml(comparison(answer))}</span>`;
+  const title = pricesTitle(procedure, choice, source.data_year);
+  const rows = list({ ...place, min_charge: from, max_charge: to, sort, order, limit: listed });
+  return written(
+    title,
+    [textOf(clause), ...clauses.map(({ text }) => text), caveatOf(source)].filter(Boolean).join(" "),
+    `<h1>${htmlOf(clause)}</h1><p class="under">${under}</p>`,
+    [
+      tableOf(
+        title,
+        ["Hospitals", "Lowest charge", "Median charge", "Highest charge", "Median that Medicare allows"],
+        [
+          [
+            whole(summary.facilities),
+            ...[summary.min_charge, summary.median_charge, summary.max_charge, summary.median_allowed].map(
+              money,
+            ),
+          ],
+        ],
+      ),
+      tableOf(
+        "The first hospitals of the list",
+        ["Hospital", "City", "State", "Charge", "Medicare allows"],
+        rows
+          .filter(isPriced)
+          .map((row) => [
+            { href: hospitalPath(row.ccn, year), text: row.facility },
+            row.city,
+            row.state,
+            money(row.submitted_charge),
+            money(row.medicare_allowed),
+          ]),
+      ),
+    ],
+  );
+}
+
+function writeHospital(path: string, year: string | null, ask: Ask): Written {
+  const answer = ask<FacilityAnswer>(`/healthcare${path}`);
+  const { facility, data, source } = answer;
+  const text = hospitalText(answer);
+  const explore = (code: string) =>
+    `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
+  return written(
+    facility.facility,
+    [`${addressText(answer)}. ${text}`, caveatOf(source)].filter(Boolean).join(" "),
+    `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(answer))}</p><p class="under">${escapeHtml(text)}</p></div>`,
+    [
+      tableOf(
+        `What it charges, ${source.data_year}`,
+        ["Procedure", "Charge", "The nation's median charge", "Medicare allows"],
+        data.map((row) => [
+          { href: explore(row.code), text: titleOf(row) },
+          money(row.submitted_charge),
+          money(row.national.median_charge),
+          money(row.medicare_allowed),
+        ]),
+      ),
+    ],
+    true,
+  );
+}
+
+function written(
+  title: string,
+  description: string,
+  sentence: string,
+  tables: string[],
+  isHospital = false,
+): Written {
+  const more = `Pictures and choices need JavaScript. All the numbers are in the API at ${basePath}.`;
+  return {
+    head: headOf(tabTitle(title), description),
+    sentence: `<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
+    noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
+  };
+}
+
+type Priced = Entry & { submitted_charge: number; medicare_allowed: number };
+const isPriced = (entry: Entry): entry is Priced =>
+  typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
+
+/** What a synthetic sample says of itself; else nothing. */
+const caveatOf = ({ caveat }: { caveat: string }) => (/synthetic/i.test(caveat) ? caveat : "");
+
+const hospitalPath = (ccn: string, year: string | null) =>
+  `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
+
+/** An answer; undefined where there is none. */
+function orNone<T>(ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+const textOf = (words: readonly Word[]) =>
+  words.map((word) => (typeof word === "string" ? word : word.text)).join("");
+const htmlOf = (words: readonly Word[]) =>
+  words
+    .map((word) =>
+      typeof word === "string"
+        ? escapeHtml(word)
+        : `<span class="${word.kind}">${escapeHtml(word.text)}</span>`,
+    )
+    .join("");
+
+type Cell = string | { href: string; text: string };
+
+function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
+  if (rows.length === 0) return "";
+  const cell = (content: Cell) =>
+    typeof content === "string"
+      ? `<td>${escapeHtml(content)}</td>`
+      : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a></td>`;
+  const head = titles.map((title) => `<th scope="col">${escapeHtml(title)}</th>`).join("");
+  const body = rows.map((row) => `<tr>${row.map(cell).join("")}</tr>`).join("");
+  return `<table><caption>${escapeHtml(caption)}</caption><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
+}

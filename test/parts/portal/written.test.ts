@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { renameSync } from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { brotliDecompressSync } from "node:zlib";
+import type { FacilityAnswer, ProcedureAnswer } from "../../../server/parts/portal/browser/answers.ts";
+import { money, whole } from "../../../server/shared/browser/format.ts";
+import {
+  ample,
+  call,
+  createKey,
+  currentOnly,
+  datasetsFolder,
+  rawRequest,
+  requestText,
+  startServer,
+  suppressedProcedure,
+  temporaryFolder,
+  until,
+} from "../../support/server.ts";
+
+/** What the server writes into pages for their address. */
+
+const stateDir = temporaryFolder();
+createKey(stateDir, "visitors", ample);
+const datasetsDir = datasetsFolder(["2023.1"]);
+const env = { PORTAL: "on", PORTAL_ACCOUNT: "visitors" };
+const server = await startServer({ stateDir, datasetsDir, env });
+after(() => server.stop());
+
+const ask = (path: string, headers: Record<string, string> = {}) =>
+  rawRequest(server.api, requestText(`GET ${path}`, headers));
+const pageAt = async (path: string) => {
+  const { status, body } = await ask(path);
+  assert.equal(status, 200, path);
+  return String(body);
+};
+const answerOf = async <T>(path: string): Promise<T> =>
+  JSON.parse(String((await call(server, `GET /api/v1${path}`)).body));
+const metaOf = (html: string, name: string) =>
+  new RegExp(`<meta (?:name|property)="${name}" content="([^"]*)">`).exec(html)?.[1];
+const textIn = (html: string, element: string) =>
+  new RegExp(`<${element}[^>]*>(.*?)</${element}>`, "s").exec(html)?.[1].replaceAll(/<[^>]*>/g, "") ?? "";
+
+test("explore and its pictures have the title, the sentence and the numbers of their address", async () => {
+  const { summary } = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072?state=NY");
+  for (const path of ["/", "/embed/charges"]) {
+    const html = await pageAt(`${path}?procedure=5072&state=NY&year=2023&with=000041&sort=charge&order=desc`);
+    assert.match(textIn(html, "title"), /^Skin growth removal.* in New York, 2023 – What hospitals charge$/);
+    const sentence = textIn(html, "h1");
+    for (const text of [
+      `In New York, ${whole(summary.facilities)} hospitals charge`,
+      money(summary.min_charge),
+      money(summary.max_charge),
+    ])
+      assert.ok(sentence.includes(text), `${text} is in ${sentence}`);
+    assert.ok(metaOf(html, "description")?.startsWith(`${sentence} Hospital 000041 charges $`));
+    assert.equal(metaOf(html, "og:description"), metaOf(html, "description"));
+    assert.equal(metaOf(html, "og:title"), textIn(html, "title"));
+    const numbers = textIn(html, "noscript");
+    for (const amount of [summary.median_charge, summary.median_allowed, summary.max_charge])
+      assert.ok(numbers.includes(money(amount)), `${amount} is in the tables`);
+    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023"/);
+  }
+});
+
+test("a hospital's page has its name, its address and its prices", async () => {
+  const { facility, data } = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
+  const html = await pageAt("/facilities/000001");
+  assert.equal(textIn(html, "title"), `${facility.facility} – What hospitals charge`);
+  assert.equal(textIn(html, "h1"), facility.facility);
+  assert.ok(metaOf(html, "description")?.includes("CCN 000001"));
+  assert.equal(html.split("<tr>").length - 2, data.length);
+  for (const { submitted_charge } of data)
+    assert.ok(textIn(html, "noscript").includes(money(submitted_charge)));
+});
+
+test("an address that nothing is found for says why, and nothing of it becomes HTML", async () => {
+  for (const [path, why] of [
+    ["/?procedure=%3Cb%3E%26%22$%27$1", "&#60;b&#62;&#38;"],
+    [`/?procedure=${suppressedProcedure}`, "suppressed"],
+    ["/?procedure=5072&state=ZZ", "ZZ"],
+    ["/?procedure=5072&near=1", "ZIP code of five digits"],
+    ["/?procedure=5072&near=10001&within=x&within=9", ""],
+    ["/?year=1999", "1999"],
+    ["/?year=../%2e%2e/%00", ""],
+    ["/?procedure=%ff%00", ""],
+    ["/?with=%3Ci%3E,,,&sort=%22&from=x", "60 hospitals charge"],
+    ["/embed/years?state=%3Cscript%3E", "&#60;SCRIPT&#62;"],
+    ["/facilities/999999", "999999"],
+    ["/facilities/%ff", "percent-encoded"],
+    ["/facilities/%3Cb%3E?year=%3Cb%3E", "&#60;b&#62;"],
+  ]) {
+    const html = await pageAt(path);
+    assert.ok(textIn(html, "h1") !== "", path);
+    assert.ok(metaOf(html, "description")?.includes(why), `${path}: ${metaOf(html, "description")}`);
+    assert.doesNotMatch(html.slice(html.indexOf("</head>")), /<(b|i|script)>/i, path);
+  }
+});
+
+test("a page's ETag is that of its bytes: it changes with the address and with the data", async () => {
+  const target = "/?procedure=5072";
+  const before = await ask(target, { "Accept-Encoding": "br" });
+  const etag = before.header("ETag") ?? "";
+  assert.match(String(brotliDecompressSync(before.body)), /, 2023 – What/);
+  const known = () => ask(target, { "Accept-Encoding": "br", "If-None-Match": etag });
+  assert.equal((await known()).status, 304);
+  assert.notEqual((await ask("/?procedure=5072&state=NY", { "Accept-Encoding": "br" })).header("ETag"), etag);
+  assert.equal(before.header("Cache-Control"), "no-cache");
+  assert.match(before.header("Content-Security-Policy") ?? "", /script-src 'self' 'sha256-/);
+  const arriving = datasetsFolder(currentOnly);
+  renameSync(path.join(arriving, "2024.3.parquet"), path.join(datasetsDir, "2024.3.parquet"));
+  await until("a page of the new data", async () => (await known()).status === 200);
+  assert.match(await pageAt(target), /, 2024 – What/);
+});
+
+test("without a key in the pages there are no numbers in them", async () => {
+  const bare = await startServer({ env: { PORTAL: "on" } });
+  const page = await rawRequest(bare.api, requestText("GET /?procedure=5072", {}));
+  assert.equal(textIn(String(page.body), "h1"), "What hospitals charge");
+  assert.doesNotMatch(String(page.body), /\$\d/);
+  assert.equal(await bare.stop(), 0);
+});
