@@ -76,7 +76,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw new DataError(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new DataError("--out", "nothing", "a folder");
   return {
-    /** Undefined for all that are offered. */
+    /** Undefined for all years. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -94,7 +94,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   const path = downloadPath(out, url);
   const isKnownMonth =
     released !== null && released >= String(year) && released <= now.toISOString().slice(0, 7);
-  // As the import command has them, so that what it refuses isn't downloaded.
+  // Checked like the import command's options, so that a bad option fails before the download.
   const importOptions = parseImportOptions(
     [
       ...[`--year=${year}`, `--out=${out}`, `--source-url=${url}`],
@@ -119,13 +119,13 @@ async function fetchOffer(offer: Offer, options: FetchOptions, network: Network,
   try {
     await importAndSay(importOptions, process.env);
   } catch (error) {
-    // What is wrong with the folder or the registry is no matter of the file.
+    // Errors about the folder or the registry don't concern this file.
     if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
     throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to have it anew`);
   }
 }
 
-/** Tells how far a download is, in a line for each tenth. */
+/** Reports the progress of a download, one line per tenth. */
 export function byteProgress(clock: Pick<Clock, "now">, tell: (line: string) => void): ByteProgress {
   let start: { ms: number; bytes: number } | undefined;
   let last = { bytes: 0, tenth: 0 };
@@ -181,7 +181,7 @@ async function run(args: string[]): Promise<void> {
   await fetchOffer(offer, options, network, now);
 }
 
-/** All that are offered, oldest first; one that can't be had keeps the others from nothing. */
+/** Fetches all releases, oldest first. A failure doesn't stop the others. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,

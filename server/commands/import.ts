@@ -82,7 +82,9 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   return { file, year: Number(year), out, codesFile, released, sourceUrl, allowUnterminated, force };
 }
 
-/** CMS's names of files have the data year, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. */
+/**
+ * Checks the year against the file's name: CMS's names contain it, as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv.
+ */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path
     .basename(named)
@@ -91,7 +93,7 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw new DataError("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Imports a release, and says what came of it: the path of the snapshot on stdout, all else on stderr. */
+/** Imports a release. Prints the snapshot's path on stdout, everything else on stderr. */
 export async function importAndSay(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const { known, notice } = registryOf(environment);
   const imported = await importFile(options, known);
