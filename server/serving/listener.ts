@@ -109,6 +109,6 @@ function closeAfterAll(res: HttpResponse): void {
   try {
     res.close();
   } catch {
-    // It was answered already.
+    // The request was answered already.
   }
 }

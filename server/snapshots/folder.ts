@@ -35,7 +35,7 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
-/** Maximum number of looks. A name that isn't UTF-8 can never be looked up. */
+/** Maximum scans. Files whose names aren't UTF-8 can never be found. */
 const maxLooks = 3;
 
 /**
