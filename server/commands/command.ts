@@ -161,8 +161,8 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);
     process.stderr.write(said.note ?? "");
     if (narrowed.length > 0)
-      process.stderr.write(`other users could read the state: no longer (${narrowed.join(", ")})\n`);
-    if (open.length > 0) process.stderr.write(`other users can get at the state (${open.join(", ")})\n`);
+      process.stderr.write(`removed other users' access to the state (${narrowed.join(", ")})\n`);
+    if (open.length > 0) process.stderr.write(`other users can access the state (${open.join(", ")})\n`);
     if (doubt !== undefined) process.stderr.write(`${doubt}\n`);
   } finally {
     onSignal.stop = stop;
@@ -170,7 +170,7 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
   }
 }
 
-/** Runs a command on a new database in memory first. */
+/** Tries a command on a new in-memory database. Throws what the command throws. */
 function rehearse(subcommand: Subcommand, args: string[], context: Omit<Context, "store">): void {
   const store = Store.inMemory();
   try {

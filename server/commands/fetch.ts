@@ -21,13 +21,13 @@ next data version of that year, and prints the path of the snapshot. A download 
 was; one that is there already isn't made again. To download it again, delete it first.
 
   --year YYYY            calendar year of the services, the data year
-  --all                  every year that is offered, from ${minDataYear} on
-  --list                 what is offered, and what is in DIR; --json as JSON
-  --url URL              another address of the file
-  --out DIR              where snapshots lie, and downloads in DIR/downloads; DATASETS_DIR, or else ${defaultOut}
-  --catalogue URL        another catalogue than ${catalogueUrl}
-  --allow-unterminated   takes a file whose last line has no end; it may have been cut
-  --force                writes rows that a data version of that year in DIR has already
+  --all                  every year offered, from ${minDataYear} on
+  --list                 list the releases offered and the snapshots in DIR; --json for JSON
+  --url URL              URL of the file, in place of the catalogue's
+  --out DIR              folder of the snapshots, with downloads in DIR/downloads; default DATASETS_DIR or ${defaultOut}
+  --catalogue URL        URL of the catalogue; default ${catalogueUrl}
+  --allow-unterminated   accept a file whose last line has no line end; it may be truncated
+  --force                write a new revision even if DIR has the same rows
 
 Where the catalogue doesn't answer, addresses that are known serve. HTTPS_PROXY, HTTP_PROXY and NO_PROXY are obeyed. The
 registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.

@@ -30,13 +30,13 @@ version of its year, and prints the path of the snapshot. All faults of the file
 one error, and nothing is written then.
 
   --year YYYY            calendar year of the services, the data year
-  --out DIR              where snapshots lie; DATASETS_DIR, or else ${defaultOut}
+  --out DIR              folder of the snapshots; default DATASETS_DIR or ${defaultOut}
   --codes FILE           CMS's OPPS Addendum B as CSV: the HCPCS and CPT codes that each procedure group includes. CPT
                          codes and descriptors are the American Medical Association's
   --released YYYY-MM     month of publication
   --source-url URL       where the file came from
-  --allow-unterminated   takes a file whose last line has no end; it may have been cut
-  --force                writes rows and codes that a data version of that year in DIR has already
+  --allow-unterminated   accept a file whose last line has no line end; it may be truncated
+  --force                write a new revision even if DIR has the same rows and codes
 
 The registry of data versions in STATE_DIR (default: var) says which numbers were ever served; none is given out again.
 `;

@@ -45,8 +45,8 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   const guard = new StateGuard(stateDir);
   closers.push(() => guard.close());
   const { narrowed, open } = narrowAccess(stateDir);
-  if (narrowed.length > 0) log.warn({ files: narrowed }, "other users could read the state: no longer");
-  if (open.length > 0) log.warn({ files: open }, "other users can get at the state");
+  if (narrowed.length > 0) log.warn({ files: narrowed }, "removed other users' access to the state");
+  if (open.length > 0) log.warn({ files: open }, "other users can access the state");
   const store = Store.open(stateDir, { maxWaitMs: maxStateWaitMs });
   closers.push(() => {
     try {

@@ -258,7 +258,7 @@ export class Mirror {
       const [ours, served] = [identityOf(fetched), identityOf(path)];
       if (served !== undefined && served === ours) {
         await rm(path);
-        this.#options.log.info({ file: name }, "snapshot taken out: the index names it no more");
+        this.#options.log.info({ file: name }, "snapshot removed: it is no longer in the index");
       }
       await rm(fetched);
     }

@@ -81,7 +81,7 @@ export async function connectRedis(
   client.on("connect", onConnect);
   client.on("+node", (node: Redis) => node.on("connect", onConnect));
   client.on("node error", ({ message }: Error) => onFault(message));
-  // Further errors of the same connection attempt aren't its cause.
+  // Only the first error of a connection attempt is its cause.
   let isGivenUp = false;
   client.on("connecting", () => {
     isGivenUp = false;

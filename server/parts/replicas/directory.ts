@@ -160,7 +160,7 @@ export class Directory {
         else if (this.#hasWaited()) throw notSettled();
         else await delay(askSettledMs);
       }
-      throw new StateUnavailable("others change accounts all the time");
+      throw new StateUnavailable("too many concurrent changes of accounts");
     });
   }
 
